@@ -29,7 +29,9 @@ const formats = {
 const commonJs = ['ucp/templates', 'crypto/load-peer', 'http/own-package']
 
 /** What is loaded when somebody asks for it, in a file of its own. */
-const lazy = [{ name: 'openapi', test: /\/src\/(router|console)\/openapi\// }]
+const lazy = [
+  { name: 'openapi', test: /\/src\/(router\/(openapi|documents)\/|console\/documents)/ },
+]
 
 const compilerOptions = {
   noEmit: false,

@@ -152,7 +152,7 @@ const pageFolders = [
   { folder: 'browser', out: 1, toSource: 1, allowed: ['preact'] },
 ]
 
-/** What a file of a page may not import; of src it may import `browser` only. */
+/** What a file of a page may not import; of src it may import `browser` only, and types of documents. */
 function notForPages({ out, toSource, allowed }) {
   const folders = Object.keys(arrows).join('|')
   const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
@@ -238,6 +238,28 @@ export default {
     },
     ...houseRules,
     ...pageRules,
+    {
+      files: ['**/src/console/page/api/documents.ts'],
+      rules: {
+        'eslint/no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                regex: '.',
+                allowTypeImports: true,
+                message: 'The page has the types of the documents, not their schemas.',
+              },
+            ],
+          },
+        ],
+      },
+    },
+    {
+      // A list of endpoints is as long as there are endpoints.
+      files: ['**/src/**/*-endpoints.ts'],
+      rules: { 'eslint/max-lines-per-function': 'off' },
+    },
     {
       files: ['**/test/**/*.ts'],
       plugins: ['jest'],

@@ -247,6 +247,6 @@ export function isOutsideFailure(error: unknown): error is OutsideFailure {
   return name !== undefined && name !== 'ConfigError'
 }
 
-/** Seconds after which what failed may be asked again, where it said so. */
+/** When to try again (s), if the failed service said so. */
 export const retryAfterOf = (error: OutsideFailure): number | undefined =>
   isFacilitatorError(error) ? error.retryAfterSeconds : undefined

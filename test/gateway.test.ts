@@ -47,9 +47,7 @@ describe('createGateway', () => {
     const { networks = {} } = shopOptions(devnet)
     open({ networks: { base: networks['base-sepolia']! }, logger: log })
     await until(() => log.lines.length > 0)
-    expect(log.lines).toEqual([
-      expect.stringContaining('A node is on another chain than its network'),
-    ])
+    expect(log.lines).toEqual([expect.stringContaining('A node is on the wrong chain')])
     expect(log.lines[0]).toMatch(/^error .*"code":"chain_mismatch","network":"eip155:8453"/)
     expect(log.lines[0]).not.toContain(devnet.rpcUrl)
   })

@@ -24,7 +24,7 @@ export async function buy(
       address,
       async signTypedData(typedData) {
         tell('Waiting for your signature …')
-        const signature = await wallet.signTypedData(typedData as never)
+        const signature = await wallet.signTypedData(typedData)
         tell('Paying …')
         return signature
       },

@@ -1,15 +1,11 @@
 import type { CliContext } from './context.js'
 
-/** Exit codes. */
 export const EXIT = { ok: 0, failed: 1, misused: 2 } as const
 
-/** One of {@link EXIT}. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** A command of the program. */
 export interface Command {
   readonly name: string
-  /** One-line description. */
   readonly summary: string
   /** Text of `--help`; a command with subcommands chooses it by its arguments. */
   readonly usage: string | ((args: readonly string[]) => string)

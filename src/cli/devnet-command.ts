@@ -13,7 +13,6 @@ const USAGE = `Usage: express-x402-gateway devnet [--port n] [--block-time secon
   --env          writes the X402_* variables of an app to a file instead: devnet --env devnet.env.
                  An existing file is overwritten only if this command wrote it`
 
-/** `devnet`: a local chain. */
 export const devnetCommand: Command = {
   name: 'devnet',
   summary: 'Runs a local chain with a token, funded payers, relayers and a merchant.',

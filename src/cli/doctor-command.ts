@@ -19,7 +19,6 @@ const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file
 /** Longest finding that is printed: it may quote a node. */
 const MAX_MESSAGE = 2000
 
-/** `doctor`: checks a configuration. */
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'Checks a configuration and everything around it, and says how to fix it.',

@@ -12,7 +12,6 @@ export class UsageError extends Error {
   }
 }
 
-/** The flags of a command. */
 export interface Flags {
   readonly names: readonly string[]
   /** Flags without a value. */
@@ -23,11 +22,9 @@ export interface Flags {
   readonly usage?: string
 }
 
-/** A parsed command line. */
 export interface CommandLine {
   readonly flags: Readonly<Record<string, string | undefined>>
   readonly lists: Readonly<Record<string, readonly string[] | undefined>>
-  /** Arguments that are not flags. */
   readonly words: readonly string[]
 }
 
@@ -38,7 +35,6 @@ export function readFlags(args: readonly string[], flags: Flags): CommandLine['f
   throw new UsageError(`Unexpected argument '${words[0]}'.`, flags.usage)
 }
 
-/** Parses flags and words. */
 export function readCommandLine(
   args: readonly string[],
   { names, switches = [], lists = [], usage }: Flags,

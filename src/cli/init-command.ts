@@ -29,7 +29,6 @@ const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--ne
   --dir          folder for the files [.]
   --force        moves existing files aside`
 
-/** `init`: writes a configuration. */
 export const initCommand: Command = {
   name: 'init',
   summary: 'Writes a configuration, with a new relayer key and a token.',

@@ -9,11 +9,12 @@ import type { Asset } from '../money/assets.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError, type CommandLine } from './flags.js'
+import { COPY_USAGE, copyLedgerCommand } from './ledger-copy.js'
 import { ledgerLocation, withoutDatabase } from './ledger-location.js'
 import { Progress } from './progress.js'
 
 const LOCATION = `  --config       the configuration of serve [gateway.config.json]
-  --ledger       as for serve [data/ledger.db beside the configuration, or the PostgreSQL of
+  --ledger       as for serve [data/ledger.db next to the configuration, or the PostgreSQL of
                  X402_DATABASE_URL or DATABASE_URL]`
 
 const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [--to time] [--format csv|jsonl] [--refunds]
@@ -44,24 +45,23 @@ const MIGRATE_USAGE = `Usage: express-x402-gateway ledger migrate [--check]
 
 ${LOCATION}`
 
-const USAGE = `${EXPORT_USAGE}\n\n${PRUNE_USAGE}\n\n${MIGRATE_USAGE}`
+const USAGE = [EXPORT_USAGE, PRUNE_USAGE, MIGRATE_USAGE, COPY_USAGE].join('\n\n')
 
 /** How many characters are written at once. */
 const CHUNK = 65_536
 
-/** Flags of every command. */
 const COMMON = ['config', 'ledger']
 
 const USAGES: Readonly<Record<string, string>> = {
   export: EXPORT_USAGE,
   prune: PRUNE_USAGE,
   migrate: MIGRATE_USAGE,
+  copy: COPY_USAGE,
 }
 
-/** `ledger`: works on the ledger that `serve` uses. */
 export const ledgerCommand: Command = {
   name: 'ledger',
-  summary: 'Exports, prunes or migrates the ledger that serve uses.',
+  summary: 'Exports, prunes, migrates or copies the ledger that serve uses.',
   usage: ([name = '']) => USAGES[name] ?? USAGE,
   async run([name, ...flags], context) {
     switch (name) {
@@ -74,6 +74,8 @@ export const ledgerCommand: Command = {
       case 'migrate':
         await migrateLedger(flags, context)
         return EXIT.ok
+      case 'copy':
+        return copyLedgerCommand(flags, context)
       default:
         throw new UsageError(
           name === undefined ? 'A command is missing.' : `There is no command 'ledger ${name}'.`,

@@ -36,7 +36,6 @@ const GATEWAY_MS = 15_000
 
 const NAMES = ['forward-to', 'gateway', 'token', 'events', 'port', 'url'] as const
 
-/** `listen`: prints webhooks and forwards them to an app. */
 export const listenCommand: Command = {
   name: 'listen',
   summary: 'Prints the webhooks of a project, and forwards them to an app in development.',

@@ -32,7 +32,6 @@ const USAGE = `Usage: express-x402-gateway pay <url> (--devnet | --key-env name 
   --output       file for the purchase
   --yes          allows real money: networks that are not test networks`
 
-/** `pay`: buys from a URL. */
 export const payCommand: Command = {
   name: 'pay',
   summary: 'Buys from a URL that takes x402 payments, and prints each step.',
@@ -151,7 +150,6 @@ async function readKeyFile(path: string): Promise<string> {
   }
 }
 
-/** Writes the purchase. */
 async function deliver(
   { answer: { body, headers } }: Bought,
   { output, context }: { readonly output: string | undefined; readonly context: CliContext },

@@ -23,7 +23,6 @@ const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file 
   --trust-proxy  proxies whose X-Forwarded-For counts: how many, or their addresses and subnets, loopback,
                  linklocal or uniquelocal, separated by commas [X402_TRUST_PROXY, else loopback]`
 
-/** `serve`: runs a gateway. */
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'Runs the payment gateway.',

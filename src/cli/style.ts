@@ -3,7 +3,6 @@ import type { CliContext } from './context.js'
 /** Terminal colours (ECMA-48) by meaning. */
 const CODES = { good: 32, bad: 31, odd: 33, bold: 1, faint: 2 } as const
 
-/** One of the meanings. */
 export type Style = keyof typeof CODES
 
 /** Makes a function that colours text on a terminal. */

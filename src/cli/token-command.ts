@@ -6,7 +6,6 @@ const USAGE = `Usage: express-x402-gateway token
 
   Makes a random identify token for a project, and its sha256: form for the configuration.`
 
-/** `token`: makes an identify token. */
 export const tokenCommand: Command = {
   name: 'token',
   summary: 'Makes a random identify token and its sha256: form.',

@@ -29,7 +29,6 @@ const LOW_RELAYER = {
   address: '0x0000000000000000000000000000000000007E57',
 }
 
-/** `trigger`: sends a sample event. */
 export const triggerCommand: Command = {
   name: 'trigger',
   summary: 'Sends a sample webhook to an app in development.',

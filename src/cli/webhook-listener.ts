@@ -30,7 +30,6 @@ export interface Heard {
   readonly result: string
 }
 
-/** Options of {@link WebhookListener}. */
 interface WebhookListenerOptions {
   readonly forwardTo: string | undefined
   readonly onHeard: (heard: Heard) => void

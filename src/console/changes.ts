@@ -1,5 +1,5 @@
 /** What all changes by the admin API have in common. */
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, Response } from 'express'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { ChangeAuthor } from '../ledger/projects.js'
 import { changeAuthor } from '../router/acting.js'
@@ -20,19 +20,6 @@ export function adminKey(
 ): KeyedRequest | undefined {
   const project = `admin:${adminOf(res).name}`
   return readHeaderKey(req, { ...asked, res, project, endpoint: `admin/${asked.endpoint}` })
-}
-
-/** Makes a handler that responds with 204 once something was done. */
-export function respondDone(
-  context: AdminContext,
-  act: (context: AdminContext, req: Request, res: Response) => Promise<void>,
-): RequestHandler {
-  return function respond(req, res, next) {
-    Promise.resolve()
-      .then(() => act(context, req, res))
-      .then(() => void res.status(204).end())
-      .catch(next)
-  }
 }
 
 /** The 404 for a project. */

@@ -3,9 +3,8 @@ import type { Asset } from '../money/assets.js'
 import type { Network } from '../protocol/networks.js'
 import type { ReadMerchant } from '../merchants/project.js'
 import type { RouterContext } from '../router/context.js'
-import type { Produce } from '../http/respond-json.js'
 
-/** What the admin API needs from the gateway. */
+/** Dependencies of the admin API. */
 export interface AdminContext extends RouterContext {
   /** SHA-256 of each admin token. */
   readonly adminTokens: readonly Buffer[]
@@ -16,6 +15,3 @@ export interface AdminContext extends RouterContext {
   readonly console: boolean
   readonly operations: Operations
 }
-
-/** What an endpoint of the admin API responds with. */
-export type AdminEndpoint = Produce<AdminContext>

@@ -3,6 +3,9 @@ import { z } from 'zod'
 /** Ids that projects of the database may have: they are part of URLs and of log lines. */
 const STORED_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
+/** What a placeholder for a project stands for. */
+export const PROJECT_ID = 'Id of the project.'
+
 /** The id of a new project. */
 export const newProjectIdSchema = z
   .string()

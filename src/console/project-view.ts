@@ -1,7 +1,7 @@
 import type { StoredProject } from '../ledger/projects.js'
 import type { Project } from '../merchants/project.js'
 import type { AdminContext } from './context.js'
-import { isoTime } from './pages.js'
+import { isoTime } from './positions.js'
 
 /** A project of the configuration, as it is shown. */
 export function configuredView({ id, settings }: Project) {
@@ -17,8 +17,12 @@ export function storedView({ readMerchant }: AdminContext, project: StoredProjec
   const { id, settings, version, createdAt, updatedAt } = project
   const read = readMerchant(settings, id)
   return {
-    ...{ id, merchant: settings, source: 'database' as const },
-    ...{ createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt), version },
+    id,
+    merchant: settings,
+    source: 'database' as const,
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+    version,
     ...(!read.ok && { errors: read.errors }),
   }
 }

@@ -1,7 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 
-/** Options of {@link startAnvil}. */
 export interface AnvilOptions {
   readonly binary: string
   /** IP address to listen on. */
@@ -15,7 +14,6 @@ export interface AnvilOptions {
   readonly blockTime?: number
 }
 
-/** A running anvil. */
 export interface Anvil {
   readonly rpcUrl: string
   /** Resolves when the process ends, with its last output or exit code. */

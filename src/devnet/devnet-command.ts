@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { OwnFile } from './own-file.js'
 import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
 
-/** Options of {@link runDevnetCommand}. */
 export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
   /** File for the `X402_*` variables of the default gateway; otherwise JSON goes to `write`. */
   readonly environmentFile?: string | undefined

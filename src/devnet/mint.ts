@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from '../protocol/payment.js'
 import { sendBatch } from './send-batch.js'
 
-/** Node and token of a mint. */
 export interface Mint {
   readonly rpcUrl: string
   readonly asset: Hex

@@ -23,12 +23,26 @@ export interface OperationsOptions {
   readonly now: () => number
 }
 
+/** What the node and the ledger know of an account. */
+interface AccountState {
+  /** Wei. */
+  readonly balance: string
+  readonly isLow: boolean
+  readonly runway: { readonly payments: number; readonly days?: number }
+  readonly pending: readonly {
+    readonly transaction: string
+    readonly accountNonce: number
+    readonly ageSeconds: number
+    readonly replacements: number
+  }[]
+}
+
 type Account = OwnNetwork['relayers']['accounts'][number]
 
 /** Networks and relayers for the operator. Asks nodes at most once in 3 s. */
 export class Operations {
   readonly #options: OperationsOptions
-  readonly #kept: LRUCache<string, Promise<readonly object[]>>
+  readonly #kept: LRUCache<string, Promise<unknown>>
 
   constructor(options: OperationsOptions) {
     this.#options = options
@@ -36,7 +50,7 @@ export class Operations {
   }
 
   /** Health of each network that this gateway settles on, without URLs. */
-  networks(): Promise<readonly object[]> {
+  networks() {
     return this.#once('networks', async () => {
       const { cores, now } = this.#options
       const found = await Promise.all(
@@ -52,7 +66,7 @@ export class Operations {
   }
 
   /** The relayers. One that cannot be read has `error`. */
-  relayers(): Promise<readonly object[]> {
+  relayers() {
     return this.#once('relayers', async () => {
       const spent = await this.#spentGwei()
       const all = this.#options.cores.map((core) =>
@@ -62,11 +76,11 @@ export class Operations {
     })
   }
 
-  async #relayer({ chain }: OwnNetwork, account: Account, spent: SpentByDay): Promise<object> {
+  async #relayer({ chain }: OwnNetwork, account: Account, spent: SpentByDay) {
     const { caip2: network, chainId } = chain.network
     const { address, funds } = account
     const known = { network, address, spent: spent.total(chainId, address).toString() }
-    let read: object = {}
+    let read: Partial<AccountState> = {}
     const [failure] = await findings({ subject: 'relayer' }, async () => {
       const { balance, settlements, isLow } = await funds.read()
       const pending = await this.#pending(chain, account)
@@ -80,7 +94,7 @@ export class Operations {
     return { ...known, ...(failure === undefined ? read : { error: failure.message }) }
   }
 
-  async #pending(chain: OwnNetwork['chain'], { address }: Account): Promise<readonly object[]> {
+  async #pending(chain: OwnNetwork['chain'], { address }: Account) {
     const mined = await chain.getMinedNonce(address)
     const account = { chainId: chain.network.chainId, relayer: address }
     const waiting = await this.#options.ledger.relayers.listTransactions(account, mined)
@@ -101,9 +115,10 @@ export class Operations {
     return spentByDay(await ledger.counts.listCounts(query), today)
   }
 
-  #once(name: string, read: () => Promise<readonly object[]>): Promise<readonly object[]> {
+  #once<T>(name: string, read: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(name)
-    if (kept !== undefined) return kept
+    // Each name has one reader.
+    if (kept !== undefined) return kept as Promise<T>
     const reading = read()
     this.#kept.set(name, reading)
     reading.catch(() => this.#kept.delete(name))

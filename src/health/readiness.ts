@@ -22,7 +22,6 @@ export interface Readiness {
   readonly checks: readonly Finding[]
 }
 
-/** Options of {@link ReadinessWatch}. */
 export interface ReadinessOptions extends Omit<
   CheckedParts,
   'projects' | 'rates' | 'headerBytesOf'
@@ -102,6 +101,6 @@ async function checkFunded(
       return fine(place, `A relayer on ${network.name} can pay for gas.`)
   return failed(place, {
     code: 'relayer_without_funds',
-    message: `No relayer on ${network.name} can pay for gas: send ${gasTokenOf(network)} to one.`,
+    message: `No relayer on ${network.name} has enough gas money. Send ${gasTokenOf(network)} to one.`,
   })
 }

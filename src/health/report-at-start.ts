@@ -9,7 +9,6 @@ import type { RelayerPool } from '../relayer/pool.js'
 /** When nodes are asked, after the start (ms). A process that ends sooner asks none. */
 const DELAY_MS = 1000
 
-/** Options of {@link reportAtStart}. */
 interface ReportOptions {
   readonly logger: Logger
   /** Aborted once the gateway is closed. */

@@ -37,10 +37,9 @@ export function ledgerEntryOf(
   const { to: payTo, value, validBefore } = signed.value.authorization
   const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payment, terms)
-  const { route, decimals, askedPrice, reference } = terms?.details ?? {}
   const resource = urlOf(payment, terms)
   const method = terms?.purchase?.method
-  const details = boundDetails({ resource, method, route, decimals, askedPrice, reference })
+  const details = boundDetails({ ...terms?.details, resource, method })
   return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
 }
 

@@ -16,7 +16,6 @@ const ANNOUNCED_POLL_MS = 700
 /** How long requests wait for the first load, counted from the start (ms). */
 const FIRST_LOAD_MS = 3000
 
-/** Options of {@link ProjectDirectory}. */
 export interface DirectoryOptions {
   /** The projects of the configuration. */
   readonly projects: readonly Project[]

@@ -89,7 +89,6 @@ export function findProjectByHash(
   return found
 }
 
-/** Merchants by project id. */
 export function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, Merchant> {
   return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
 }

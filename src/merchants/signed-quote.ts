@@ -22,7 +22,6 @@ export interface QuoteSubject {
   readonly entry: Pick<PaymentRequirements, 'scheme' | 'network' | 'asset' | 'payTo' | 'amount'>
 }
 
-/** Request and time of a quote. */
 export interface QuoteOccasion {
   readonly request: QuoteSubject['request']
   /** Milliseconds since the epoch. */

@@ -26,6 +26,6 @@ export async function openRouter(
     operations: new Operations({ cores, ledger, counters, now }),
   }
   if (context.adminTokens.length === 0) return (options) => createGatewayRouter(shared, options)
-  const { mountConsole } = await import('../console/console-routes.js')
+  const { mountConsole } = await import('../console/mount-console.js')
   return (options) => createGatewayRouter({ ...shared, ...mountConsole(shared) }, options)
 }

@@ -12,7 +12,7 @@ export type RespondUnpaid = (req: Request, res: Response) => void
 /** Bytes of prepared documents that a route keeps, one per URL. */
 const MAX_KEPT_BYTES = 128 * 1024
 
-/** The same of a route with many merchants, for all of them: strangers choose both merchant and URL. */
+/** The same for all merchants of a route together: clients control both merchant and URL. */
 const MAX_SHARED_BYTES = 1024 * 1024
 
 /** Stands for the URL. A NUL cannot occur in the JSON before it. */

@@ -15,7 +15,6 @@ export interface Authorization {
   readonly nonce: Hex
 }
 
-/** Its EIP-712 types. */
 export const AUTHORIZATION_TYPES = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },

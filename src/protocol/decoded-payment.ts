@@ -49,7 +49,6 @@ export function isAuthorized(payment: Payment): payment is AuthorizedPayment {
   return payment.signed.ok && payment.key !== undefined
 }
 
-/** Decodes a client's payment. */
 export function decodePayload(payload: PaymentPayload): DecodedPayload {
   return {
     payload,

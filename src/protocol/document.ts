@@ -88,7 +88,6 @@ function membersOf(schema: unknown): readonly string[] {
   return Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
 }
 
-/** Location of an issue. */
 interface Place {
   readonly path: readonly PropertyKey[]
   readonly noun: Noun

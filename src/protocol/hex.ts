@@ -22,7 +22,6 @@ export function bytesOf(hex: Hex): Uint8Array {
   return bytes
 }
 
-/** Encodes bytes. */
 export function hexOf(bytes: Uint8Array): Hex {
   const { buffer, byteOffset, byteLength } = bytes
   return `0x${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}`

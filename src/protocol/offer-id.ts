@@ -33,9 +33,6 @@ export function newOfferId(): string {
 export const CHECKOUT_ID_PREFIX = 'checkout.'
 
 /** Writes an id into the entries of one answer. */
-export function withOfferId(
-  accepts: readonly PaymentRequirements[],
-  offerId: string,
-): readonly PaymentRequirements[] {
+export function withOfferId(accepts: readonly PaymentRequirements[], offerId: string) {
   return accepts.map((entry) => ({ ...entry, extra: { ...entry.extra, offerId } }))
 }

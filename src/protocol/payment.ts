@@ -158,9 +158,7 @@ export interface SupportedResponse {
 }
 
 /** Entries of `accepts` in a PaymentRequired. */
-export function withProtocolVersion(
-  accepts: readonly PaymentRequirements[],
-): readonly PaymentRequirements[] {
+export function withProtocolVersion<Entry extends PaymentRequirements>(accepts: readonly Entry[]) {
   return accepts.map((entry) => ({ ...entry, protocolVersion: X402_VERSION }))
 }
 

@@ -59,7 +59,6 @@ export function explainReason(reason: string): string | undefined {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason as Reason] : undefined
 }
 
-/** A refused payment. */
 interface Refused {
   readonly reason: Reason
   /** More precise than the reason's own message. */
@@ -78,7 +77,6 @@ export function invalidResponse({ reason, message, payer }: Refused): VerifyResp
   }
 }
 
-/** A payment that was not settled. */
 interface Unsettled extends Refused {
   readonly network: string
   readonly transaction?: string | undefined

@@ -8,7 +8,11 @@ const MAX_SHOWN = 40
 /** Most unknown members that are reported. */
 const MAX_REPORTED = 10
 
-/** Reads a document that may have no members beside the known and the tolerated ones. */
+/**
+ * Reads a document that may have no members besides the known and the tolerated ones.
+ *
+ * Requests that are our own are read like this: ignoring a misspelled `currency` would sell euros for dollars.
+ */
 export function parseStrictDocument<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -21,7 +25,7 @@ export function parseStrictDocument<T>(
 }
 
 /** Reports each unknown member, with the one that was probably meant. */
-export function findUnknownMembers(
+function findUnknownMembers(
   value: unknown,
   { known, tolerated }: KnownMembers,
 ): readonly DocumentError[] {
@@ -35,16 +39,7 @@ export function findUnknownMembers(
     }))
 }
 
-/**
- * Members and parameters of our own requests: those that are known, and those that are tolerated.
- *
- * The endpoints that take a price or a search are ours, and refuse unknown members: ignoring a
- * misspelled `currency` would sell euros for dollars. What x402 clients and real shops send in addition
- * is listed here, and nowhere else. The bodies of verify and settle are x402 documents, which may be
- * extended anywhere: they stay tolerant.
- */
-
-/** The members that a request may have. */
+/** The members that a document may have. */
 export interface KnownMembers {
   readonly known: readonly string[]
   /** Not read, and not refused. */
@@ -52,49 +47,4 @@ export interface KnownMembers {
 }
 
 /** x402 clients write these on top of every document. */
-const ENVELOPE = ['x402Version', 'protocolVersion', 'extensions'] as const
-
-/** `POST /api/v2/payment/requirements`. */
-export const REQUIREMENTS_MEMBERS: KnownMembers = {
-  known: ['resourceUrl', 'requestedAmount', 'currency', 'description', 'mimeType'],
-  tolerated: ENVELOPE,
-}
-
-/** `POST /api/v2/merchant/checkout-prepare`. Its `resource` is x402's, and may have any members. */
-export const CHECKOUT_MEMBERS: KnownMembers = {
-  known: ['amount', 'currency', 'resource', 'reference'],
-  tolerated: ENVELOPE,
-}
-
-/** What settlements are filtered by, and how their pages are asked for. */
-const SETTLEMENT_FILTERS = [
-  ...['cursor', 'limit', 'status', 'from', 'to'],
-  ...['payer', 'transaction', 'resource', 'reference'],
-] as const
-
-/** The query of `GET /api/v2/merchant/settlements`. `_` is how some HTTP clients evade caches. */
-export const SETTLEMENTS_QUERY: KnownMembers = {
-  known: [...SETTLEMENT_FILTERS],
-  tolerated: ['_'],
-}
-
-/** The query of `GET /api/v2/merchant/settlements/{id}/refunds/prepare`. */
-export const REFUND_QUERY: KnownMembers = { known: ['amount'], tolerated: ['_'] }
-
-/** `POST /api/v2/merchant/settlements/{id}/refunds`. */
-export const REFUND_MEMBERS: KnownMembers = {
-  known: ['authorization', 'signature'],
-  tolerated: ENVELOPE,
-}
-
-/** `POST /api/v2/merchant/webhooks`, and `PATCH` of one. */
-export const WEBHOOK_MEMBERS: KnownMembers = { known: ['url', 'events'], tolerated: [] }
-
-/** The query of the deliveries of a webhook. */
-export const DELIVERIES_QUERY: KnownMembers = {
-  known: ['cursor', 'limit', 'state'],
-  tolerated: ['_'],
-}
-
-/** The query of endpoints that take none. */
-export const NO_QUERY: KnownMembers = { known: [], tolerated: ['_'] }
+export const ENVELOPE = ['x402Version', 'protocolVersion', 'extensions'] as const

@@ -14,7 +14,7 @@ export async function withReference(
   quotes: QuoteSigner,
   merchant: Merchant,
   { entry, reference }: { readonly entry: PaymentRequirements; readonly reference: string },
-): Promise<PaymentRequirements> {
+) {
   const signed = await quotes.signReference(subjectOf(merchant, entry), reference)
   return { ...entry, extra: { ...entry.extra, reference: signed } }
 }

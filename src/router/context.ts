@@ -1,7 +1,5 @@
-import type { RequestHandler } from 'express'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { OpenRequests } from '../http/open-requests.js'
-import type { Produce } from '../http/respond-json.js'
 import type { RateLimitOptions } from '../http/rate-limiter.js'
 import type { OnceContext } from '../idempotency/once.js'
 import type { Counters } from '../ledger/counters.js'
@@ -12,12 +10,10 @@ import type { Asset } from '../money/assets.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { ReceiverRules } from '../webhooks/receiver-url.js'
-import type { Endpoints } from './endpoints.js'
-import type { Operations } from './openapi/operation.js'
 import type { Streams } from './streams/streams.js'
 import type { RevenueReader } from './views/revenue-reader.js'
 
-/** What the API needs from the gateway. */
+/** Dependencies of the API. */
 export interface RouterContext extends OnceContext {
   readonly facilitator: ReservingFacilitator
   readonly ledger: LedgerStore
@@ -44,29 +40,8 @@ export interface RouterContext extends OnceContext {
   readonly webhooks: ReceiverRules
   /** Tells that there is a webhook to deliver. */
   readonly wakeWebhooks?: () => void
-  /** Finds the project of a request below `/api/v2/merchant` that has no token. Refuses none. */
-  readonly identifyMerchant?: RequestHandler
-  /** APIs and pages that are served in addition to the API itself. */
-  readonly mounted?: readonly MountedApi[]
   /** Whether the app has the gateway's probes, somewhere. */
   readonly hasProbes?: () => boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
-
-/** Endpoints that another folder handles, with the same checks of paths, limits and errors. */
-export interface MountedApi {
-  /** What the paths of its endpoints begin with. The gateway owns all paths below. */
-  readonly prefix: string
-  /** By their whole paths. */
-  readonly endpoints: Endpoints
-  /** Finds out who sends a request, before it is counted (`setLimitKey`). Refuses none. */
-  readonly identify: RequestHandler
-  /** Handles the requests to the endpoints, and refuses those that have no access. */
-  readonly routes: RequestHandler
-  /** Describes the endpoints, once somebody asks for the OpenAPI document. */
-  readonly describe?: () => Promise<Operations>
-}
-
-/** What an endpoint of the API responds with. */
-export type Endpoint = Produce<RouterContext>

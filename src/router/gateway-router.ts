@@ -7,41 +7,34 @@ import { publicRootOf } from '../http/public-url.js'
 import { ensureRequestId } from '../http/request-id.js'
 import { RequestProblem, respondProblem, SHUTTING_DOWN } from '../http/respond-problem.js'
 import { identifyProject, requireProject } from './authenticate.js'
+import { checkoutEndpoints } from './checkout-endpoints.js'
 import type { RouterContext } from './context.js'
-import { createDocs } from './docs/docs-api.js'
-import { checkEndpoint, type Endpoints } from './endpoints.js'
-import { setRootUrl, warnOfHandlerName } from './docs-url.js'
+import { docsEndpoints, mountDocs } from './docs/docs-api.js'
+import { DocumentPublisher } from './docs/document-publisher.js'
+import { setRootUrl } from './docs-url.js'
 import { requestFields } from './log-fields.js'
-import { merchantRoutes } from './merchant-routes.js'
-import { paymentRoutes } from './payment-routes.js'
+import { MERCHANT } from './owner.js'
+import { paymentEndpoints } from './payment-endpoints.js'
 import { limitRequests } from './rate-limit.js'
-import { refundEndpoints, refundRoutes } from './refund-routes.js'
-import { settlementRoutes } from './settlement-routes.js'
-import { allowAnyOrigin, ucpRoutes } from './ucp-routes.js'
-import { merchantStreams, streamEndpoints } from './streams/stream-routes.js'
-import { webhookEndpoints, webhookRoutes } from './webhook-routes.js'
-import { merchantViews, viewEndpoints } from './views/view-routes.js'
+import { refundEndpoints } from './refund-endpoints.js'
+import { bindEndpoints, serveEndpoints, type Mounted } from './serve-endpoints.js'
+import { settlementEndpoints } from './settlement-endpoints.js'
+import { streamEndpoints } from './streams/stream-endpoints.js'
+import { allowAnyOrigin, ucpEndpoints } from './ucp-endpoints.js'
+import { viewEndpoints } from './views/view-endpoints.js'
+import { MERCHANT_WEBHOOKS, webhookEndpoints } from './webhook-endpoints.js'
 
-const ENDPOINTS: Endpoints = {
-  '/api/v2/payment/requirements': ['POST'],
-  '/api/v2/payment/verify': ['POST'],
-  '/api/v2/payment/settle': ['POST'],
-  '/api/v2/payment/supported': ['GET'],
-  '/api/v2/merchant/payment-profile': ['GET'],
-  '/api/v2/merchant/checkout-prepare': ['POST'],
-  '/api/v2/merchant/settlements': ['GET'],
-  '/api/v2/merchant/settlements/{id}': ['GET'],
-  ...refundEndpoints('/api/v2/merchant/settlements/{id}'),
-  ...webhookEndpoints('/api/v2/merchant'),
-  ...viewEndpoints('/api/v2/merchant'),
-  ...streamEndpoints('/api/v2/merchant'),
-  '/ucp/schema.json': ['GET'],
-  '/ucp/instrument_schema.json': ['GET'],
-  '/ucp/gateway.md': ['GET'],
-  '/ucp/{version}/schema.json': ['GET'],
-  '/ucp/{version}/instrument_schema.json': ['GET'],
-  '/ucp/{version}/gateway.md': ['GET'],
-}
+/** The endpoints of the API. What `context.mounted` has comes on top. */
+export const apiEndpoints = [
+  ...paymentEndpoints,
+  ...checkoutEndpoints,
+  ...settlementEndpoints(MERCHANT),
+  ...refundEndpoints(MERCHANT),
+  ...webhookEndpoints(MERCHANT_WEBHOOKS),
+  ...viewEndpoints(MERCHANT),
+  ...streamEndpoints(MERCHANT),
+  ...ucpEndpoints,
+]
 
 /** The gateway owns everything below these paths; all other paths are left to the app. */
 const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/ucp']
@@ -72,31 +65,30 @@ export interface GatewayRouterOptions {
  * @internal
  */
 export function createGatewayRouter(
-  context: RouterContext,
+  context: RouterContext & Mounted,
   { docs = true }: GatewayRouterOptions = {},
 ): Router {
-  const mounted = [...(docs ? createDocs(context) : []), ...(context.mounted ?? [])]
+  const { directory, logger, rateLimit, identifyMerchant, hasProbes = () => false } = context
+  const requireToken = requireProject(directory)
+  const api = bindEndpoints(context, apiEndpoints, {
+    project: requireToken,
+    merchant: requireToken,
+  })
+  const elsewhere = context.mounted ?? []
+  const publisher = new DocumentPublisher({
+    endpoints: [api, docsEndpoints, ...elsewhere.map(({ endpoints }) => endpoints)].flat(),
+    hasProbes,
+    hasSessions: identifyMerchant !== undefined,
+  })
+  const mounted = [...(docs ? mountDocs({ ...context, publisher }) : []), ...elsewhere]
   const prefixes = [...PREFIXES, ...mounted.map(({ prefix }) => prefix)]
   const gateway = express.Router()
   gateway.use('/ucp', allowAnyOrigin)
-  gateway.use(identifyProject(context.directory, context.logger))
-  if (context.identifyMerchant) gateway.use('/api/v2/merchant', context.identifyMerchant)
+  gateway.use(identifyProject(directory, logger))
+  if (identifyMerchant) gateway.use('/api/v2/merchant', identifyMerchant)
   for (const { prefix, identify } of mounted) gateway.use(prefix, identify)
-  if (context.rateLimit !== false) gateway.use(limitRequests(context.rateLimit, context.logger))
-  const endpoints = Object.assign({}, ENDPOINTS, ...mounted.map((api) => api.endpoints))
-  gateway.use(checkEndpoint(endpoints))
-  for (const { prefix, routes } of mounted) gateway.use(prefix, routes)
-  gateway.use('/api/v2', requireProject(context.directory))
-  // First, since these are the most frequent requests.
-  gateway.use('/api/v2/payment', paymentRoutes(context))
-  gateway.use(['/ucp', '/api/v2/merchant/payment-profile'], warnOfHandlerName(context))
-  gateway.use('/ucp', ucpRoutes(context))
-  gateway.use('/api/v2/merchant/settlements', settlementRoutes(context))
-  gateway.use('/api/v2/merchant/settlements/:id/refunds', refundRoutes(context))
-  gateway.use('/api/v2/merchant/webhooks', webhookRoutes(context))
-  gateway.use('/api/v2/merchant', merchantViews(context))
-  gateway.use('/api/v2/merchant', merchantStreams(context))
-  gateway.use('/api/v2/merchant', merchantRoutes(context))
+  if (rateLimit !== false) gateway.use(limitRequests(rateLimit, logger))
+  gateway.use(serveEndpoints([...api, ...mounted.flatMap(({ endpoints }) => endpoints)]))
   gateway.use(respondError(context.logger))
 
   const router = express.Router()
@@ -105,7 +97,7 @@ export function createGatewayRouter(
     if (!ours) return next()
     ensureRequestId(req, res)
     const { baseUrl } = req
-    setRootUrl(res, () => publicRootOf(req, context.publicUrl) + baseUrl, context.docsUrl)
+    setRootUrl(res, () => publicRootOf(req, context.publicUrl) + baseUrl)
     if (context.requests.add(res)) return gateway(req, res, next)
     res.set('Retry-After', String(RETRY_AFTER_SECONDS))
     respondProblem(res, 'api', SHUTTING_DOWN)

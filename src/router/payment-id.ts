@@ -3,40 +3,12 @@ import type { Response } from 'express'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { askUntilFree, type WaitContext } from '../idempotency/wait.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
-import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { decodePayment, type Payment } from '../protocol/decoded-payment.js'
-import type { Parsed } from '../protocol/document.js'
-import { readPaymentId } from '../protocol/payment-identifier.js'
-import { parsePaymentSubmission } from '../protocol/payment.js'
-import type { PaymentSubmission, SettleResponse, VerifyResponse } from '../protocol/payment.js'
+import type { SettleResponse, VerifyResponse } from '../protocol/payment.js'
 import type { RouterContext } from './context.js'
 import type { KeyedRequest } from './repeatable-request.js'
-
-/** The body of verify and settle, with the id of its payment. */
-export interface IdentifiedSubmission extends PaymentSubmission {
-  readonly paymentId: string | undefined
-  /** The shop's own name for the payment. */
-  readonly reference?: string
-}
-
-/** Parses the body of verify and settle. */
-export function parseSubmission(body: unknown): Parsed<IdentifiedSubmission> {
-  const parsed = parsePaymentSubmission(body)
-  if (!parsed.ok) return parsed
-  const { paymentPayload, paymentRequirements } = parsed.value
-  const id = readPaymentId(paymentPayload)
-  const { reference } = parsed.value as { readonly reference?: unknown }
-  const isNamed = reference !== undefined && reference !== null
-  if (isNamed && !isReference(reference))
-    return { ok: false, errors: [{ path: 'reference', message: NOT_A_REFERENCE }] }
-  if (id.ok) {
-    const submission = { paymentPayload, paymentRequirements, paymentId: id.value }
-    return { ok: true, value: { ...submission, ...(isNamed && { reference }) } }
-  }
-  const errors = id.errors.map((error) => ({ ...error, path: `paymentPayload.${error.path}` }))
-  return { ok: false, errors }
-}
+import type { IdentifiedSubmission } from './submission.js'
 
 /**
  * Makes the key of a payment: its id, in the scope of project and payer. Ids may be guessed: nobody takes

@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
 import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
+import { authorOf } from './acting.js'
 import { projectOf } from './authenticate.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
@@ -23,16 +24,14 @@ const SENDINGS = { windowMs: 60_000, limit: 60 }
 
 /**
  * Limits requests that have something sent to a URL of the project's choice, in addition to the limits of requests:
- * a gateway must not become a tool against others.
- *
- * @param actorOf - Names who sends it.
+ * a gateway must not become a tool against others. An admin is counted apart from the project.
  */
-export function limitSendings(actorOf: (res: Response) => string, logger: Logger): RequestHandler {
+export function limitSendings(logger: Logger): RequestHandler {
   return rateLimit({
     ...limiterSettings(SENDINGS, logger),
     standardHeaders: false,
     requestPropertyName: 'x402SendingLimit',
-    keyGenerator: (_req, res) => actorOf(res),
+    keyGenerator: (_req, res) => authorOf(res)?.actor ?? `project:${projectOf(res)?.id}`,
     handler(_req, res, next) {
       res.set('Retry-After', String(SENDINGS.windowMs / 1000))
       next(

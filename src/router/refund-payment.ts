@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express'
+import type { Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { recordId } from '../ledger/index.js'
@@ -6,16 +6,18 @@ import { isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Authorization } from '../protocol/authorization.js'
 import { decodePayment, isAuthorized, type AuthorizedPayment } from '../protocol/decoded-payment.js'
-import type { DocumentError, Parsed } from '../protocol/document.js'
+import type { DocumentError } from '../protocol/document.js'
 import { sameHex } from '../protocol/hex.js'
-import { EXACT, parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
+import { EXACT, X402_VERSION } from '../protocol/payment.js'
 import type { ExactEvmPayload } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
-import { findUnknownMembers, REFUND_MEMBERS } from '../protocol/strict-document.js'
 import { isRefusal, RefundRefused } from '../schemes/scheme.js'
 import { authorOf, keyScopeOf, payeeOf, type Payee } from './acting.js'
-import type { Endpoint, RouterContext } from './context.js'
-import { invalidBody, readBody } from './json-body.js'
+import type { RouterContext } from './context.js'
+import type { Call } from './define-endpoint.js'
+import type { MadeDocument } from './documents/component.js'
+import type { refund as refundSchema } from './documents/settlement.js'
+import { invalidBody } from './json-body.js'
 import {
   exceedsPayment,
   findRefundable,
@@ -34,7 +36,7 @@ import { onceForKey, readHeaderKey } from './repeatable-request.js'
  */
 const MOST_VALIDITY_SECONDS = 3600n
 
-type RefundDocument = ReturnType<typeof refundDocument>
+type RefundDocument = MadeDocument<typeof refundSchema>
 
 /** A refund that the merchant has signed. */
 interface SignedRefund {
@@ -48,17 +50,21 @@ interface SignedRefund {
  * The authorization names the refund: presented again, it has the same answer, also without an
  * `Idempotency-Key`, and is paid once.
  */
-export const refundPayment: Endpoint = async (context, req, res) => {
+export async function refundPayment(
+  context: RouterContext,
+  { req, res, param, readBody }: Call<unknown, ExactEvmPayload>,
+): Promise<RefundDocument> {
   const merchant = payeeOf(res)
   requireLocal(context)
-  const body = readBody(req, parseRefund)
+  const body = readBody()
+  const settlement = param('id')
   const keyed = readHeaderKey(req, {
     res,
     ...keyScopeOf(res, 'refund'),
-    body: { settlement: req.params['id'], ...body },
+    body: { settlement, ...body },
   })
   const refund = await onceForKey(context, keyed, async (claim) => {
-    const made = await makeRefund(context, { req, res, merchant, body })
+    const made = await makeRefund(context, { res, settlement, merchant, body })
     await endClaim(claim, made)
     return made
   })
@@ -83,25 +89,18 @@ async function endClaim(claim: KeyClaim, refund: RefundDocument): Promise<void> 
   if (refund.status !== 'pending') await claim.finish(JSON.stringify(refund))
 }
 
-function parseRefund(body: unknown): Parsed<ExactEvmPayload> {
-  const unknown = findUnknownMembers(body, REFUND_MEMBERS)
-  const parsed = parseExactEvmPayload(body)
-  if (unknown.length === 0) return parsed
-  return { ok: false, errors: [...unknown, ...(parsed.ok ? [] : parsed.errors)] }
-}
-
 interface RefundRequest {
-  readonly req: Request
   readonly res: Response
+  readonly settlement: string
   readonly merchant: Payee
   readonly body: ExactEvmPayload
 }
 
 async function makeRefund(
   context: RouterContext,
-  { req, res, merchant, body }: RefundRequest,
+  { res, settlement, merchant, body }: RefundRequest,
 ): Promise<RefundDocument> {
-  const refundable = await findRefundable(context, merchant, String(req.params['id']))
+  const refundable = await findRefundable(context, merchant, settlement)
   const payment = paymentOf(refundable, body)
   const signed = { refundable, payment }
   const known = await findOwn(context, signed)

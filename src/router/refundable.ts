@@ -7,7 +7,7 @@ import { sameHex } from '../protocol/hex.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Payee } from './acting.js'
 import type { RouterContext } from './context.js'
-import { findRecord } from './settlement-routes.js'
+import { findRecord } from './settlement-endpoints.js'
 
 /** A settlement that can be refunded. */
 export interface Refundable {
@@ -42,7 +42,7 @@ export async function findRefundable(
   merchant: Payee,
   id: string,
 ): Promise<Refundable> {
-  const payment = await findRecord(context, merchant, id)
+  const payment = await findRecord(context, merchant.project, id)
   if (payment.state !== 'settled') throw notRefundable(NOT_PAID[payment.state])
   const asset = context.settledAssets.find(
     (one) => one.network.chainId === payment.chainId && sameHex(one.address, payment.asset),

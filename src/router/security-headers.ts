@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express'
 
-/** Nothing is loaded from elsewhere, nothing runs that is not a file of ours, and nobody frames it. */
+/** CSP: own files only, no framing. */
 const policyOf = (styles: string): string =>
   [
     "default-src 'none'",

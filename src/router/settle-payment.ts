@@ -13,11 +13,11 @@ import type { PaymentDetails } from '../ledger/payment-details.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import type { AppliedRate } from '../money/rates.js'
 import { merchantOf } from './authenticate.js'
-import type { Endpoint, RouterContext } from './context.js'
-import { readBody } from './json-body.js'
+import type { RouterContext } from './context.js'
+import type { Call } from './define-endpoint.js'
 import { refuseOtherVersion } from './other-version.js'
-import { bindPaymentId, parseSubmission, paymentIdKey } from './payment-id.js'
-import type { IdentifiedSubmission } from './payment-id.js'
+import { bindPaymentId, paymentIdKey } from './payment-id.js'
+import { identifySubmission, type IdentifiedSubmission, type Submission } from './submission.js'
 import { appliedRateOf } from './quote-fiat.js'
 import { checkoutReferenceOf } from './checkout-reference.js'
 import { isFinal, isUndecided } from '../protocol/reason-finality.js'
@@ -48,11 +48,14 @@ interface SettleRequest {
  * A repeated `Idempotency-Key` repeats every final answer. A repeated payment id repeats success, and
  * only for merchants with `repeatSettlements`.
  */
-export const settlePayment: Endpoint = async (context, req, res) => {
+export async function settlePayment(
+  context: RouterContext,
+  { req, res, readBody }: Call<unknown, Submission>,
+): Promise<SettleResponse> {
   const { project, repeatSettlements } = merchantOf(res)
   const other = refuseOtherVersion(context, req, res)
   if (other !== undefined) return unsettledResponse(other)
-  const submission = readBody(req, parseSubmission)
+  const submission = identifySubmission(readBody())
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
   const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]

@@ -7,20 +7,21 @@ import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
 import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/networks.js'
+import type { MadeDocument } from './documents/component.js'
+import type { refund, settlement } from './documents/settlement.js'
 
 /**
  * What a merchant needs to book a payment, and to reconcile it with the chain.
  *
  * `amount` is in the token's atomic units. Payer, asset and `nonce` identify the payment on chain.
  * `symbol` is there for tokens that this gateway knows, `transaction` once there is one, `quote` if a
- * rate was applied, and `resource`, `method`, `route`, `askedPrice` and `reference` as far as the record
- * has them. Times are in ISO 8601.
+ * rate was applied, and the details of the payment as far as the record has them. Times are in ISO 8601.
  */
 export function settlementOf(
   record: LedgerRecord,
   { accepts }: Pick<Merchant, 'accepts'>,
   networkNames: NetworkNameStyle,
-) {
+): MadeDocument<typeof settlement> {
   const { id, asset, from, payTo, nonce, value, appliedRate: rate, details = {} } = record
   const { decimals: recorded, ...about } = details
   const transaction = transactionOf(record)
@@ -53,17 +54,17 @@ export function settlementOf(
 
 const isoTime = (ms: number): string => new Date(ms).toISOString()
 
-/** The document of a refund: that of a settlement from the merchant to the buyer. */
+/** A refund: a settlement from the merchant to the buyer. */
 export function refundDocument(
   { networkNames }: { readonly networkNames: NetworkNameStyle },
   merchant: Pick<Merchant, 'accepts'>,
   record: RefundRecord,
-) {
+): MadeDocument<typeof refund> {
   const { status, ...document } = settlementOf(record, merchant, networkNames)
   const held = record.state === 'failed' && new Date(Number(heldUntil(record)) * 1000).toISOString()
   return {
     ...document,
-    status: status === 'reserved' ? ('pending' as const) : status,
+    status: status === 'reserved' ? 'pending' : status,
     settlement: record.refundOf,
     ...(held && { heldUntil: held }),
   }

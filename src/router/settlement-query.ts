@@ -1,11 +1,9 @@
-/** How lists of settlements are asked for: filters, and pages by cursor. */
-import type { Request } from 'express'
+/** How lists of settlements are asked for. */
 import { z } from 'zod'
-import type { LedgerQuery, LedgerRecord, LedgerStore, RecordSearch } from '../ledger/index.js'
+import type { LedgerQuery, RecordSearch } from '../ledger/index.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { lowerHex } from '../protocol/hex.js'
-import { SETTLEMENTS_QUERY, type KnownMembers } from '../protocol/strict-document.js'
-import { readQuery } from './read-query.js'
+import { limitParameter, placeParameter } from './pages.js'
 
 /**
  * `reserved`: taken for one request, nothing was sent. `pending`: a transaction was sent. `settled`:
@@ -13,9 +11,8 @@ import { readQuery } from './read-query.js'
  */
 const STATUSES = ['reserved', 'pending', 'settled', 'failed'] as const
 
-/** Number of settlements on a page. */
+/** Settlements on a page. */
 const DEFAULT_LIMIT = 20
-const MAX_LIMIT = 100
 
 const NOT_A_TIME = 'must be a time, like 2026-01-31T00:00:00Z'
 
@@ -23,111 +20,81 @@ export const timeSchema = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], NOT_A_TIME)
   .transform((text) => Date.parse(text))
 
-const NOT_A_LIMIT = `must be an integer from 1 to ${MAX_LIMIT}`
-
-const limitSchema = z
-  .string(NOT_A_LIMIT)
-  .regex(/^\d{1,3}$/, NOT_A_LIMIT)
-  .transform(Number)
-  .refine((limit) => limit >= 1 && limit <= MAX_LIMIT, NOT_A_LIMIT)
-
-/** A cursor: creation time and id of the last record of a page, which the page itself shows. */
-const CURSOR = /^(\d{1,16})\.([0-9a-f]{32})$/
-
-const cursorSchema = z.string().transform((text, context) => {
-  const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
-  if (match !== null) return { createdAt: Number(match[1]), id: match[2] ?? '' }
-  context.addIssue('must be the nextCursor of a page before')
-  return z.NEVER
-})
-
 const SEARCHES = ['payer', 'transaction', 'resource', 'reference'] as const
 
 const textSchema = z.string('must be given once').min(1, 'must not be empty')
 
-/** Reads the query of a list. */
-export const settlementsSchema = z
-  .object({
-    cursor: cursorSchema.optional(),
-    limit: limitSchema.optional(),
-    status: z.enum(STATUSES).optional(),
-    from: timeSchema.optional(),
-    to: timeSchema.optional(),
-    payer: textSchema
-      .regex(/^0x[0-9a-f]{40}$/i, 'must be an address: 0x and 40 hexadecimal digits')
-      .optional(),
-    transaction: textSchema
-      .regex(/^0x[0-9a-f]{64}$/i, 'must be a transaction: 0x and 64 hexadecimal digits')
-      .optional(),
-    resource: textSchema.optional(),
-    reference: z.custom<string>(isReference, NOT_A_REFERENCE).optional(),
-  })
-  .superRefine((query, context) => {
-    const given = SEARCHES.filter((name) => query[name] !== undefined)
-    const [, second] = given
-    // Each search has its own index. A combination has none, and could read every settlement.
-    if (second !== undefined)
-      context.addIssue({
-        code: 'custom',
-        path: [second],
-        message: `cannot be combined with ${given[0]}: search by one of ${SEARCHES.join(', ')}`,
-      })
-    if (query.from !== undefined && query.to !== undefined && query.from > query.to)
-      context.addIssue({ code: 'custom', path: ['to'], message: 'must not be before from' })
-  })
-
-/** The query of a list, without the project whose settlements they are. */
-export type SettlementQuery = Omit<LedgerQuery, 'project' | 'id'>
-
-/**
- * Reads the query of a list.
- *
- * @param members - The parameters that it takes.
- * @throws `RequestProblem` 400 with every invalid parameter.
- */
-export function readSettlementQuery(
-  req: Request,
-  members: KnownMembers = SETTLEMENTS_QUERY,
-): SettlementQuery {
-  const query = readQuery(req, settlementsSchema, members)
-  const { cursor, limit = DEFAULT_LIMIT, status, from, to } = query
-  const state = status === 'pending' ? 'submitted' : status
-  return { state, from, until: to, after: cursor, limit, search: searchOf(query) }
+/** What lists of settlements are filtered by. */
+const filterMembers = {
+  status: z.enum(STATUSES).optional().meta({ description: 'Only those in this state.' }),
+  from: timeSchema.optional().meta({
+    description: 'Begin: a date (midnight UTC) or a time with its offset.',
+    examples: ['2026-01-01'],
+  }),
+  to: timeSchema.optional().meta({
+    description: 'End, which is not part of it.',
+    examples: ['2026-02-01T00:00:00Z'],
+  }),
+  payer: textSchema
+    .regex(/^0x[0-9a-f]{40}$/i, 'must be an address: 0x and 40 hexadecimal digits')
+    .optional()
+    .meta({ description: 'Only those of this payer’s address.' }),
+  transaction: textSchema
+    .regex(/^0x[0-9a-f]{64}$/i, 'must be a transaction: 0x and 64 hexadecimal digits')
+    .optional()
+    .meta({ description: 'Only those of this transaction.' }),
+  resource: textSchema.optional().meta({ description: 'Only those that paid for this URL.' }),
+  reference: z
+    .custom<string>(isReference, NOT_A_REFERENCE)
+    .optional()
+    .meta({
+      description:
+        'Only those with this reference. One of payer, transaction, resource and reference may be given.',
+      as: { type: 'string', minLength: 1 },
+      examples: ['order-7'],
+    }),
 }
 
-function searchOf({
-  payer,
-  transaction,
-  resource,
-  reference,
-}: z.output<typeof settlementsSchema>): RecordSearch | undefined {
+/** Reads the filters of a list. */
+export const filterQuery = z.object(filterMembers).superRefine(checkFilters)
+
+/** Reads the query of a list: which page, and its filters. */
+export const listQuery = z
+  .object({
+    cursor: placeParameter('[0-9a-f]{32}'),
+    limit: limitParameter('Settlements', DEFAULT_LIMIT),
+    ...filterMembers,
+  })
+  .superRefine(checkFilters)
+
+type Filters = z.output<z.ZodObject<typeof filterMembers>>
+
+function checkFilters(query: Filters, context: z.RefinementCtx): void {
+  const given = SEARCHES.filter((name) => query[name] !== undefined)
+  const [, second] = given
+  // Each search has its own index. A combination has none, and could read every settlement.
+  if (second !== undefined)
+    context.addIssue({
+      code: 'custom',
+      path: [second],
+      message: `cannot be combined with ${given[0]}: search by one of ${SEARCHES.join(', ')}`,
+    })
+  if (query.from !== undefined && query.to !== undefined && query.from > query.to)
+    context.addIssue({ code: 'custom', path: ['to'], message: 'must not be before from' })
+}
+
+/** What the ledger is asked for. */
+export function ledgerFilters(query: Filters) {
+  const { status, from, to } = query
+  const state = status === 'pending' ? 'submitted' : status
+  return { state, from, until: to, search: searchOf(query) } satisfies Partial<LedgerQuery>
+}
+
+function searchOf({ payer, transaction, resource, reference }: Filters): RecordSearch | undefined {
   if (payer !== undefined) return { payer: lowerHex(payer) }
   if (transaction !== undefined) return { transaction: lowerHex(transaction) }
   if (resource !== undefined) return { resource }
   return reference === undefined ? undefined : { reference }
-}
-
-/** A page of a list, and where the next one begins, if there is one. */
-export interface SettlementPage {
-  readonly records: readonly LedgerRecord[]
-  readonly nextCursor: string | undefined
-}
-
-/** Reads a page. */
-export async function readPage(
-  ledger: Pick<LedgerStore, 'payments'>,
-  query: LedgerQuery,
-): Promise<SettlementPage> {
-  // One more than requested shows whether there is another page.
-  const found = await ledger.payments.list({ ...query, limit: query.limit + 1 })
-  const records = found.slice(0, query.limit)
-  const last = records.at(-1)
-  const hasMore = found.length > records.length && last !== undefined
-  return { records, nextCursor: hasMore ? cursorOf(last) : undefined }
-}
-
-function cursorOf({ createdAt, id }: LedgerRecord): string {
-  return Buffer.from(`${createdAt}.${id}`, 'latin1').toString('base64url')
 }
 
 /** Tells whether a text has the form of a record's id. The ledger is asked only for such ids. */

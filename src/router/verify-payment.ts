@@ -2,10 +2,11 @@ import { decodePayment } from '../protocol/decoded-payment.js'
 import type { VerifyResponse } from '../protocol/payment.js'
 import { invalidResponse } from '../protocol/reason-words.js'
 import { merchantOf } from './authenticate.js'
-import type { Endpoint } from './context.js'
-import { readBody } from './json-body.js'
+import type { RouterContext } from './context.js'
+import type { Call } from './define-endpoint.js'
 import { refuseOtherVersion } from './other-version.js'
-import { parseSubmission, paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
+import { paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
+import { identifySubmission, type Submission } from './submission.js'
 import { isFinal, isUndecided } from '../protocol/reason-finality.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
 
@@ -15,12 +16,15 @@ import { onceForKey, readHeaderKey } from './repeatable-request.js'
  * A payment whose settlement would be repeated for its id is valid: a client that verifies before it
  * settles could not ask for the repetition otherwise.
  */
-export const verifyPayment: Endpoint = async (context, req, res) => {
+export async function verifyPayment(
+  context: RouterContext,
+  { req, res, readBody }: Call<unknown, Submission>,
+): Promise<VerifyResponse> {
   const merchant = merchantOf(res)
   const { project } = merchant
   const other = refuseOtherVersion(context, req, res)
   if (other !== undefined) return invalidResponse(other)
-  const submission = readBody(req, parseSubmission)
+  const submission = identifySubmission(readBody())
   const payment = decodePayment(submission.paymentPayload, submission.paymentRequirements)
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })

@@ -35,20 +35,4 @@ export function deliveryDocument(delivery: WebhookDelivery) {
   }
 }
 
-/** Where a page of deliveries begins: after this one, which the page before has shown. */
-export type DeliveryPosition = Pick<WebhookDelivery, 'createdAt' | 'id'>
-
-const CURSOR = /^(\d{1,16})\.(msg_[0-9a-f]{32})$/
-
-/** Names a position in a list. */
-export function deliveryCursor({ createdAt, id }: DeliveryPosition): string {
-  return Buffer.from(`${createdAt}.${id}`, 'latin1').toString('base64url')
-}
-
-/** @returns `undefined` for a text that is no {@link deliveryCursor}. */
-export function parseDeliveryCursor(text: string): DeliveryPosition | undefined {
-  const match = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1'))
-  return match === null ? undefined : { createdAt: Number(match[1]), id: match[2] ?? '' }
-}
-
 const isoTime = (ms: number): string => new Date(ms).toISOString()

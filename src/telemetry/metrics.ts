@@ -31,7 +31,6 @@ interface SettledNetwork {
 
 type Account = RelayerPool['accounts'][number]
 
-/** Options of {@link Metrics}. */
 export interface MetricsParts {
   readonly events: EventBus
   /** CAIP-2 ids of the gateway's networks, the only ones in labels. */

@@ -3,7 +3,6 @@ export class Cleanup {
   readonly #toDo: (() => unknown)[] = []
   #done: Promise<void> | undefined
 
-  /** Adds a step. */
   add(end: () => unknown): void {
     this.#toDo.push(end)
   }

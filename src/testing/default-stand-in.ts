@@ -5,7 +5,6 @@ import { ConfigError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import type { GatewayOptions, UcpHandler, X402Middleware } from '../index.js'
 
-/** The gateway of each shop's requests. */
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
 
 /** Makes a declared handler for one gateway. */

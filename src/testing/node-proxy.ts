@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { closeServer } from '../http/close-server.js'
 
-/** A JSON-RPC request of the gateway. */
 export interface NodeRequest {
   readonly method: string
   readonly params: readonly unknown[]

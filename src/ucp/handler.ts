@@ -42,6 +42,6 @@ export function handlerDescriptor(site: HandlerSite) {
 }
 
 /** Writes the handler's entry in a checkout; `config` is the x402 envelope for the wallet. */
-export function checkoutEntry(id: string, config: object) {
+export function checkoutEntry<Config extends object>(id: string, config: Config) {
   return { id, version: HANDLER_VERSION, config }
 }

@@ -8,7 +8,6 @@ import { signedHeaders } from './signature.js'
 /** Timeout of an attempt, with name resolution and the whole response (ms). */
 const ATTEMPT_MS = 10_000
 
-/** Options of {@link attempt}. */
 export interface AttemptOptions {
   readonly webhooks: ReceiverRules
   /** Describes a payment as the list of settlements does. */

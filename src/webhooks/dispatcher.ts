@@ -25,7 +25,6 @@ const PRUNE_MS = 600_000
 /** How long open attempts may take when the gateway closes (ms). */
 const CLOSING_MS = 1000
 
-/** Options of {@link WebhookDispatcher}. */
 export interface WebhookDispatcherOptions extends AttemptOptions {
   readonly deliveries: WebhookStore['deliveries']
   readonly logger: Logger
@@ -68,7 +67,6 @@ export class WebhookDispatcher {
     this.#soon.unref()
   }
 
-  /** Looks for due deliveries now. */
   wake(): void {
     if (this.#isClosed) return
     this.#isAsked = true

@@ -8,7 +8,6 @@ const MAX_RESPONSE_BYTES = 64 * 1024
 /** How much of a failed response is kept (characters). */
 const KEPT_CHARACTERS = 500
 
-/** A message for a receiver. */
 export interface PostedMessage {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -16,7 +16,6 @@ const DNS_TOTAL_MS = 5000
 /** Finds the addresses of a host. Rejects if it has none. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>
 
-/** Rules for receivers. */
 export interface ReceiverRules {
   /** Allows `http:` and private addresses, for development and closed networks. */
   readonly allowPrivate: boolean
@@ -28,7 +27,6 @@ export type Receiver =
   | { readonly kind: 'allowed'; readonly url: URL; readonly addresses: readonly string[] }
   | { readonly kind: 'refused'; readonly message: string }
 
-/** The rules of a gateway. */
 export function receiverRules(allowPrivate: boolean): ReceiverRules {
   return { allowPrivate, resolve: allowPrivate ? resolveLocally : resolvePublicly }
 }

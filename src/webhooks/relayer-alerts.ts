@@ -5,7 +5,6 @@ import type { Network } from '../protocol/networks.js'
 /** How often the ledger is asked about a relayer that stays low (ms). */
 const REMINDER_MS = 60_000
 
-/** Funds of a relayer. */
 export interface ReadFunds {
   readonly relayer: string
   /** In wei. */

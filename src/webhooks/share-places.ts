@@ -11,14 +11,12 @@ const MOST_OF_PROJECT = 10
 const MOST_OF_ENDPOINT = 8
 const MOST_OF_SUSPECT = 1
 
-/** Attempts at one endpoint. */
 export interface Load {
   underWay: number
   /** The last attempt failed or was slow. */
   isSuspect: boolean
 }
 
-/** Running attempts. */
 export interface UnderWay {
   readonly attempts: number
   readonly ofProject: (project: string) => number

@@ -9,7 +9,6 @@ const SECRET_BYTES = 32
 const LEAST_SECRET_BYTES = 24
 const MOST_SECRET_BYTES = 64
 
-/** A message to sign. */
 export interface SignedMessage {
   readonly id: string
   /** Milliseconds since the epoch. */

@@ -105,15 +105,12 @@ const refused = (url: string) => async (): Promise<boolean> =>
   )
 
 describe('the program', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'answers, and ends cleanly by %s',
-    async (signal) => {
-      const program = serve(devnet.rpcUrl)
-      const url = await urlOf(program)
-      expect((await fetch(`${url}/ucp/schema.json`)).status).toBe(200)
-      expect(await program.end(signal)).toBe(0)
-    },
-  )
+  it.each(['SIGTERM', 'SIGINT'] as const)('answers, and ends cleanly by %s', async (signal) => {
+    const program = serve(devnet.rpcUrl)
+    const url = await urlOf(program)
+    expect((await fetch(`${url}/ucp/schema.json`)).status).toBe(200)
+    expect(await program.end(signal)).toBe(0)
+  })
 
   it('prints at start what it uses and finds, and logs settlements', async () => {
     const program = serve(devnet.rpcUrl)

@@ -349,7 +349,7 @@ describe('doctor on webhooks', () => {
     await register({ url: 'https://shop.invalid/a-secret-path' }, { url: 'https://127.0.0.1/' })
     const { code, printed } = await doctor()
     expect([code, printed.length]).toStrictEqual([1, 3])
-    expect(printed[0]).toMatch(/webhook_url_refused: .* project shop: its URL names the host/)
+    expect(printed[0]).toMatch(/webhook_url_refused: .* project shop: its URL has the host/)
     expect(printed[1]).toMatch(/webhook_url_refused: .* not on the public Internet/)
     expect(printed.join()).not.toContain('a-secret-path')
   })

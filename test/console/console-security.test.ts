@@ -5,16 +5,25 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import * as chains from 'viem/chains'
 import { explorerUrl } from '../../src/console/explorers.js'
-import { pageRoutes } from '../../src/router/page-routes.js'
+import { pageEndpoints } from '../../src/router/page-endpoints.js'
+import { bindEndpoints, serveEndpoints } from '../../src/router/serve-endpoints.js'
+import type { RouterContext } from '../../src/router/context.js'
 import { createGateway } from '../../src/gateway.js'
+import { OpenRequests } from '../../src/http/open-requests.js'
 import { knownNetworks } from '../../src/protocol/networks.js'
-import { serveGateway, type GatewayApi, type Mounting } from '../router/api.js'
+import { recordLog, serveGateway, type GatewayApi, type Mounting } from '../router/api.js'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { listen } from '../support/http.js'
 import { ADMIN_TOKEN, CLOSED, OPEN, SHOP_TOKEN } from './admin.js'
 import { Browser, sendRaw, type RawAnswer } from './session.js'
 
 const toEnd = useCleanup()
+
+/** A page needs no more of a gateway. */
+const PAGE_CONTEXT = {
+  logger: recordLog(),
+  requests: new OpenRequests(),
+} as unknown as RouterContext
 
 let api: GatewayApi
 const serve = async (options = OPEN, mounting: Mounting = {}): Promise<GatewayApi> => {
@@ -135,7 +144,9 @@ describe('The files of the console', () => {
       writeFileSync(join(folder, 'assets/.hidden'), 'a secret')
     }
     const app = express()
-    app.use('/console', pageRoutes({ folder, name: 'console' }))
+    const words = { id: 'getConsole', summary: 'Open it', description: 'The page.' } as const
+    const { page, asset } = pageEndpoints({ ...words, path: '/console', tag: 'Console', folder })
+    app.use(serveEndpoints(bindEndpoints(PAGE_CONTEXT, [page, asset])))
     app.use(
       ((_error, _req, res, _next) => void res.status(404).end()) as express.ErrorRequestHandler,
     )

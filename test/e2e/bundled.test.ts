@@ -71,7 +71,7 @@ it.each([
     await writeFile(file, code.replaceAll('var __dirname = import.meta.dirname;', ''))
     const { stdout, stderr } = await run(process.execPath, [file])
     expect(JSON.parse(stdout)).toEqual([402, 500])
-    expect(stderr).toContain('In a bundle, leave express-x402-gateway out of it.')
-    expect(stderr).toContain('The template of the UCP specification cannot be read')
+    expect(stderr).toContain('mark express-x402-gateway as external')
+    expect(stderr).toContain('Cannot read the UCP specification template')
   },
 )

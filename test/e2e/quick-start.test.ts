@@ -97,7 +97,7 @@ async function execute(code: string, cwd: string): Promise<string> {
 async function start(code: string, cwd: string): Promise<void> {
   const stdio = ['ignore', 'ignore', 'inherit'] as const
   // In the group, `&` is not needed: `sh` stays until its command ends.
-  const command = (await adapt(code)).replace(/ &$/, '')
+  const command = (await adapt(code)).replace(/&\s*$/, '')
   running.push(spawn('sh', ['-ec', command], { cwd, env, detached: true, stdio: [...stdio] }))
 }
 

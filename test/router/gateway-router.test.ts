@@ -567,7 +567,7 @@ describe('the rate limit', () => {
     const api = await open(limited(100, new MemoryStore()))
     api.gateway.gatewayRouter()
     await until(() => api.log.lines.length > 0)
-    expect(api.log.lines.join()).toMatch(/error The rate limiter is set up wrongly.*STORE_REUSE/)
+    expect(api.log.lines.join()).toMatch(/error The rate limiter is misconfigured.*STORE_REUSE/)
   })
 
   it('can be turned off', async () => {

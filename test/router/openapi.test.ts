@@ -17,6 +17,7 @@ import { OpenApiValidator, wholeDocument, type Answered } from '../support/opena
 import { serveGateway, type GatewayApi, type Mounting } from './api.js'
 
 const PATH = '/api/v2/openapi.json'
+const whole = await wholeDocument()
 const toEnd = useCleanup()
 
 const serve = async (options = OPEN, mounting: Mounting = {}): Promise<GatewayApi> => {
@@ -92,7 +93,7 @@ describe('the OpenAPI document', () => {
     const document = (await read.json()) as OpenApiDocument & Servers
     expect(document.servers[0]?.url).toBe(`${server.url}/pay`)
     expect(document.paths['/livez']?.['servers']).toMatchObject([{ url: server.url }])
-    const validator = new OpenApiValidator()
+    const validator = new OpenApiValidator(whole)
     for (const path of ['/livez', '/readyz']) {
       const response = await fetch(server.url + path)
       const answer = { method: 'GET', path, status: response.status, type: 'application/json' }
@@ -172,9 +173,9 @@ describe('the OpenAPI document', () => {
     const src = fileURLToPath(new URL('../../src', import.meta.url))
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
     const eager = files
-      .filter((name) => name.endsWith('.ts') && !name.includes('/openapi/'))
+      .filter((name) => name.endsWith('.ts') && !/\/openapi\/|(\/|^)documents(\/|\.ts)/.test(name))
       .filter((name) =>
-        /^import (?!type\b)[^']*'[^']*\/openapi\/[^']*'/m.test(
+        /^import (?!type\b)[^']*'[^']*\/(openapi\/|documents(\/|\.))[^']*'/m.test(
           readFileSync(join(src, name), 'utf8'),
         ),
       )
@@ -185,7 +186,7 @@ describe('the OpenAPI document', () => {
 })
 
 describe('what the OpenAPI document says', () => {
-  const document = wholeDocument()
+  const document = whole
   const operations = Object.values(document.paths).flatMap((item) =>
     Object.values(item),
   ) as readonly DescribedOperation[]
@@ -208,6 +209,21 @@ describe('what the OpenAPI document says', () => {
       expect(summary.length).toBeGreaterThan(5)
       expect(description).toMatch(/\.$/)
     }
+  })
+
+  it('asks for a token or a session everywhere below /api/v2, apart from the documentation', () => {
+    const open = Object.entries(document.paths)
+      .filter(([path]) => path.startsWith('/api/v2/'))
+      .filter(([, item]) =>
+        Object.values(item as Record<string, { readonly security: readonly object[] }>).some(
+          ({ security }) => security.length === 0,
+        ),
+      )
+    expect(open.map(([path]) => path)).toEqual([
+      '/api/v2/openapi.json',
+      '/api/v2/docs',
+      '/api/v2/docs/assets/{name}',
+    ])
   })
 
   it('explains each member of each document', () => {
@@ -268,7 +284,7 @@ const isPart = (path: string, name: string): boolean =>
   (path.endsWith('available_instruments.items') && name === 'type')
 
 describe('the comparison of answers with the document', () => {
-  const validator = new OpenApiValidator()
+  const validator = new OpenApiValidator(whole)
   const valid: Answered = {
     method: 'POST',
     path: '/api/v2/payment/verify',

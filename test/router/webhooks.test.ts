@@ -278,7 +278,7 @@ describe('a request about webhooks', () => {
     [{ url: 'https://[::1]/' }, /'url': leads to ::1/],
     [{ url: 'https://169.254.169.254/latest' }, /'url': leads to 169\.254\.169\.254/],
     [{ url: 'https://2852039166/latest' }, /'url': leads to 169\.254\.169\.254/],
-    [{ url: 'https://nowhere.invalid/' }, /'url': names the host nowhere\.invalid/],
+    [{ url: 'https://nowhere.invalid/' }, /'url': has the host nowhere\.invalid/],
   ])('is refused with the reason: %j', async (body, reason) => {
     const response = await strict.post(PATH, body)
     expect(response.body).toMatchObject({ status: 400, code: 'invalid_request' })

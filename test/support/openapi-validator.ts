@@ -1,11 +1,11 @@
 /** Compares real answers with the OpenAPI document, whose responses may then have no other members. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { consoleOperations } from '../../src/console/openapi/console-operations.js'
-import { describeAdminApi } from '../../src/console/openapi/describe-admin-api.js'
-import { describeApi } from '../../src/router/openapi/describe-api.js'
-import type { JsonSchema } from '../../src/router/openapi/operation.js'
-import { probeOperations } from '../../src/router/openapi/operations/probe-operations.js'
+import { adminEndpoints } from '../../src/console/admin-api.js'
+import { consoleEndpoints } from '../../src/console/mount-console.js'
+import { docsEndpoints } from '../../src/router/docs/docs-api.js'
+import { apiEndpoints } from '../../src/router/gateway-router.js'
+import type { JsonSchema } from '../../src/router/openapi/components.js'
 import { writeDocument, type OpenApiDocument } from '../../src/router/openapi/write-document.js'
 
 /** An answer of a gateway, with what it answers. */
@@ -23,14 +23,9 @@ export interface Answered {
 }
 
 /** The document of a gateway that has everything. */
-export function wholeDocument(): OpenApiDocument {
-  const operations = {
-    ...describeApi(),
-    ...describeAdminApi(),
-    ...consoleOperations,
-    ...probeOperations,
-  }
-  return writeDocument({ operations, hasSessions: true })
+export function wholeDocument(): Promise<OpenApiDocument> {
+  const endpoints = [...apiEndpoints, ...docsEndpoints, ...adminEndpoints, ...consoleEndpoints]
+  return writeDocument({ endpoints, hasProbes: true, hasSessions: true })
 }
 
 interface DescribedResponse {
@@ -53,7 +48,7 @@ export class OpenApiValidator {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
   readonly #patterns: readonly (readonly [path: string, pattern: RegExp])[]
 
-  constructor(document: OpenApiDocument = wholeDocument()) {
+  constructor(document: OpenApiDocument) {
     this.#document = closed(document)
     // oxlint-disable-next-line typescript/no-unsafe-call -- its types are those of CommonJS
     ;(formats as unknown as (ajv: Ajv2020) => void)(this.#ajv)

@@ -80,8 +80,8 @@ async function validateAnswers(): Promise<void> {
   answers = []
   if (given.length === 0) return
   // Most test files ask no gateway: they do not wait for the document.
-  const { OpenApiValidator } = await import('./openapi-validator.js')
-  validator ??= new OpenApiValidator()
+  const { OpenApiValidator, wholeDocument } = await import('./openapi-validator.js')
+  validator ??= new OpenApiValidator(await wholeDocument())
   const wrong = given.flatMap((answer) => {
     const problem = validator?.explain(answer)
     if (problem === undefined) return []

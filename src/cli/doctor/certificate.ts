@@ -10,7 +10,6 @@ const CERTIFICATE_DAYS = 14
 
 const DAY_MS = 86_400_000
 
-/** A host to connect to. */
 export interface Host {
   /** Name that the certificate must have. */
   readonly name: string

@@ -16,7 +16,6 @@ import { checkPublicUrl } from './check-public-url.js'
 import { checkWebhooks } from './check-webhooks.js'
 import { fault, type DoctorFinding } from './doctor-finding.js'
 
-/** Options of {@link examine}. */
 export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
   readonly config: string | undefined
   readonly ledger: string | undefined

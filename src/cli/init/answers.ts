@@ -14,7 +14,6 @@ export interface Answers {
   readonly publicUrl?: string | undefined
 }
 
-/** A question of `init`. */
 export interface Question {
   readonly name: keyof Answers
   /** Its flag, without the dashes. */
@@ -30,7 +29,6 @@ const PUBLIC_NODES: ReadonlyMap<string, string> = new Map([
   ['base-sepolia', 'https://sepolia.base.org'],
 ])
 
-/** The questions, in order. */
 export const QUESTIONS: readonly Question[] = [
   {
     name: 'network',

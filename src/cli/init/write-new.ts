@@ -3,7 +3,6 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ConfigError } from '../../errors.js'
 
-/** A file to create. */
 export interface NewFile {
   readonly path: string
   readonly text: string

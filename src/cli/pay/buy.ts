@@ -26,7 +26,6 @@ const MAX_PRESENTED = 6
 const RETRY_SECONDS = 2
 const MAX_RETRY_SECONDS = 15
 
-/** A purchase. */
 export interface Purchase {
   readonly request: PaidRequest
   readonly privateKey: Hex
@@ -36,7 +35,6 @@ export interface Purchase {
   readonly tell: (step: string) => void
 }
 
-/** Result of a purchase. */
 export interface Bought {
   readonly answer: Answer
   /** The server delivered and, if it asked for money, confirmed the payment. */

@@ -8,7 +8,6 @@ import {
 } from '../../protocol/payment.js'
 import { visible } from '../../protocol/visible-text.js'
 
-/** Limits of a buyer. */
 export interface Limits {
   readonly maxAmount: { readonly amount: Decimal; readonly currency: string }
   /** Allows real money. */
@@ -72,7 +71,6 @@ function judgeAmount(offer: PayableOffer, { maxAmount }: Limits): PayableOffer |
   return offer
 }
 
-/** Describes an offer for people; unknown tokens in atomic units. */
 function describeOffer(requirements: PaymentRequirements, asset: Asset | undefined): string {
   const { amount, asset: token, network } = requirements
   if (asset === undefined)

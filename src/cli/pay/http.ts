@@ -6,7 +6,6 @@ import { visible } from '../../protocol/visible-text.js'
 /** How long to wait for the whole answer (ms): a settlement may take 25 s. */
 const TIMEOUT_MS = 60_000
 
-/** Longest answer (bytes). */
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** A request that may need a payment. */
@@ -17,7 +16,6 @@ export interface PaidRequest {
   readonly data: string | undefined
 }
 
-/** An answer with its whole body. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers

@@ -29,7 +29,9 @@ export function sessionDocument(
         testnet: network.testnet,
         ...(explorer !== undefined && { explorerUrl: explorer }),
         assets: assets.map(({ address, symbol, decimals, currency }) => ({
-          ...{ address, symbol, decimals },
+          address,
+          symbol,
+          decimals,
           ...(currency !== undefined && { currency }),
         })),
       }

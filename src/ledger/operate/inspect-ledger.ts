@@ -51,11 +51,11 @@ export class LedgerInspector {
 
   /** As `listTransactions` of a ledger. */
   readonly listTransactions: Nonces['listTransactions'] = (...query) =>
-    new Nonces({ run: (work) => work(this.#connection.database) }).listTransactions(...query)
+    new Nonces({ run: (work) => work(this.#connection) }).listTransactions(...query)
 
   /** Reads the oldest {@link MAX_ENDPOINTS} webhooks, with the state of their deliveries. @param now - The database's clock. */
   async readWebhooks(now: number): Promise<readonly InspectedWebhook[]> {
-    const { db, sql } = this.#connection.database
+    const { db, sql } = this.#connection
     const { rows } = await sql<WebhookRow>`
       SELECT e.id, e.project, e.url, p.id AS owner,
         count(CASE WHEN d.state = 'failed' THEN 1 END) AS failed,
@@ -84,7 +84,7 @@ export class LedgerInspector {
   }
 
   async #readRights(): Promise<Omit<LedgerState, 'isMigrated' | 'missing' | 'unknown'>> {
-    const { db, sql } = this.#connection.database
+    const { db, sql } = this.#connection
     const { rows } = await sql<PostgresRights>`
       SELECT current_setting('transaction_read_only') AS read_only,
         coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,

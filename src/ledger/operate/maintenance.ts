@@ -6,6 +6,7 @@ import { projectsOf } from '../payments/recorded-projects.js'
 import { recordOf } from '../payments/rows.js'
 import { appliedMigrations, migrations } from '../schema/migrate.js'
 import type { SqlDatabase } from '../engine/store.js'
+import { copyLedger, type CopyOptions, type LedgerCopy } from './copy-ledger.js'
 import { sqliteFailure } from '../engine/sqlite.js'
 import { LAPSED_SECONDS } from './memory-limits.js'
 
@@ -27,8 +28,7 @@ export interface ExportQuery {
 }
 
 /** How a database is opened for maintenance. */
-export interface MaintenanceConnection {
-  readonly database: SqlDatabase
+export interface MaintenanceConnection extends SqlDatabase {
   readonly migrate: () => Promise<void>
   readonly end: () => Promise<void>
 }
@@ -51,8 +51,13 @@ export class LedgerMaintenance {
     return this.#connection.migrate()
   }
 
+  /** Copies this ledger into another one: see {@link copyLedger}. */
+  copyTo(target: LedgerMaintenance, options: CopyOptions): Promise<LedgerCopy> {
+    return copyLedger(this.#connection, target.#connection, options)
+  }
+
   async count({ from, until, refunds }: ExportQuery): Promise<number> {
-    const { count } = await this.#connection.database.db
+    const { count } = await this.#connection.db
       .selectFrom('x402_authorizations')
       .select((where) => where.fn.countAll().as('count'))
       .where('state', 'in', EXPORTED)
@@ -66,11 +71,11 @@ export class LedgerMaintenance {
   /** Reads payments page by page: one project after the other, oldest first in each. */
   async *export({ from, until, refunds }: ExportQuery): AsyncGenerator<ExportedPayment> {
     const order = { kinds: kindsOf(refunds), order: 'asc' } as const
-    for (const project of await projectsOf(this.#connection.database)) {
+    for (const project of await projectsOf(this.#connection)) {
       let after: Pick<ExportedPayment, 'createdAt' | 'id'> = { createdAt: from, id: '' }
       for (;;) {
         const query = { project, states: EXPORTED, until, after, limit: PAGE }
-        const rows = await listPages(this.#connection.database, [query], order)
+        const rows = await listPages(this.#connection, [query], order)
         const page = rows.map((row) => exportedOf(recordOf(row)))
         yield* page
         const last = page.at(-1)
@@ -89,7 +94,7 @@ export class LedgerMaintenance {
    * @returns How many were deleted.
    */
   async prune(before: number, onDeleted?: (count: number) => void): Promise<number> {
-    const { db, sql } = this.#connection.database
+    const { db, sql } = this.#connection
     const now = Date.now()
     const isPrunable = sql<SqlBool>`updated_at < ${Math.min(before, now - REORG_MS)}
       AND (delivered = 1 OR state = 'failed' OR kind = 'refund')
@@ -136,10 +141,10 @@ const kindsOf = (refunds = false) =>
 
 /** The names of the migrations that were applied. @returns `undefined` where there is no table of them. */
 export async function findApplied({
-  database,
+  db,
 }: MaintenanceConnection): Promise<readonly string[] | undefined> {
   try {
-    return await appliedMigrations(database.db)
+    return await appliedMigrations(db)
   } catch (error) {
     // SQLSTATE `undefined_table`, and what SQLite says instead.
     const { code, message } = error as { code?: unknown; message?: unknown }

@@ -45,7 +45,7 @@ function openPostgres(url: string): MaintenanceConnection {
     dialect: new kysely.PostgresDialect({ pool: pool() }),
   })
   const database = databaseOf({ db, kysely, dialect: POSTGRES })
-  return { database, end, migrate: () => migratePostgres(db, preparePool(url, {})) }
+  return { ...database, end, migrate: () => migratePostgres(db, preparePool(url, {})) }
 }
 
 function openSqlite(file: string): MaintenanceConnection {
@@ -59,5 +59,5 @@ function openSqlite(file: string): MaintenanceConnection {
   const end = async (): Promise<void> => connection.close()
   const target = { db, kysely, dialect: SQLITE }
   const apply = () => migrate(target, (work) => db.transaction().execute(work))
-  return { database: databaseOf(target), end, migrate: apply }
+  return { ...databaseOf(target), end, migrate: apply }
 }

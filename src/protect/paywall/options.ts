@@ -40,9 +40,9 @@ export interface PaywallOptions {
   /** Replacements for the page's texts, in every language. @defaultValue none */
   readonly texts?: { readonly [Key in PaywallTextKey]?: string }
   /**
-   * What wallets need to add a network that they do not know, by short name or CAIP-2 id:
-   * `eip155:31337`. @defaultValue public endpoints of the networks that have a short name; for all
-   * others, the page says which network to add by hand
+   * Facts for wallets that do not know a network, by short name or CAIP-2 id: `eip155:31337`.
+   * @defaultValue public endpoints of networks with a short name; for others, the page names the network
+   * to add by hand
    */
   readonly networks?: { readonly [network: string]: PaywallNetwork }
 }

@@ -16,7 +16,6 @@ export interface ChainFacts {
   readonly blockExplorerUrls?: readonly string[]
 }
 
-/** The files of the page. */
 export interface PageFiles {
   readonly script: string
   readonly style: string

@@ -13,7 +13,6 @@ import type { Request, Response } from 'express'
 import { PAYMENT_SIGNATURE } from '../../protocol/headers.js'
 import { bringsPayment } from '../read-payment.js'
 
-/** Name of the cookie. */
 export const PAYMENT_COOKIE = 'x402-payment'
 
 const VALUE = new RegExp(`(?:^|;\\s*)${PAYMENT_COOKIE}=([A-Za-z0-9_-]+)(?:;|$)`)

@@ -73,7 +73,6 @@ export class Paywall {
     return false
   }
 
-  /** Responds with the page. */
   respond(res: Response, { document, price, status = 402 }: ShownPayment): void {
     const files = pageFiles()
     if (files === undefined) throw new Error('The page of the paywall was not built.')

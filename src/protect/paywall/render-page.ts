@@ -6,7 +6,6 @@ import { escapeHtml, renderFrame } from './page-frame.js'
 import type { PageData } from './page/page-data.js'
 import type { PaywallTexts } from './texts/paywall-texts.js'
 
-/** Contents of the page. */
 export interface PageParts {
   readonly files: PageFiles
   readonly nonce: string

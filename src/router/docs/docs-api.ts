@@ -1,17 +1,19 @@
 /** The OpenAPI document and its page: `/api/v2/openapi.json` and `/api/v2/docs`. */
-import { join } from 'node:path'
-import express, { type RequestHandler } from 'express'
+import type { RequestHandler } from 'express'
 import { ipKeyGenerator } from 'express-rate-limit'
-import { ownPackage } from '../../http/own-package.cjs'
 import { publicRootOf } from '../../http/public-url.js'
-import type { MountedApi, RouterContext } from '../context.js'
+import type { RouterContext } from '../context.js'
+import { defineEndpoint } from '../define-endpoint.js'
 import { rootUrlOf } from '../docs-url.js'
-import { pageRoutes } from '../page-routes.js'
+import { builtFolder, NOT_MODIFIED, pageEndpoints } from '../page-endpoints.js'
 import { setLimitKey } from '../rate-limit.js'
-import { takesNoQuery } from '../read-query.js'
 import { respondDocument } from '../respond-document.js'
 import { viewerSecurityHeaders } from '../security-headers.js'
-import { DocumentPublisher } from './document-publisher.js'
+import { bindEndpoints, type MountedApi } from '../serve-endpoints.js'
+import type { DocumentPublisher } from './document-publisher.js'
+import { lazyDocuments } from '../lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/checkout.js'))
 
 /**
  * How long caches may keep the document. One that contains the `Host` of its request is not for shared
@@ -20,39 +22,62 @@ import { DocumentPublisher } from './document-publisher.js'
 const CONFIGURED = 'public, max-age=300'
 const UNCONFIGURED = 'private, no-cache'
 
-/** Makes what is mounted unless the option `docs` is `false`. */
-export function createDocs(context: RouterContext): readonly MountedApi[] {
-  return [documentApi(context), pageApi()]
+interface DocsContext extends RouterContext {
+  readonly publisher: DocumentPublisher
 }
 
-function documentApi(context: RouterContext): MountedApi {
-  const publisher = new DocumentPublisher(context)
-  const routes = express.Router()
-  const cacheControl = context.publicUrl === undefined ? UNCONFIGURED : CONFIGURED
-  routes.get('/', takesNoQuery, (req, res, next) => {
-    publisher
-      .publish({ root: rootUrlOf(res), app: publicRootOf(req, context.publicUrl) })
-      .then((document) => respondDocument(res, document, cacheControl))
-      .catch(next)
-  })
-  return {
-    prefix: '/api/v2/openapi.json',
-    endpoints: { '/api/v2/openapi.json': ['GET'] },
-    identify: countByAddress,
-    routes,
-  }
-}
-
-function pageApi(): MountedApi {
-  const { folder } = ownPackage
-  return {
-    prefix: '/api/v2/docs',
-    endpoints: { '/api/v2/docs': ['GET'], '/api/v2/docs/assets/{name}': ['GET'] },
-    identify(req, res, next) {
-      countByAddress(req, res, () => viewerSecurityHeaders(req, res, next))
+const openApi = defineEndpoint({
+  method: 'GET',
+  path: '/api/v2/openapi.json',
+  id: 'getOpenApi',
+  tag: 'Documentation',
+  access: 'anyone',
+  summary: 'Get this document',
+  description: 'The description of this API in OpenAPI 3.1: what this gateway has mounted.',
+  headers: ['If-None-Match'],
+  responses: {
+    200: {
+      description: 'The document.',
+      document: documents('openApiDocument'),
+      headers: ['ETag'],
     },
-    routes: pageRoutes({ name: 'docs', folder: folder && join(folder, 'dist', 'docs') }),
-  }
+    304: NOT_MODIFIED,
+  },
+  async respond({ publicUrl, publisher }: DocsContext, { req, res }) {
+    const app = publicRootOf(req, publicUrl)
+    const document = await publisher.publish({ root: rootUrlOf(res), app })
+    respondDocument(res, document, publicUrl === undefined ? UNCONFIGURED : CONFIGURED)
+  },
+})
+
+const { page, asset } = pageEndpoints({
+  path: '/api/v2/docs',
+  tag: 'Documentation',
+  id: 'getDocs',
+  summary: 'Open the documentation',
+  description: 'This document as a page, on which requests can be tried.',
+  folder: builtFolder('docs'),
+})
+
+/** The endpoints of the documentation. */
+export const docsEndpoints = [openApi, page, asset]
+
+/** What is mounted unless the option `docs` is `false`. */
+export function mountDocs(context: DocsContext): readonly MountedApi[] {
+  return [
+    {
+      prefix: openApi.path,
+      identify: countByAddress,
+      endpoints: bindEndpoints(context, [openApi]),
+    },
+    {
+      prefix: page.path,
+      identify(req, res, next) {
+        countByAddress(req, res, () => viewerSecurityHeaders(req, res, next))
+      },
+      endpoints: bindEndpoints(context, [page, asset]),
+    },
+  ]
 }
 
 /** Requests for the documentation are no project's. */

@@ -1,7 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { RouterContext } from '../context.js'
-import type { Operations } from '../openapi/operation.js'
+import type { Description } from '../define-endpoint.js'
 import type { OpenApiDocument } from '../openapi/write-document.js'
 import { tagOf, type Publication } from '../respond-document.js'
 
@@ -25,6 +24,15 @@ export interface DocumentPlace {
   readonly app: string
 }
 
+/** What is described. */
+export interface PublisherOptions {
+  readonly endpoints: readonly Description[]
+  /** Whether the app has the gateway's probes, somewhere. */
+  readonly hasProbes: () => boolean
+  /** Whether sessions of the console open endpoints. */
+  readonly hasSessions: boolean
+}
+
 /**
  * Writes the OpenAPI document for those who ask for it.
  *
@@ -32,12 +40,12 @@ export interface DocumentPlace {
  * pays nothing for the description of the API.
  */
 export class DocumentPublisher {
-  readonly #context: RouterContext
+  readonly #options: PublisherOptions
   readonly #compressed = new Map<string, Promise<Buffer>>()
   #template: Promise<Template> | undefined
 
-  constructor(context: RouterContext) {
-    this.#context = context
+  constructor(options: PublisherOptions) {
+    this.#options = options
   }
 
   /** The document, with the URLs of its reader. */
@@ -66,15 +74,9 @@ export class DocumentPublisher {
   }
 
   async #write(): Promise<OpenApiDocument> {
-    const { mounted = [], hasProbes, identifyMerchant } = this.#context
-    const [{ describeApi }, { writeDocument }, probes, ...others] = await Promise.all([
-      import('../openapi/describe-api.js'),
-      import('../openapi/write-document.js'),
-      hasProbes?.() === true ? describeProbes() : undefined,
-      ...mounted.map((api) => api.describe?.()),
-    ])
-    const operations = Object.assign({}, describeApi(), ...others, probes)
-    return writeDocument({ operations, hasSessions: identifyMerchant !== undefined })
+    const { endpoints, hasProbes, hasSessions } = this.#options
+    const { writeDocument } = await import('../openapi/write-document.js')
+    return writeDocument({ endpoints, hasProbes: hasProbes(), hasSessions })
   }
 }
 
@@ -92,10 +94,6 @@ function templateOf({ openapi, info, paths, ...parts }: OpenApiDocument): Templa
 
 /** A text, as it is written within a text of JSON. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
-
-async function describeProbes(): Promise<Operations> {
-  return (await import('../openapi/operations/probe-operations.js')).probeOperations
-}
 
 /** Sets the server of the operations that belong to the app, not to the gateway's mount. */
 function withServers(paths: OpenApiDocument['paths'], app: string): OpenApiDocument['paths'] {

@@ -1,25 +1,22 @@
-/** Schemas that the document names: what responses contain. */
+/** The schemas that the OpenAPI document names: what responses contain. */
 import { z } from 'zod'
-import type { JsonSchema } from './operation.js'
+import { components } from '../documents/component.js'
 
-const registry = z.registry<{ readonly id: string }>()
-
-/** Names a schema. Wherever it is used, the document refers to it by this name. */
-export function component<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
-  registry.add(schema, { id })
-  return schema
+/** A schema of JSON Schema, draft 2020-12. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown
 }
 
 /** The reference to a named schema, or the schema itself where it has no name. */
 export function referenceTo(schema: z.ZodType): JsonSchema {
-  const id = registry.get(schema)?.id
+  const id = components.get(schema)?.id
   if (id === undefined) return jsonSchemaOf(schema)
   return { $ref: uriOf(id) }
 }
 
 /** All named schemas. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
-  const { schemas } = z.toJSONSchema(registry, { uri: uriOf, unrepresentable: 'any' })
+  const { schemas } = z.toJSONSchema(components, { uri: uriOf, unrepresentable: 'any' })
   return Object.fromEntries(
     Object.entries(schemas).map(([id, schema]) => [id, openObjects(schema as JsonSchema)]),
   )

@@ -1,9 +1,8 @@
-/** Parts of the document that all operations share. */
+/** Parts of the document that all endpoints share. */
 import { IDEMPOTENCY_KEY, PROJECT_TOKEN } from '../../protocol/headers.js'
-import type { RequestHeader, ResponseHeader, Tag } from './operation.js'
 
 /** The headings, in the order in which they are shown. */
-export const TAGS: readonly { readonly name: Tag; readonly description: string }[] = [
+export const TAGS = [
   {
     name: 'Payments',
     description: 'The x402 facilitator: make offers, verify and settle payments.',
@@ -24,10 +23,13 @@ export const TAGS: readonly { readonly name: Tag; readonly description: string }
     description: 'Relayers, networks and the audit log. For operators.',
   },
   { name: 'Console', description: 'The page of operators and merchants, and its sessions.' },
-]
+] as const
 
-/** Headers of requests. */
-export const PARAMETERS: Readonly<Record<RequestHeader, object>> = {
+/** Under which heading an endpoint is listed. */
+export type Tag = (typeof TAGS)[number]['name']
+
+/** Headers of requests, which may be left out. */
+export const PARAMETERS = {
   'Idempotency-Key': {
     name: IDEMPOTENCY_KEY,
     in: 'header',
@@ -53,12 +55,12 @@ export const PARAMETERS: Readonly<Record<RequestHeader, object>> = {
       'The `ETag` of the document that the client has. It gets a 304 if that is current.',
     schema: { type: 'string' },
   },
-}
+} as const
+
+export type RequestHeader = keyof typeof PARAMETERS
 
 /** Headers of responses. */
-export const HEADERS: Readonly<
-  Record<ResponseHeader | 'X-Request-Id' | 'RateLimit' | 'RateLimit-Policy', object>
-> = {
+export const HEADERS = {
   'X-Request-Id': {
     description: 'Id of the request, as in the log.',
     schema: { type: 'string' },
@@ -87,7 +89,9 @@ export const HEADERS: Readonly<
     description: 'How a request says who sends it.',
     schema: { type: 'string' },
   },
-}
+} as const
+
+export type ResponseHeader = keyof typeof HEADERS
 
 /** How requests say who sends them. */
 export const SECURITY = {

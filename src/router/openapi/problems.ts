@@ -1,10 +1,11 @@
-/** What each problem of the API means, and which of them come together. */
+/** What each problem of the API means. */
 import { z } from 'zod'
 import { STATUS, type ProblemCode } from '../../http/problem-status.js'
 import { problemDetails } from '../../http/respond-problem.js'
-import { component } from './components.js'
-import { settleRefusalMembers, verifyRefusalMembers, reasonSchema } from './documents/payment.js'
-import type { ExtendedProblem, OperationProblem } from './operation.js'
+import type { EndpointProblem } from '../define-endpoint.js'
+import { component, document } from '../documents/component.js'
+import { integer, object, text } from '../documents/fields.js'
+import { reasonSchema } from '../documents/payment.js'
 
 /** What each problem means, for people. */
 export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
@@ -56,70 +57,16 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   gas_price_too_high: 'Gas costs more than the gateway pays.',
 }
 
-/** Every operation below `/api/v2`, `/ucp` and `/console`. */
-export const ALWAYS = [
-  'invalid_request',
-  'rate_limited',
-  'internal_error',
-  'shutting_down',
-] as const
-
-/** Operations that need the token of a project. */
-export const OF_PROJECT = [
-  ...ALWAYS,
-  ...(['unauthorized', 'merchant_not_configured', 'ledger_unavailable'] as const),
-] as const
-
-/** Operations of a merchant, which the cookie of a session opens as well. */
-export const OF_MERCHANT = [...OF_PROJECT, 'cross_origin'] as const
-
-/** Operations that need an admin token or an operator's session. */
-export const OF_ADMIN = [...ALWAYS, 'unauthorized', 'cross_origin', 'ledger_unavailable'] as const
-
-/** Operations with a body. */
-export const WITH_BODY = ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const
-
-/** Operations that take an `Idempotency-Key`. */
-export const WITH_KEY = ['idempotency_conflict', 'idempotency_in_progress'] as const
-
-/** Operations that turn a price into token amounts. */
-export const WITH_RATE = [
-  'unsupported_currency',
-  'amount_out_of_range',
-  'rate_unavailable',
-] as const
-
-/** Operations that ask a network's node, or another facilitator. */
-export const WITH_CHAIN = [
-  ...(['chain_unreachable', 'chain_refused', 'chain_mismatch'] as const),
-  ...(['facilitator_unreachable', 'facilitator_refused', 'facilitator_busy'] as const),
-] as const
-
-/** Operations that send a transaction. */
-export const WITH_TRANSACTION = [
-  ...WITH_CHAIN,
-  ...(['settlement_timeout', 'relayer_without_funds', 'gas_price_too_high'] as const),
-  'ledger_full',
-] as const
-
 /** The `errors` of a request that is not as required. */
 const errorsMember = z
   .array(
-    component(
-      'RequestError',
-      z
-        .object({
-          path: z.string().meta({
-            description: 'Path of the member, parameter or header; empty for the body itself.',
-            examples: ['requestedAmount'],
-          }),
-          message: z.string().meta({
-            description: 'What it must be.',
-            examples: ['is missing'],
-          }),
-        })
-        .meta({ description: 'What is wrong with one member of a request.' }),
-    ),
+    document('RequestError', 'What is wrong with one member of a request.', {
+      path: text(
+        'Path of the member, parameter or header; empty for the body itself.',
+        'requestedAmount',
+      ),
+      message: text('What it must be.', 'is missing'),
+    }),
   )
   .optional()
   .meta({ description: 'Everything that is wrong with the request.' })
@@ -129,93 +76,58 @@ const MEMBERS: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   invalid_request: { errors: errorsMember },
   invalid_json: { errors: errorsMember },
   refund_exceeds_payment: {
-    left: z
-      .string()
-      .meta({ description: 'Atomic units that are left to refund.', examples: ['250000'] }),
+    left: text('Atomic units that are left to refund.', '250000'),
   },
   refund_refused: { errorReason: reasonSchema },
   answer_not_kept: {
-    id: z.string().meta({ description: 'Id of what the first request created.' }),
+    id: text('Id of what the first request created.'),
   },
-}
-
-/** Another payment has the `payment-identifier`, at verify. */
-export const VERIFY_CONFLICT: ExtendedProblem = {
-  code: 'idempotency_conflict',
-  variant: 'verify',
-  members: verifyRefusalMembers,
-}
-
-/** Another payment has the `payment-identifier`, at settle. */
-export const SETTLE_CONFLICT: ExtendedProblem = {
-  code: 'idempotency_conflict',
-  variant: 'settle',
-  members: settleRefusalMembers,
-}
-
-/** The transaction of a payment has failed: the members of the SettleResponse are there as well. */
-export const SETTLEMENT_FAILED: ExtendedProblem = {
-  code: 'transaction_failed',
-  variant: 'settle',
-  members: settleRefusalMembers,
 }
 
 const made = new Map<string, z.ZodType>()
 
 /** The schema of a problem, as a component. */
-export function problemSchema(problem: OperationProblem): z.ZodType {
-  const { code, variant, members } =
-    typeof problem === 'string'
-      ? { code: problem, variant: '', members: MEMBERS[problem] }
-      : problem
-  const id = variant === '' ? `Problem_${code}` : `Problem_${code}_${variant}`
+export async function problemSchema(problem: EndpointProblem): Promise<z.ZodType> {
+  const isPlain = typeof problem === 'string'
+  const code = codeOf(problem)
+  const members = isPlain ? MEMBERS[code] : await problem.members.load()
+  const id = isPlain ? `Problem_${code}` : `Problem_${code}_${problem.variant}`
   const known = made.get(id)
   if (known !== undefined) return known
   const status = STATUS[code].api
   const { type, title } = problemDetails({ code, detail: '' }, status)
-  const schema = z
-    .object({
-      type: z.literal(type).meta({ description: 'Names the kind of problem.' }),
-      title: z.literal(title).meta({ description: 'The phrase of the status.' }),
-      status: z.literal(status).meta({ description: 'The HTTP status.' }),
-      detail: z.string().meta({ description: 'What was wrong, and what to do.' }),
-      code: z.literal(code).meta({ description: 'The kind of problem, for programs.' }),
-      ...members,
-      requestId: z
-        .string()
-        .optional()
-        .meta({ description: 'Id of the request, as in `X-Request-Id` and in the log.' }),
-    })
-    .meta({ description: PROBLEM_TEXTS[code] })
+  const schema = object(PROBLEM_TEXTS[code], {
+    type: z.literal(type).meta({ description: 'Names the kind of problem.' }),
+    title: z.literal(title).meta({ description: 'The phrase of the status.' }),
+    status: z.literal(status).meta({ description: 'The HTTP status.' }),
+    detail: text('What was wrong, and what to do.'),
+    code: z.literal(code).meta({ description: 'The kind of problem, for programs.' }),
+    ...members,
+    requestId: text('Id of the request, as in `X-Request-Id` and in the log.').optional(),
+  })
   made.set(id, component(id, schema))
   return schema
 }
 
 /** The code of a problem. */
-export function codeOf(problem: OperationProblem): ProblemCode {
+export function codeOf(problem: EndpointProblem): ProblemCode {
   return typeof problem === 'string' ? problem : problem.code
 }
 
-component(
+document(
   'ProblemDetails',
-  z
-    .object({
-      type: z.string().meta({
-        description: 'Names the kind of problem: `urn:x402-gateway:problem:` and its code.',
-        examples: ['urn:x402-gateway:problem:unauthorized'],
-      }),
-      title: z
-        .string()
-        .meta({ description: 'The phrase of the status.', examples: ['Unauthorized'] }),
-      status: z.int().meta({ description: 'The HTTP status.', examples: [401] }),
-      detail: z.string().meta({ description: 'What was wrong, and what to do.' }),
-      code: z.enum(Object.keys(STATUS) as ProblemCode[]).meta({
-        description: 'The kind of problem, for programs.',
-      }),
-      requestId: z.string().optional().meta({ description: 'Id of the request.' }),
-    })
-    .meta({
-      description:
-        'What every error body has (RFC 9457). Each problem is described on its own as `Problem_…`, with the members that only it has.',
+  'What every error body has (RFC 9457). Each problem is described on its own as `Problem_…`, with the members that only it has.',
+  {
+    type: text(
+      'Names the kind of problem: `urn:x402-gateway:problem:` and its code.',
+      'urn:x402-gateway:problem:unauthorized',
+    ),
+    title: text('The phrase of the status.', 'Unauthorized'),
+    status: integer('The HTTP status.', 401),
+    detail: text('What was wrong, and what to do.'),
+    code: z.enum(Object.keys(STATUS) as ProblemCode[]).meta({
+      description: 'The kind of problem, for programs.',
     }),
+    requestId: text('Id of the request.').optional(),
+  },
 )

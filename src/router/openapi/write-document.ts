@@ -1,9 +1,11 @@
-/** Makes an OpenAPI 3.1 document of described operations. */
+/** Makes an OpenAPI 3.1 document of the definitions of endpoints. */
 import { ownPackage } from '../../http/own-package.cjs'
-import { componentSchemas, referenceTo } from './components.js'
+import type { Description, Success } from '../define-endpoint.js'
+import { componentSchemas, referenceTo, type JsonSchema } from './components.js'
 import { HEADERS, PARAMETERS, SECURITY, TAGS } from './fixed-parts.js'
-import type { JsonSchema, Operation, Operations, Success } from './operation.js'
 import { headersOf, ProblemResponses } from './problem-responses.js'
+import { probes } from './probes.js'
+import { bodySchema, queryParameters } from './request-schema.js'
 
 /** An OpenAPI document. */
 export interface OpenApiDocument {
@@ -15,21 +17,26 @@ export interface OpenApiDocument {
 
 /** What a document depends on. */
 export interface DocumentOptions {
-  readonly operations: Operations
-  /** Whether sessions of the console open operations. */
+  readonly endpoints: readonly Description[]
+  /** Whether the app has the gateway's probes, somewhere. */
+  readonly hasProbes: boolean
+  /** Whether sessions of the console open endpoints. */
   readonly hasSessions: boolean
 }
 
 /** Makes the document, without its `servers`. */
-export function writeDocument({ operations, hasSessions }: DocumentOptions): OpenApiDocument {
+export async function writeDocument(options: DocumentOptions): Promise<OpenApiDocument> {
+  const { hasSessions } = options
+  const endpoints = [...options.endpoints, ...(options.hasProbes ? probes : [])]
   const paths: Record<string, Record<string, unknown>> = {}
   const problems = new ProblemResponses()
-  for (const [name, operation] of Object.entries(operations)) {
-    const [method = '', path = ''] = name.split(' ')
-    const described = operationOf(operation, { hasSessions, problems })
+  for (const endpoint of endpoints) {
+    const { path, method } = endpoint
+    // One after the other: schemas and problems are numbered and listed in the order in which they are met.
+    const described = await operationOf(endpoint, { hasSessions, problems })
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
-  const tags = new Set(Object.values(operations).map(({ tag }) => tag))
+  const tags = new Set(endpoints.map(({ tag }) => tag))
   const parts = {
     paths,
     components: {
@@ -65,38 +72,48 @@ interface Shared {
   readonly problems: ProblemResponses
 }
 
-function operationOf(operation: Operation, { hasSessions, problems }: Shared): object {
-  const { id, tag, summary, description, body } = operation
-  const parameters = parametersOf(operation)
+async function operationOf(
+  endpoint: Description,
+  { hasSessions, problems }: Shared,
+): Promise<object> {
+  const { id, tag, summary, description, body } = endpoint
+  const parameters = parametersOf(endpoint)
   return {
     operationId: id,
     tags: [tag],
     summary,
     description,
-    security: securityOf(operation, hasSessions),
+    security: securityOf(endpoint, hasSessions),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: body.schema, example: body.example } },
+        content: { 'application/json': { schema: bodySchema(body), example: body.example } },
       },
     }),
-    responses: { ...problems.of(operation), ...successes(operation) },
+    responses: { ...(await problems.of(endpoint)), ...(await successes(endpoint)) },
   }
 }
 
-function parametersOf({ path = {}, query = [], headers = [] }: Operation): readonly object[] {
+function parametersOf({ params = {}, query, headers = [] }: Description): readonly object[] {
   return [
-    ...Object.entries(path).map(([name, description]) => ({
-      ...{ name, in: 'path', required: true, description },
+    ...Object.entries(params).map(([name, description]) => ({
+      name,
+      in: 'path',
+      required: true,
+      description,
       schema: { type: 'string' },
     })),
-    ...query.map((parameter) => ({ in: 'query', required: false, ...parameter })),
+    ...(query ? queryParameters(query) : []).map((parameter) => ({
+      in: 'query',
+      required: false,
+      ...parameter,
+    })),
     ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ]
 }
 
-function securityOf({ access }: Operation, hasSessions: boolean): readonly object[] {
+function securityOf({ access }: Description, hasSessions: boolean): readonly object[] {
   const session = hasSessions ? [{ consoleSession: [] }] : []
   switch (access) {
     case 'anyone':
@@ -112,18 +129,21 @@ function securityOf({ access }: Operation, hasSessions: boolean): readonly objec
   }
 }
 
-function successes({ responses }: Operation): Readonly<Record<string, object>> {
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, success]) => [status, successOf(success)]),
-  )
+async function successes({ responses }: Description): Promise<Readonly<Record<string, object>>> {
+  const described = Object.entries(responses).map(async ([status, success]) => [
+    status,
+    await successOf(success),
+  ])
+  return Object.fromEntries(await Promise.all(described)) as Record<string, object>
 }
 
-function successOf({ description, document, type, headers = [] }: Success): object {
-  const media = type ?? (document && 'application/json')
-  const isJson = type === undefined && document !== undefined
-  const schema = isJson ? referenceTo(document) : { type: 'string' }
+async function successOf({ description, document, type, headers = [] }: Success): Promise<object> {
+  const reference = document && referenceTo(await document.load())
+  const media = type ?? (reference && 'application/json')
+  const isJson = type === undefined && reference !== undefined
+  const schema = isJson ? reference : { type: 'string' }
   // What OpenAPI 3.1 has no word for: the documents of a stream.
-  const events = !isJson && document !== undefined && { 'x-event-data': referenceTo(document) }
+  const events = !isJson && reference !== undefined && { 'x-event-data': reference }
   return {
     description,
     headers: headersOf(headers),

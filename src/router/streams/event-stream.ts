@@ -1,12 +1,11 @@
-import type { RequestHandler, Response } from 'express'
-import { z } from 'zod'
+import type { Response } from 'express'
 import { isClosed, onceClosed } from '../../http/once-closed.js'
 import { RequestProblem, SHUTTING_DOWN } from '../../http/respond-problem.js'
 import type { RouterContext } from '../context.js'
-import { readQuery } from '../read-query.js'
-import { parametersOf } from '../views/view-query.js'
-import type { FeedEntry } from './settlement-feed.js'
-import { accessCheckOf, takeSlot, type Exchange, type StreamAccess } from './stream-access.js'
+import type { EarlyCall } from '../define-endpoint.js'
+import type { FeedEntry, FeedReader } from './settlement-feed.js'
+import { accessCheckOf, takeSlot } from './stream-access.js'
+import type { SlotOwner } from './streams.js'
 
 /** Milliseconds between two empty comments, which keep proxies from closing the connection. */
 const KEEP_ALIVE_MS = 15_000
@@ -20,34 +19,27 @@ const RETRY_MS = 3000
 /** Bytes that wait for a reader who does not read them; then its connection is cut. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
-/**
- * Makes the handler of `…/events`: server-sent events (WHATWG HTML §9.2), one for each payment that is
- * new or has changed.
- */
-export function eventStream<Context extends RouterContext>(
-  context: Context,
-  access: StreamAccess<Context>,
-): RequestHandler {
-  return function respondEvents(req, res, next) {
-    openStream(context, access, { req, res }).catch(next)
-  }
+/** What a reader is told of, and as what. */
+export interface StreamOptions {
+  readonly slots: SlotOwner
+  readonly project: FeedReader['project']
+  readonly documentOf: (entry: FeedEntry) => object
 }
 
-async function openStream<Context extends RouterContext>(
-  context: Context,
-  access: StreamAccess<Context>,
-  { req, res }: Exchange,
+/**
+ * Opens a stream of server-sent events (WHATWG HTML §9.2): one for each payment that is new or has
+ * changed.
+ */
+export async function openEventStream(
+  context: RouterContext,
+  { req, res }: EarlyCall,
+  { slots, project, documentOf }: StreamOptions,
 ): Promise<void> {
   const { feed, readers } = context.streams
-  readQuery(req, z.object({}), parametersOf(access.parameters))
-  const { project } = access.scopeOf(context, req, res)
   const isOpen = accessCheckOf(context, req, res)
   if (req.method === 'HEAD') return void writeHead(res).end()
-  const free = takeSlot(readers, { owner: access.owner, what: 'event streams', req, res })
-  const stream = new EventStream(res, (entry) => ({
-    ...access.documentOf(context, entry.record),
-    ...entry.totals,
-  }))
+  const free = takeSlot(readers, { owner: slots, what: 'event streams', req, res })
+  const stream = new EventStream(res, documentOf)
   const remove = await feed
     .add({ project, take: (entries) => stream.write(entries), end: () => stream.end() })
     .catch((error: unknown) => {

@@ -1,16 +1,17 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RequestHandler, Response } from 'express'
+import type { Response } from 'express'
 import { exportedOf, exportWriter } from '../../ledger/export-format.js'
 import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/index.js'
 import { EVERY_PROJECT } from '../../ledger/index.js'
 import { isClosed } from '../../http/once-closed.js'
-import { SETTLEMENTS_QUERY } from '../../protocol/strict-document.js'
 import type { RouterContext } from '../context.js'
+import type { EarlyCall } from '../define-endpoint.js'
 import { requestFields } from '../log-fields.js'
-import { readSettlementQuery } from '../settlement-query.js'
-import { takeSlot, type Exchange, type StreamAccess } from './stream-access.js'
+import type { ViewScope } from '../owner.js'
+import { takeSlot } from './stream-access.js'
+import type { SlotOwner } from './streams.js'
 
 /** Records that are read at once. */
 const PAGE = 500
@@ -22,38 +23,24 @@ const PAGE = 500
 const LEAST_RATE = 16 * 1024
 const RATED_SECONDS = 30
 
-const PAGING = ['cursor', 'limit']
-
-/**
- * Makes the handler of `…/settlements.csv`: all pages of a list as one file, in the columns of
- * `ledger export`. Reservations are in it only if they are asked for: nothing was paid by them.
- */
-export function settlementsCsv<Context extends RouterContext>(
-  context: Context,
-  access: StreamAccess<Context>,
-): RequestHandler {
-  return function respondCsv(req, res, next) {
-    download(context, access, { req, res }).catch(next)
-  }
+/** What is downloaded. */
+export interface DownloadOptions {
+  readonly slots: SlotOwner
+  readonly scope: ViewScope
+  readonly filters: Omit<LedgerQuery, 'project' | 'limit'>
 }
 
-async function download<Context extends RouterContext>(
-  context: Context,
-  access: StreamAccess<Context>,
-  { req, res }: Exchange,
+/**
+ * Responds with all pages of a list as one file, in the columns of `ledger export`. Reservations are in it
+ * only if they are asked for: nothing was paid by them.
+ */
+export async function downloadSettlements(
+  context: RouterContext,
+  { req, res }: EarlyCall,
+  { slots, scope: { project, accepts }, filters }: DownloadOptions,
 ): Promise<void> {
-  const known = SETTLEMENTS_QUERY.known.filter((name) => !PAGING.includes(name))
-  const filters = readSettlementQuery(req, {
-    ...SETTLEMENTS_QUERY,
-    known: [...known, ...access.parameters],
-  })
-  const { project, accepts } = access.scopeOf(context, req, res)
-  const free = takeSlot(context.streams.downloads, {
-    owner: access.owner,
-    what: 'downloads',
-    req,
-    res,
-  })
+  const { downloads } = context.streams
+  const free = takeSlot(downloads, { owner: slots, what: 'downloads', req, res })
   let endRating = (): void => undefined
   try {
     const pages = pagesOf(context.ledger, { ...filters, project, limit: PAGE })

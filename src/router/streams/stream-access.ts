@@ -3,33 +3,16 @@ import type { Request, Response } from 'express'
 import { onceClosed } from '../../http/once-closed.js'
 import { RETRY_AFTER_SECONDS } from '../../http/problem-status.js'
 import { RequestProblem } from '../../http/respond-problem.js'
-import type { LedgerRecord } from '../../ledger/index.js'
 import { PROJECT_TOKEN } from '../../protocol/headers.js'
 import { projectOf } from '../authenticate.js'
 import type { RouterContext } from '../context.js'
 import { limitKeyOf } from '../rate-limit.js'
-import type { ViewScope } from '../views/view-query.js'
 import type { SharedSlots, SlotOwner } from './streams.js'
 
-/** Whose payments a stream has, and how they are shown. */
-export interface StreamAccess<Context extends RouterContext> {
-  /** Whose slots its streams take. */
-  readonly owner: SlotOwner
-  /** Parameters that say whose. */
-  readonly parameters: readonly string[]
-  readonly scopeOf: (context: Context, req: Request, res: Response) => ViewScope
-  /** A payment, as lists of the same reader show it. */
-  readonly documentOf: (context: Context, record: LedgerRecord) => object
-}
-
-/** A request with its response. */
-export interface Exchange {
+/** A request for a slot. */
+interface SlotRequest {
   readonly req: Request
   readonly res: Response
-}
-
-/** A request for a slot. */
-export interface SlotRequest extends Exchange {
   readonly owner: SlotOwner
   /** Name of the streams in problems. */
   readonly what: string

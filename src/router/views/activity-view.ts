@@ -3,8 +3,9 @@ import { COUNTED, percentileOf, PHASES, type Counted, type Phase } from '../../l
 import { ALL_COUNTED, type Count } from '../../ledger/counts.js'
 import { DAY_MS } from '../../ledger/revenue.js'
 import type { RouterContext } from '../context.js'
+import type { ViewScope } from '../owner.js'
 import { dayName } from './revenue-view.js'
-import type { Span, ViewScope } from './view-query.js'
+import type { Span } from './view-query.js'
 
 /** Numbers of what happened. */
 interface Activity extends Readonly<Record<Counted, number>> {
@@ -30,8 +31,10 @@ export async function funnelOf(context: RouterContext, scope: ViewScope, span: S
 export async function latencyOf(context: RouterContext, scope: ViewScope, span: Span) {
   const counts = await countsOf(context, scope, { span, kinds: PHASES })
   const phases = PHASES.map((phase) => [phase, percentilesOf(counts, phase)] as const)
-  return Object.fromEntries(phases)
+  return Object.fromEntries(phases) as Record<Phase, Percentiles>
 }
+
+type Percentiles = ReturnType<typeof percentilesOf>
 
 /** The counts of whole days. */
 async function countsOf(

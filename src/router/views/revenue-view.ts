@@ -1,37 +1,10 @@
-import type { Request } from 'express'
-import { z } from 'zod'
 import { checksumAddress } from '../../crypto/checksum-address.js'
-import { DAY_MS, REVENUE_KEYS, type RevenueGroup, type RevenueQuery } from '../../ledger/revenue.js'
+import { DAY_MS, type RevenueGroup, type RevenueQuery } from '../../ledger/revenue.js'
 import { findKnownAsset, type Asset } from '../../money/assets.js'
 import { sameHex } from '../../protocol/hex.js'
 import { findNetwork, formatNetwork } from '../../protocol/networks.js'
 import type { RouterContext } from '../context.js'
-import { readQuery } from '../read-query.js'
-import { parametersOf, readSpan, shownSpan, SPAN_PARAMETERS, type ViewScope } from './view-query.js'
-
-const PARAMETERS = [...SPAN_PARAMETERS, 'by'] as const
-
-/** Reads by what revenue is grouped. */
-export const bySchema = z.object({
-  by: z.enum(REVENUE_KEYS, `must be one of ${REVENUE_KEYS.join(', ')}`).default('day'),
-})
-
-/**
- * `…/revenue`: what was paid, by token and by day, project or resource.
- *
- * @param parameters - Those that are read elsewhere.
- */
-export async function revenueView(
-  context: RouterContext,
-  scope: ViewScope,
-  { req, parameters = [] }: { readonly req: Request; readonly parameters?: readonly string[] },
-) {
-  const known = [...PARAMETERS, ...parameters]
-  const span = readSpan(req, context.now(), known)
-  const { by } = readQuery(req, bySchema, parametersOf(known))
-  const revenue = await revenueOf(context, scope, { ...span, by })
-  return { ...shownSpan(span), by, revenue }
-}
+import type { ViewScope } from '../owner.js'
 
 /** Sums of a time, as they are shown. */
 export async function revenueOf(

@@ -99,7 +99,7 @@ describe('a paid route', () => {
     const response = await ask('/form', BROWSER, { method: 'POST' })
     expect(response.status).toBe(402)
     const html = await response.text()
-    expect(html).toContain('A payment cannot send it again')
+    expect(html).toContain('which a payment cannot submit again')
     expect(html).not.toContain('<noscript>')
   })
 })

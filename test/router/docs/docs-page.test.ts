@@ -29,7 +29,7 @@ const button = (page: Page | Locator, name: string) =>
   page.getByRole('button', { name, exact: true })
 const field = (page: Page, name: string) => page.getByLabel(name, { exact: true })
 
-const { paths } = wholeDocument()
+const { paths } = await wholeDocument()
 
 /** Goes to an operation, as a link does. */
 async function choose(page: Page, method: string, path: string): Promise<void> {

@@ -34,7 +34,6 @@ interface ProblemDocument {
   readonly requestId: string
 }
 
-/** Options of a request. */
 export interface RequestOptions {
   readonly body?: unknown
   /** Value of `Idempotency-Key`. */
@@ -54,7 +53,6 @@ export function setSessionEnd(listener: () => void): void {
   onSessionEnd = listener
 }
 
-/** URL of an endpoint. */
 export const apiUrl = (path: string): string => API + path
 
 /**

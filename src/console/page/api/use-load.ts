@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { ask, toProblem, type Problem } from './client.js'
 
-/** State of loading a document. */
 export interface Loaded<T> {
   /** Stays while it reloads, so that nothing jumps. */
   readonly data: T | undefined
@@ -57,7 +56,6 @@ export function useReloadWhile<T>({ data, reload }: Loaded<T>, isOpen: boolean):
   }, [data, isOpen, reload])
 }
 
-/** State of an action. */
 export interface Action {
   readonly isBusy: boolean
   readonly problem: Problem | undefined

@@ -63,7 +63,7 @@ export function fiatOf(
     decimals,
     quote,
   }: Pick<TokenAmount, 'amount' | 'decimals'> & {
-    readonly quote?: { readonly price: string; readonly currency: string }
+    readonly quote?: { readonly price: string; readonly currency: string } | undefined
   },
   peg: string | undefined,
 ): { readonly decimal: string; readonly currency: string } | undefined {

@@ -43,7 +43,6 @@ const STEPS = [
   [1, 'second'],
 ] as const
 
-/** How long ago a time was. */
 export function formatAgo(iso: string, now = Date.now()): string {
   const seconds = Math.round((Date.parse(iso) - now) / 1000)
   const [size, unit] = STEPS.find(([step]) => Math.abs(seconds) >= step) ?? STEPS[3]

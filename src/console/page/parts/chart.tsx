@@ -27,7 +27,6 @@ const DAY_SECONDS = 86_400
 const DAYS = [1, 2, 3, 5, 7, 14, 30, 60, 90]
 const DARK = '(prefers-color-scheme: dark)'
 
-/** A chart over days. */
 export function Chart({ label, days, series, format }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const [index, setIndex] = useState<number>()

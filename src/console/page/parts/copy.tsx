@@ -40,7 +40,6 @@ interface SecretProps {
   readonly onClose: () => void
 }
 
-/** Shows a secret once. */
 export function SecretOnce({ title, secret, children, onClose }: SecretProps) {
   return (
     <Dialog title={title} onClose={onClose}>

@@ -35,7 +35,6 @@ interface DateRangeFieldsProps {
   readonly onValue: (range: DateRange) => void
 }
 
-/** Chooses days. */
 export function DateRangeFields({ value, onValue }: DateRangeFieldsProps) {
   return (
     <>

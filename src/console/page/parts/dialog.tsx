@@ -41,7 +41,6 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 
 interface ConfirmProps {
   readonly title: string
-  /** Text of the button. */
   readonly verb: string
   readonly act: () => Promise<unknown>
   readonly onClose: () => void

@@ -87,7 +87,6 @@ interface SelectFieldProps extends Omit<FieldProps, 'children'> {
   readonly options: ReadonlyArray<readonly [value: string, label: string]>
 }
 
-/** A choice of one. */
 export function SelectField({ value, onValue, options, ...field }: SelectFieldProps) {
   return (
     <Field {...field}>

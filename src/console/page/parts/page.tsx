@@ -6,7 +6,7 @@ let isFirst = true
 
 interface PageProps {
   readonly title: string
-  /** Shown beside the title. */
+  /** Shown next to the title. */
   readonly actions?: ComponentChildren
   /** Leads to the view above. */
   readonly back?: { readonly href: string; readonly label: string }
@@ -52,7 +52,6 @@ interface SectionProps {
   readonly children: ComponentChildren
 }
 
-/** A part of a view. */
 export function Section({ title, note, actions, class: className = '', children }: SectionProps) {
   return (
     <section class={`section ${className}`}>

@@ -25,7 +25,6 @@ interface ShellProps {
   readonly children: ComponentChildren
 }
 
-/** Frame of every view. */
 export function Shell({ route, onSignOut, children }: ShellProps) {
   const { role, name, project, version } = useSession()
   const [isOpen, setOpen] = useState(false)

@@ -7,7 +7,6 @@ export interface Route {
   readonly query: URLSearchParams
 }
 
-/** Reads a location's hash. */
 function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   return {
@@ -39,12 +38,10 @@ export function queryOf(query: Readonly<Record<string, string | undefined>>): st
   return text === '' ? '' : `?${text}`
 }
 
-/** Goes to a view. */
 export function navigate(link: string): void {
   location.hash = link
 }
 
-/** The current route. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {

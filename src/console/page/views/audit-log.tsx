@@ -14,7 +14,6 @@ interface Entries {
   readonly nextCursor?: string
 }
 
-/** The audit log. */
 export function AuditLog({ route }: { readonly route: Route }) {
   const [project = '', cursor = ''] = ['project', 'cursor'].map(
     (name) => route.query.get(name) ?? '',
@@ -54,7 +53,8 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
         { title: 'Action', cell: ({ action }) => words(action) },
         {
           title: 'Merchant',
-          cell: ({ project }) => <a href={linkTo(['merchants', project])}>{project}</a>,
+          cell: ({ project }) =>
+            project !== undefined && <a href={linkTo(['merchants', project])}>{project}</a>,
         },
         { title: 'By', isMinor: true, cell: ({ actor }) => <code>{actor}</code> },
         { title: 'Change', cell: (entry) => <Change of={entry} /> },

@@ -21,7 +21,6 @@ const CONNECTIONS: Readonly<Record<Connection, readonly [Tone, string]>> = {
   lost: ['bad', 'Connection lost, reconnecting'],
 }
 
-/** Payments as they happen. */
 export function Live() {
   const { role } = useSession()
   useTicks()

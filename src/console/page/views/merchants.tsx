@@ -17,7 +17,6 @@ interface Projects {
   readonly nextCursor?: string
 }
 
-/** All merchants of the gateway. */
 export function Merchants({ route }: { readonly route: Route }) {
   const [isNew, setNew] = useState(false)
   const cursor = route.query.get('cursor') ?? ''

@@ -20,7 +20,6 @@ interface FunnelChartProps {
   readonly range: DateRange
 }
 
-/** Conversion by day. */
 export function FunnelChart({ of: { total, days: counted }, range }: FunnelChartProps) {
   const days = useMemo(() => daysOf(range), [range])
   const series = useMemo(() => {

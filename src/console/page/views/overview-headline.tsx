@@ -10,7 +10,6 @@ interface HeadlineProps {
   readonly latency: Loaded<Latency>
 }
 
-/** The key figures. */
 export function Headline({ revenue, funnel, latency }: HeadlineProps) {
   const sums = sumByToken(revenue.data?.revenue ?? [])
   const total = funnel.data?.total

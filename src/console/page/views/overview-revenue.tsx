@@ -18,7 +18,6 @@ interface RevenueChartProps {
   readonly range: DateRange
 }
 
-/** Revenue by day in one token. */
 export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
   const session = useSession()
   const tokens = sumByToken(revenue)
@@ -91,7 +90,6 @@ interface RevenueSharesProps {
 /** How many groups are shown. */
 const MAX_SHARES = 10
 
-/** Revenue by merchant or resource. */
 export function RevenueShares({ of, by }: RevenueSharesProps) {
   if (of.length === 0) return <Empty title="No settled payments in this period." />
   return (

@@ -12,7 +12,6 @@ import { Headline } from './overview-headline.js'
 import { LatencyTable } from './overview-latency.js'
 import { RevenueChart, RevenueShares } from './overview-revenue.js'
 
-/** Revenue, conversion and speed. */
 export function Overview({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const project = route.query.get('project') ?? ''

@@ -11,7 +11,6 @@ import { findNetwork, useSession } from '../state/session.js'
 
 const COIN_DECIMALS = 18
 
-/** Relayers and their networks. */
 export function Relayers() {
   const relayers = useLoad<{ readonly relayers: readonly Relayer[] }>('admin/relayers')
   const networks = useLoad<{ readonly networks: readonly NetworkFinding[] }>('admin/networks')

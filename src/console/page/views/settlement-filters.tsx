@@ -24,7 +24,6 @@ const KINDS = {
   reference: 'Searches for exactly this reference',
 } as const
 
-/** The form above the list. */
 export function SettlementFilters({ value }: { readonly value: Filters }) {
   const [search, setSearch] = useState(value.search)
   const found = readSearch(search)

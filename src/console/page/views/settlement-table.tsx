@@ -13,7 +13,6 @@ interface SettlementTableProps {
   readonly isAgo?: boolean
 }
 
-/** A table of payments. */
 export function SettlementTable({ caption, rows, isAgo = false }: SettlementTableProps) {
   const { role } = useSession()
   const project: readonly Column<Settlement>[] =

@@ -10,7 +10,6 @@ import { findNetwork, useSession } from '../state/session.js'
 import { Refunds } from './refunds.js'
 import { Story } from './story.js'
 
-/** One payment. */
 export function SettlementView({ id }: { readonly id: string }) {
   const { role } = useSession()
   const loaded = useLoad<Settlement>(`${role}/settlements/${encodeURIComponent(id)}`)

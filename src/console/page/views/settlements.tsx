@@ -11,7 +11,6 @@ import { readSearch } from './search.js'
 import { SettlementFilters, type Filters } from './settlement-filters.js'
 import { SettlementTable } from './settlement-table.js'
 
-/** The list of payments. */
 export function Settlements({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const filters = filtersOf(route)
@@ -76,7 +75,6 @@ function filtersOf({ query }: Route): Filters {
   }
 }
 
-/** Filters for the API. */
 function apiQuery({ search, status, project, from, to }: Filters): Record<string, string> {
   const found = readSearch(search)
   return {

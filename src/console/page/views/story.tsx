@@ -5,7 +5,6 @@ import { reasonInWords } from '../format/reasons.js'
 import { formatDuration } from '../format/text.js'
 import { Time } from '../parts/values.js'
 
-/** Timeline of a payment. */
 export function Story({ of }: { readonly of: Settlement }) {
   const { quote, createdAt, status } = of
   return (

@@ -12,13 +12,11 @@ import { announce } from '../state/announce.js'
 import { NewToken } from './new-token.js'
 import { nameOf } from './token-name.js'
 
-/** Current action on a token. */
 type Doing =
   | { readonly kind: 'create' }
   | { readonly kind: 'rotate'; readonly token: Token }
   | { readonly kind: 'revoke'; readonly token: Token }
 
-/** Tokens of a merchant. */
 export function Tokens({ path }: { readonly path: string }) {
   const loaded = useLoad<{ readonly tokens: readonly Token[] }>(path)
   const [doing, setDoing] = useState<Doing>()

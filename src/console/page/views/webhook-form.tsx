@@ -17,7 +17,6 @@ interface WebhookFormProps {
   readonly onSaved: (webhook: Webhook) => void
 }
 
-/** Adds or changes a webhook. */
 export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }: WebhookFormProps) {
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [events, setEvents] = useState<readonly string[]>(

@@ -10,7 +10,6 @@ import { Time } from '../parts/values.js'
 import { WebhookForm } from './webhook-form.js'
 import type { WebhookOwner } from './webhook-owner.js'
 
-/** List of webhooks. */
 export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
   const { path, note, invitation } = owner
   const loaded = useLoad<{ readonly webhooks: readonly Webhook[] }>(path)

@@ -22,7 +22,6 @@ interface WebhookViewProps {
 
 type Doing = 'edit' | 'rotate' | 'delete' | undefined
 
-/** One webhook and its deliveries. */
 export function WebhookView({ id, owner, route }: WebhookViewProps) {
   const path = `${owner.path}/${encodeURIComponent(id)}`
   const loaded = useLoad<Webhook>(path)

@@ -3,7 +3,6 @@ import { useSession } from '../state/session.js'
 import { WebhookList } from './webhook-list.js'
 import { ownWebhooks } from './webhook-owner.js'
 
-/** The webhooks of the signed-in user. */
 export function Webhooks() {
   const { role } = useSession()
   return (

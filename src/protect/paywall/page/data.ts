@@ -2,7 +2,6 @@ import type { PageData } from './page-data.js'
 
 const loadedAt = Date.now()
 
-/** The server's data. */
 export const data = JSON.parse(document.querySelector('#x402')?.textContent ?? '') as PageData
 
 /** The server's clock (s): signatures do not depend on the device's clock. */

@@ -3,7 +3,6 @@ import { data } from './data.js'
 import { keep, readKept } from './kept-payment.js'
 import { prettyJson } from './pretty-json.js'
 
-/** A purchase for the page to show. */
 export type Delivery =
   /** The browser loads the purchase. */
   | { readonly kind: 'leaving' }
@@ -23,7 +22,6 @@ const MAX_COOKIE_BYTES = 3800
  */
 const wasIgnored = document.cookie.split('; ').some((one) => one.startsWith(`${data.cookie}=`))
 
-/** Delivers a paid response. */
 export async function deliver(response: Response): Promise<Delivery> {
   if (response.type === 'opaqueredirect') return leaveOr(() => ({ kind: 'leaving' }))
   const disposition = response.headers.get('Content-Disposition') ?? ''

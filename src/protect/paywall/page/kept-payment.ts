@@ -3,13 +3,11 @@
  * sent, so that no reload or lost response makes the buyer sign twice.
  */
 
-/** A signed payment. */
 export interface KeptPayment {
   /** Value of the payment header (base64url). */
   readonly header: string
   /** When the authorization lapses (Unix seconds). */
   readonly validBefore: number
-  /** Name of the network. */
   readonly network: string
   readonly explorer?: string | undefined
   /** Whether the purchase was received and can only be shown again. */

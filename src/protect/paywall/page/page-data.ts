@@ -6,7 +6,6 @@ export interface PageOffer {
   readonly amount: string
   readonly symbol: string
   readonly decimals: number
-  /** Name of the network. */
   readonly network: string
   readonly chainId: number
   /** Facts for wallets that add the network (EIP-3085), with public endpoints only. */
@@ -37,7 +36,6 @@ export interface PageDocument {
   readonly accepts: readonly PageTerms[]
 }
 
-/** Contents of the JSON. */
 export interface PageData {
   readonly document: PageDocument
   /** In the order of `document.accepts`. */

@@ -8,7 +8,6 @@ import { presentPayment, type Presented } from './present-payment.js'
 import { NotSigned, signPayment } from './sign-payment.js'
 import { messageOf, text } from './texts.js'
 
-/** A message to the buyer. */
 export interface Notice {
   readonly message: string
   readonly faucet?: string | undefined
@@ -16,7 +15,6 @@ export interface Notice {
   readonly transaction?: string | undefined
 }
 
-/** Phase of a purchase. */
 export type Phase =
   | { readonly kind: 'offer'; readonly notice?: Notice | undefined }
   | { readonly kind: 'busy'; readonly step: string; readonly transaction?: string | undefined }
@@ -71,7 +69,6 @@ export class Purchases {
     await this.#goOn(kept, payment.isPresented === true ? withDoubt(presented) : presented)
   }
 
-  /** Forgets the kept payment. */
   forget(): void {
     keep(undefined)
     this.#show({ kind: 'offer' })
@@ -175,7 +172,6 @@ function whyNotSigned(error: unknown): Notice {
   return { message: text('walletFailed', { message: String(error) }) }
 }
 
-/** First phase of a page. */
 export function firstPhase(): Phase {
   const payment = readKept()
   const { error } = data.document

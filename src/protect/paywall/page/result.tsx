@@ -9,7 +9,6 @@ interface ResultProps {
   readonly transaction: string | undefined
 }
 
-/** Shows the purchase. */
 export function Result({ delivery, transaction }: ResultProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])

@@ -23,10 +23,10 @@ type ApiProblem =
   | 'refunds_not_available'
   | 'transaction_failed'
 
-/** Every code that a paid route may respond with instead of what is for sale. */
+/** All codes of refusals and problems on a paid route. */
 export type RouteCode = Reason | Exclude<ProblemCode, ApiProblem>
 
-/** What a buyer is told of each code: what happened, and what to do. */
+/** The message to the buyer for each code. */
 export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   invalid_payload: 'wrongSetup',
   invalid_x402_version: 'wrongSetup',

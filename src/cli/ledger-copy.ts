@@ -1,0 +1,123 @@
+import { resolve } from 'node:path'
+import { openConfig } from '../config/read/config-file.js'
+import { ConfigError, isConfigError } from '../errors.js'
+import {
+  describeDatabase,
+  explainFailure,
+  failureKind,
+  type LedgerLocation,
+} from '../ledger/engine/explain-failure.js'
+import type { LedgerCopy } from '../ledger/operate/copy-ledger.js'
+import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
+import { openMaintenance } from '../ledger/operate/open-maintenance.js'
+import { EXIT, type ExitCode } from './command.js'
+import type { CliContext } from './context.js'
+import { readFlags, UsageError } from './flags.js'
+import { ledgerLocation } from './ledger-location.js'
+import { Progress } from './progress.js'
+
+export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger]
+
+  Copies a ledger into an empty database: payments, projects, tokens, webhooks, secrets and statistics.
+  Console sessions are left out. Gateways may go on using the source meanwhile.
+
+  Then stop every gateway of the source, and run the same command again: it copies what has changed,
+  compares all payments, and says that the copy is complete. Only then does a gateway start on it.
+  An interrupted copy goes on where it was. The source is never changed.
+
+  --from, --to   a file, or a postgres:// URL [--to: the ledger that serve uses]
+  --config       the configuration of serve [gateway.config.json]`
+
+/** `ledger copy`. @returns The exit code: 1 if the source has changed meanwhile. */
+export async function copyLedgerCommand(
+  args: readonly string[],
+  context: CliContext,
+): Promise<ExitCode> {
+  const flags = readFlags(args, { names: ['from', 'to', 'config'], usage: COPY_USAGE })
+  const { from, to } = flags
+  if (from === undefined) throw new UsageError('--from is missing.', COPY_USAGE)
+  const opened = await openConfig({ ...context, config: flags['config'] })
+  const source = locationOf(from, context.cwd)
+  const target =
+    to === undefined
+      ? ledgerLocation(opened, { cwd: context.cwd }).location
+      : locationOf(to, context.cwd)
+  if (JSON.stringify(source) === JSON.stringify(target))
+    throw new UsageError('--from and --to name the same ledger.', COPY_USAGE)
+  const ours = openNamed('from', source)
+  try {
+    if ((await missing('from', source, ours)).length > 0)
+      throw new ConfigError('from', 'is no ledger of this version', 'unusable_ledger')
+    const theirs = openNamed('to', target)
+    try {
+      if ((await missing('to', target, theirs)).length > 0) await theirs.migrate()
+      return report(await copy(ours, theirs, context), describeDatabase(target), context)
+    } finally {
+      await theirs.close()
+    }
+  } finally {
+    await ours.close()
+  }
+}
+
+async function copy(
+  source: LedgerMaintenance,
+  target: LedgerMaintenance,
+  context: CliContext,
+): Promise<LedgerCopy> {
+  const { signal, showProgress } = context
+  try {
+    const everything = { from: 0, until: Number.MAX_SAFE_INTEGER, refunds: true }
+    const progress = new Progress(context, showProgress && (await source.count(everything)))
+    const copied = await source.copyTo(target, { signal, onRead: (count) => progress.show(count) })
+    progress.end()
+    return copied
+  } catch (error) {
+    if (isConfigError(error) || error instanceof TypeError) throw error
+    const why = signal.aborted ? '' : ` by a failure of a database (${failureKind(error)})`
+    throw new Error(`Interrupted${why}. Run the command again to go on.`, { cause: error })
+  }
+}
+
+function report(copied: LedgerCopy, target: string, { print, complain }: CliContext): ExitCode {
+  print(
+    `copied: ${copied.payments} payments and refunds, ${copied.projects} projects, ` +
+      `${copied.tokens} tokens, ${copied.webhooks} webhooks`,
+  )
+  for (const { chainId, asset, payments, value } of copied.settled)
+    print(`settled in eip155:${chainId} ${asset}: ${payments} payments, ${value} atomic units`)
+  if (copied.changed === 0) {
+    print(`The copy is complete. Both ledgers have the same payments. Start gateways on ${target}.`)
+    return EXIT.ok
+  }
+  complain(
+    'Gateways have changed the source meanwhile. Stop them, and run this command again to finish.',
+  )
+  return EXIT.failed
+}
+
+function locationOf(text: string, cwd: string): LedgerLocation {
+  return /^postgres(ql)?:\/\//.test(text) ? { url: text } : { file: resolve(cwd, text) }
+}
+
+function openNamed(option: 'from' | 'to', location: LedgerLocation): LedgerMaintenance {
+  try {
+    return openMaintenance(location, { create: option === 'to' })
+  } catch (error) {
+    if (!isConfigError(error)) throw error
+    throw new ConfigError(error.issues.map((issue) => ({ ...issue, option })))
+  }
+}
+
+/** Reads which migrations a ledger misses. Its failures are explained without its password. */
+async function missing(
+  option: 'from' | 'to',
+  location: LedgerLocation,
+  ledger: LedgerMaintenance,
+): Promise<readonly string[]> {
+  try {
+    return await ledger.missingMigrations()
+  } catch (error) {
+    throw new ConfigError(option, explainFailure(failureKind(error), location), 'unusable_ledger')
+  }
+}

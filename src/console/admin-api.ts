@@ -1,0 +1,47 @@
+import express, { type RequestHandler } from 'express'
+import { refundEndpoints } from '../router/refund-endpoints.js'
+import { bindEndpoints, type MountedApi } from '../router/serve-endpoints.js'
+import { settlementEndpoints } from '../router/settlement-endpoints.js'
+import { streamEndpoints } from '../router/streams/stream-endpoints.js'
+import { viewEndpoints } from '../router/views/view-endpoints.js'
+import { webhookEndpoints } from '../router/webhook-endpoints.js'
+import { auditEndpoints } from './audit-endpoints.js'
+import { identifyAdmin, requireAdmin } from './authenticate-admin.js'
+import type { AdminContext } from './context.js'
+import { operationEndpoints } from './operation-endpoints.js'
+import { operatorPayments, operatorRefunds, operatorWebhooks, projectWebhooks } from './owners.js'
+import { projectEndpoints } from './project-endpoints.js'
+import { tokenEndpoints } from './token-endpoints.js'
+
+/** `/api/v2/admin/*`: what an operator sees and changes, across all projects. */
+export const adminEndpoints = [
+  ...projectEndpoints,
+  ...tokenEndpoints,
+  ...auditEndpoints,
+  ...settlementEndpoints(operatorPayments),
+  ...viewEndpoints(operatorPayments),
+  ...streamEndpoints(operatorPayments),
+  ...webhookEndpoints(operatorWebhooks),
+  ...webhookEndpoints(projectWebhooks),
+  ...refundEndpoints(operatorRefunds),
+  ...operationEndpoints,
+]
+
+/**
+ * Makes the admin API.
+ *
+ * @param identifySession - Finds the admin of a request that has no token.
+ */
+export function createAdminApi(
+  context: AdminContext,
+  identifySession?: RequestHandler,
+): MountedApi {
+  const identify = express.Router()
+  identify.use(identifyAdmin(context.adminTokens))
+  if (identifySession !== undefined) identify.use(identifySession)
+  return {
+    prefix: '/api/v2/admin',
+    identify,
+    endpoints: bindEndpoints(context, adminEndpoints, { admin: requireAdmin(context.logger) }),
+  }
+}

@@ -1,0 +1,161 @@
+/** What the admin API and the console respond with. */
+import { z } from 'zod'
+import type { AuditAction } from '../ledger/projects.js'
+import { document } from '../router/documents/component.js'
+import {
+  address,
+  anyObject,
+  count,
+  integer,
+  list,
+  nextCursor,
+  object,
+  text,
+  time,
+} from '../router/documents/fields.js'
+import { findingMembers } from '../router/documents/probe.js'
+
+const source = z.enum(['configuration', 'database']).meta({
+  description: '`configuration`: changed in its file only. `database`: changed by this API.',
+})
+
+/** A project. */
+export const project = document('Project', 'A project: a shop with tokens of its own.', {
+  id: text('Id of the project.', 'acme'),
+  merchant: anyObject('Who is paid, and in what: `MerchantOptions`.').optional(),
+  source,
+  createdAt: time('When it was created; absent for one of the configuration.').optional(),
+  updatedAt: time('When it was last changed.').optional(),
+  version: integer('Grows with each change; see `ETag`.').optional(),
+  errors: list(
+    'Why the merchant cannot be paid any more.',
+    z.object({ path: text('Path of the setting.'), message: text('What it must be.') }),
+  ).optional(),
+})
+
+/** A page of projects. */
+export const projectList = document('ProjectList', 'A page of projects.', {
+  projects: list('Those of the configuration first, then the others, oldest first.', project),
+  nextCursor,
+})
+
+/** The tokens of a project. */
+export const tokenList = document('TokenList', 'The identify tokens of a project.', {
+  tokens: list(
+    'All tokens, those that were revoked included.',
+    document('Token', 'An identify token, of which only the hash is kept.', {
+      id: text('Id of the token.'),
+      label: text('What the operator calls it.').optional(),
+      source,
+      createdAt: time('When it was created.').optional(),
+      lastUsedAt: time('When it was last used, to the minute.').optional(),
+      revokedAt: time('When it was revoked.').optional(),
+    }),
+  ),
+})
+
+/** A token that was created. */
+export const createdToken = document('CreatedToken', 'A new identify token.', {
+  id: text('Id of the token.'),
+  token: text('The secret. It is shown in this response only.'),
+  label: text('What the operator calls it.'),
+  createdAt: time('When it was created.'),
+})
+
+const ACTIONS = [
+  ...(['project.created', 'project.updated', 'project.deleted'] as const),
+  ...(['token.created', 'token.revoked'] as const),
+  ...(['webhook.created', 'webhook.updated', 'webhook.secret_rotated'] as const),
+  ...(['webhook.deleted', 'webhook.tested', 'delivery.resent', 'refund.requested'] as const),
+] as const satisfies readonly AuditAction[]
+
+/** A page of the audit log. */
+export const auditLog = document('AuditLog', 'Who has changed what.', {
+  entries: list(
+    'Newest first.',
+    document('AuditEntry', 'One change, and who made it.', {
+      id: text('Id of the entry.'),
+      at: time('When it was changed.'),
+      actor: text('Who changed it: the beginning of the hash of the admin token.'),
+      action: z.enum(ACTIONS).meta({ description: 'What was done.' }),
+      project: text('Id of the project; absent for the operator’s own webhooks.').optional(),
+      token: text('Id of the token, where the change is about one.').optional(),
+      before: anyObject('What it was before. It has no secrets.').optional(),
+      after: anyObject('What it is now. It has no secrets.').optional(),
+    }),
+  ),
+  nextCursor,
+})
+
+/** `GET /api/v2/admin/relayers`. */
+export const relayerList = document('RelayerList', 'The accounts that pay for gas.', {
+  relayers: list(
+    'Empty with a remote facilitator.',
+    document('Relayer', 'An account that pays for gas.', {
+      network: text('The network (CAIP-2).'),
+      address: address('Its account.'),
+      spent: text('Wei that it has paid for gas in 30 days.'),
+      balance: text('Wei that it has.').optional(),
+      isLow: z.boolean().optional().meta({ description: 'Whether that is little.' }),
+      runway: object('How far the balance goes.', {
+        payments: count('Payments that it pays for.'),
+        days: z.number().optional().meta({
+          description: 'Days that it lasts, at the pace of the last seven.',
+        }),
+      }).optional(),
+      pending: list(
+        'Transactions that are not mined.',
+        z.object({
+          transaction: text('Hash of the transaction.'),
+          accountNonce: integer('Nonce of the account.'),
+          ageSeconds: integer('Seconds since it was sent.'),
+          replacements: count('How often its fees were raised.'),
+        }),
+      ).optional(),
+      error: text('Why the account could not be asked about.').optional(),
+    }),
+  ),
+})
+
+const { subject: _subject, ...finding } = findingMembers
+
+/** `GET /api/v2/admin/networks`. */
+export const networkList = document('NetworkList', 'The health of networks.', {
+  networks: list(
+    'Empty with a remote facilitator.',
+    document('NetworkHealth', 'What a check of a network’s node has found.', {
+      name: text('Its name.', 'Base'),
+      chainId: integer('Its chain id.', 8453),
+      ...finding,
+      cause: text('What the failure beneath says, without any URL.').optional(),
+    }),
+  ),
+})
+
+/** `…/console/session`. */
+export const session = document('Session', 'A session of the console.', {
+  role: z.enum(['admin', 'merchant']).meta({ description: 'Who is signed in.' }),
+  name: text('What the page calls them.'),
+  project: text('Id of the merchant’s project.').optional(),
+  expiresAt: time('When the session ends, if it is not used.'),
+  version: text('Version of the gateway.'),
+  networks: list(
+    'Networks and tokens of the gateway.',
+    z.object({
+      network: text('As settlements spell it.'),
+      chainId: integer('Chain id.'),
+      name: text('Its name.'),
+      testnet: z.boolean().meta({ description: 'Whether its money is worth nothing.' }),
+      explorerUrl: text('Root URL of its block explorer.').optional(),
+      assets: list(
+        'Its tokens.',
+        z.object({
+          address: address('Contract of the token.'),
+          symbol: text('Its symbol.'),
+          decimals: integer('Digits after the point of one token.'),
+          currency: text('The currency it is pegged to.').optional(),
+        }),
+      ),
+    }),
+  ),
+})

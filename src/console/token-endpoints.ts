@@ -1,0 +1,189 @@
+/** `/api/v2/admin/projects/{id}/tokens` */
+import { randomBytes } from 'node:crypto'
+import type { Response } from 'express'
+import { z } from 'zod'
+import { RequestProblem } from '../http/respond-problem.js'
+import type { StoredToken } from '../ledger/projects.js'
+import { createToken as newToken, digestToken } from '../merchants/project.js'
+import { NAME, NOT_A_NAME } from '../protocol/visible-text.js'
+import { defineEndpoint, type EarlyCall } from '../router/define-endpoint.js'
+import { onceForKey } from '../router/repeatable-request.js'
+import { adminKey, authorOf, noSuchProject } from './changes.js'
+import type { AdminContext } from './context.js'
+import { isoTime } from './positions.js'
+import { isStoredId, PROJECT_ID } from './project-ids.js'
+import { lazyDocuments } from '../router/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents.js'))
+
+/** Ids of tokens of the configuration begin with this, and no others. */
+const CONFIGURED = 'configuration-'
+
+/** The form of the ids of tokens. The ledger is asked only for such ids. */
+const TOKEN_ID = /^tok_[0-9a-f]{24}$/
+
+/** What is kept of a token's creation for repeated requests: not the token itself. */
+interface KeptToken {
+  readonly id: string
+  readonly label: string
+  readonly createdAt: string
+  readonly token?: string
+}
+
+const common = {
+  tag: 'Admin: projects',
+  access: 'admin',
+  path: '/api/v2/admin/projects/{id}/tokens',
+  params: { id: PROJECT_ID },
+} as const
+
+/** `/api/v2/admin/projects/{id}/tokens` */
+export const tokenEndpoints = [
+  defineEndpoint({
+    ...common,
+    method: 'GET',
+    id: 'listTokens',
+    summary: 'List the tokens of a project',
+    description: 'All tokens, never their secrets.',
+    responses: { 200: { description: 'The tokens.', document: documents('tokenList') } },
+    async handle(context: AdminContext, call) {
+      const project = await requireProject(context, call)
+      const configured = context.directory.isConfigured(project) && context.directory.find(project)
+      const hashes = configured ? configured.tokenHashes : []
+      const stored = await context.ledger.projects.listTokens(project)
+      return {
+        tokens: [
+          ...hashes.map((_hash, index) => ({
+            id: `${CONFIGURED}${index + 1}`,
+            source: 'configuration' as const,
+          })),
+          ...stored.map(tokenView),
+        ],
+      }
+    },
+  }),
+  defineEndpoint({
+    ...common,
+    method: 'POST',
+    id: 'createToken',
+    summary: 'Create a token',
+    description: 'The secret is in this response only: the gateway keeps its hash.',
+    headers: ['Idempotency-Key'],
+    body: {
+      schema: z.object({
+        label: z
+          .string()
+          .regex(NAME, NOT_A_NAME)
+          .default('')
+          .meta({
+            description: 'What the operator calls it. Default: empty.',
+            examples: ['web shop'],
+          }),
+      }),
+      example: { label: 'web shop' },
+    },
+    responses: {
+      201: { description: 'Created, with its secret.', document: documents('createdToken') },
+    },
+    problems: ['answer_not_kept'],
+    /**
+     * A request that is repeated by its `Idempotency-Key` makes no second token, and gets the id of the first,
+     * so that it can be revoked if its answer was lost.
+     */
+    async handle(context: AdminContext, call) {
+      const { req, res } = call
+      const project = await requireProject(context, call)
+      const body = call.readBody()
+      const key = adminKey(req, res, { endpoint: `projects/${project}/tokens`, body })
+      const created = await onceForKey<KeptToken>(context, key, async (claim) => {
+        const token = newToken()
+        const made = await storeToken(context, res, { project, label: body.label, token })
+        await claim.finish(JSON.stringify(made))
+        return { ...made, token }
+      })
+      const { id, token, label, createdAt } = created
+      if (token === undefined) throw shownBefore(id)
+      return { id, token, label, createdAt }
+    },
+  }),
+  defineEndpoint({
+    ...common,
+    method: 'DELETE',
+    path: `${common.path}/{tokenId}`,
+    params: { ...common.params, tokenId: 'Id of the token.' },
+    id: 'revokeToken',
+    summary: 'Revoke a token',
+    description: 'It is refused from now on. Revoking it twice is no mistake.',
+    responses: { 204: { description: 'Revoked.' } },
+    problems: ['project_configured'],
+    async handle(context: AdminContext, call) {
+      const project = await requireProject(context, call)
+      const id = call.param('tokenId')
+      if (id.startsWith(CONFIGURED))
+        throw new RequestProblem(
+          'project_configured',
+          'This token comes from the configuration: remove it there, and start the gateway anew.',
+        )
+      const { projects } = context.ledger
+      const outcome = TOKEN_ID.test(id)
+        ? await projects.revokeToken({ id, project }, authorOf(call.res))
+        : 'missing'
+      // Revoking twice is no mistake: the first answer may have been lost.
+      const wasRevoked = async (): Promise<boolean> =>
+        (await projects.listTokens(project)).some((token) => token.id === id)
+      if (outcome !== 'done' && !(await wasRevoked()))
+        throw new RequestProblem('not_found', 'This project has no token of that id.')
+      await context.directory.refresh()
+      return undefined
+    },
+  }),
+]
+
+async function storeToken(
+  { directory, ledger }: AdminContext,
+  res: Response,
+  { project, label, token }: { project: string; label: string; token: string },
+): Promise<KeptToken> {
+  const id = `tok_${randomBytes(12).toString('hex')}`
+  const hash = digestToken(token).toString('hex')
+  const isConfigured = directory.isConfigured(project)
+  const outcome = await ledger.projects.createToken(
+    { id, project, hash, label, isConfigured },
+    authorOf(res),
+  )
+  if (outcome !== 'done') throw noSuchProject()
+  await directory.refresh()
+  const made = (await ledger.projects.listTokens(project)).find((one) => one.id === id)
+  if (made === undefined) throw noSuchProject()
+  return { id, label, createdAt: isoTime(made.createdAt) }
+}
+
+/** The id of the project in the path. @throws {@link RequestProblem} 404 */
+async function requireProject(
+  { directory, ledger }: AdminContext,
+  { param }: EarlyCall,
+): Promise<string> {
+  const id = param('id')
+  if (directory.isConfigured(id)) return id
+  if (isStoredId(id) && (await ledger.projects.findProject(id)) !== undefined) return id
+  throw noSuchProject()
+}
+
+function tokenView({ id, label, createdAt, lastUsedAt, revokedAt }: StoredToken) {
+  return {
+    id,
+    label,
+    source: 'database' as const,
+    createdAt: isoTime(createdAt),
+    ...(lastUsedAt !== undefined && { lastUsedAt: isoTime(lastUsedAt) }),
+    ...(revokedAt !== undefined && { revokedAt: isoTime(revokedAt) }),
+  }
+}
+
+function shownBefore(id: string): RequestProblem {
+  return new RequestProblem(
+    'answer_not_kept',
+    `The token '${id}' was created by the first request with this Idempotency-Key, and is shown only once. If that answer was lost, revoke the token, and create another with a new key.`,
+    { id },
+  )
+}

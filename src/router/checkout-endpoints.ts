@@ -1,0 +1,137 @@
+/** What a shop publishes in its UCP profile and checkouts. */
+import { z } from 'zod'
+import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
+import { parseFiatAmount } from '../money/requested-amount.js'
+import { X402_VERSION } from '../protocol/payment.js'
+import { ENVELOPE } from '../protocol/strict-document.js'
+import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
+import { absoluteUrl } from './absolute-url.js'
+import { merchantOf } from './authenticate.js'
+import { withReference } from './checkout-reference.js'
+import { defineEndpoint, type Endpoint } from './define-endpoint.js'
+import { docsUrlOf } from './docs-url.js'
+import { quoteFiat } from './quote-fiat.js'
+import { WITH_CHAIN, WITH_RATE } from './usual-problems.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/checkout.js'))
+
+const checkoutSchema = z.intersection(
+  z.looseObject({
+    amount: z
+      .unknown()
+      .optional()
+      .meta({
+        description:
+          'Price as a decimal string in major units, greater than zero, with at most as many decimals as the currency has.',
+        as: { type: 'string', pattern: String.raw`^[0-9]+(\.[0-9]+)?$` },
+        isRequired: true,
+        examples: ['15.00'],
+      }),
+    currency: z
+      .unknown()
+      .optional()
+      .meta({
+        description: 'Currency of the price (ISO 4217).',
+        as: { type: 'string', pattern: '^[A-Z]{3}$' },
+        isRequired: true,
+        examples: ['USD'],
+      }),
+    resource: z
+      .looseObject({
+        url: absoluteUrl.meta({
+          description: 'Its absolute URL. It is echoed unchanged.',
+          examples: ['https://shop.example/checkout/1'],
+        }),
+        description: z
+          .string()
+          .nullish()
+          .meta({ description: 'What it is, for people.', examples: ['Two books'] }),
+      })
+      .meta({ description: 'What is bought.' }),
+    reference: z
+      .custom<string>(isReference, NOT_A_REFERENCE)
+      .nullish()
+      .meta({
+        description: 'The shop’s own name for the payment: 1 to 200 visible characters.',
+        as: { type: ['string', 'null'], minLength: 1 },
+        examples: ['order-7'],
+      }),
+  }),
+  // Parsed together, because the currency decides which amounts are valid.
+  z.unknown().transform((body, context) => {
+    if (typeof body !== 'object' || body === null) return z.NEVER
+    const { amount, currency } = body as { amount?: unknown; currency?: unknown }
+    const fiat = parseFiatAmount(amount, currency)
+    if (fiat.ok) return { price: { ...fiat, path: 'amount' } }
+    context.addIssue({ code: 'custom', path: [fiat.path], message: fiat.message })
+    return z.NEVER
+  }),
+)
+
+const common = { tag: 'Merchant', access: 'merchant' } as const
+
+/** `/api/v2/merchant/payment-profile` and `checkout-prepare`. */
+export const checkoutEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    ...common,
+    method: 'GET',
+    path: '/api/v2/merchant/payment-profile',
+    id: 'getPaymentProfile',
+    summary: 'Get the payment handler for a UCP profile',
+    description:
+      'The `payment_handlers` block that a business puts into its UCP discovery profile, so that agents find how it can be paid.',
+    ignoresQuery: true,
+    responses: { 200: { description: 'The block.', document: documents('paymentProfile') } },
+    handle(context, { res }) {
+      merchantOf(res)
+      const { handlerId: id } = context
+      return { [id]: [handlerDescriptor({ id, docsUrl: docsUrlOf(context, res) })] }
+    },
+  }),
+  defineEndpoint({
+    ...common,
+    method: 'POST',
+    path: '/api/v2/merchant/checkout-prepare',
+    id: 'prepareCheckout',
+    summary: 'Turn a fiat price into the payment handler of a checkout',
+    description:
+      'One entry of `accepts` for each token and network that the merchant takes. The same checkout gets the same entries while rates do not change: shops compare them.',
+    body: {
+      schema: checkoutSchema,
+      tolerates: ENVELOPE,
+      example: {
+        amount: '15.00',
+        currency: 'USD',
+        resource: { url: 'https://shop.example/checkout/1', description: 'Two books' },
+      },
+    },
+    responses: { 200: { description: 'The block.', document: documents('checkoutPrepared') } },
+    problems: [...WITH_RATE, ...WITH_CHAIN],
+    async handle(context, { res, readBody }) {
+      const { handlerId, quotes } = context
+      const merchant = merchantOf(res)
+      const { price, resource, reference } = readBody()
+      const quoted = await quoteFiat(context, merchant, price)
+      context.counters.count(merchant.project, 'asked')
+      const { url, description } = resource
+      const accepts = await Promise.all(
+        quoted.map(async (entry) => {
+          // Shops compare entries deeply between calls: the same checkout must get the same id.
+          const request = ['project', merchant.project, 'resource', url]
+          const offerId = await quotes.nameOffer({ request, entry })
+          const named = { ...entry, extra: { ...entry.extra, offerId } }
+          return typeof reference === 'string'
+            ? withReference(quotes, merchant, { entry: named, reference })
+            : named
+        }),
+      )
+      const config = {
+        x402Version: X402_VERSION,
+        resource: { url, ...(typeof description === 'string' && { description }) },
+        accepts,
+      }
+      return { [handlerId]: [checkoutEntry(handlerId, config)] }
+    },
+  }),
+]

@@ -1,0 +1,63 @@
+/** What shops publish in their UCP profile and checkouts. */
+import { z } from 'zod'
+import { component, document } from './component.js'
+import { anyObject, list, object, text } from './fields.js'
+import { checkoutRequirement } from './payment.js'
+
+const id = text('Name of the handler, equal to the key.', 'xyz.vendor.gateway_payment')
+
+const version = text('Version of the handler: a date.', '2026-11-21')
+
+const descriptor = document(
+  'HandlerDescriptor',
+  'The payment handler, as a UCP discovery profile names it.',
+  {
+    id,
+    version,
+    spec: text('URL of the handler’s specification.'),
+    schema: text('URL of the handler’s JSON schema.'),
+    available_instruments: list(
+      'How can be paid.',
+      z.object({ type: z.string().meta({ examples: ['x402'] }) }),
+    ),
+    config: anyObject('Empty.'),
+  },
+)
+
+/** `GET /api/v2/merchant/payment-profile`. */
+export const paymentProfile = component(
+  'PaymentProfileResponse',
+  z.record(z.string(), z.array(descriptor)).meta({
+    description: 'The `payment_handlers` of a discovery profile: one key, the name of the handler.',
+  }),
+)
+
+const entry = document('CheckoutEntry', 'The payment handler of one checkout.', {
+  id,
+  version,
+  config: object('What goes to the buyer’s wallet.', {
+    x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
+    resource: object('What is sold.', {
+      url: text('URL of what is sold, as it was given.'),
+      description: text('As it was given.').optional(),
+    }),
+    accepts: list('Ways to pay.', checkoutRequirement),
+  }),
+})
+
+/** `POST /api/v2/merchant/checkout-prepare`. */
+export const checkoutPrepared = component(
+  'CheckoutPrepareResponse',
+  z.record(z.string(), z.array(entry)).meta({
+    description: 'The `payment_handlers` of a checkout: one key, the name of the handler.',
+  }),
+)
+
+/** A JSON schema, whose members are not described here. */
+export const anyJsonSchema = component(
+  'JsonSchemaDocument',
+  anyObject('A JSON schema (draft 2020-12).'),
+)
+
+/** This document. */
+export const openApiDocument = component('OpenApiDocument', anyObject('An OpenAPI 3.1 document.'))

@@ -1,0 +1,169 @@
+/** What the endpoints below `/api/v2/payment` respond with. */
+import { z } from 'zod'
+import { explainReason } from '../../protocol/reason-words.js'
+import { reasons } from '../../protocol/reasons.js'
+import { component, document } from './component.js'
+import { address, anyObject, atomicUnits, list, network, object, text } from './fields.js'
+
+/** Why a payment is refused. */
+export const reasonSchema = component(
+  'Reason',
+  z.enum(reasons).meta({
+    description: `Why a payment is refused:\n\n${reasons.map((reason) => `- \`${reason}\`: ${explainReason(reason)}`).join('\n')}`,
+  }),
+)
+
+const transaction = z
+  .string()
+  .regex(/^(0x[0-9a-fA-F]{64})?$/)
+  .meta({
+    description: 'Hash of the transaction on chain; empty where this request sent nothing.',
+    examples: [`0x${'4f'.repeat(32)}`],
+  })
+
+const payer = address('Address of the payer’s wallet.')
+
+const requirementMembers = {
+  scheme: text('Payment scheme.', 'exact'),
+  network,
+  amount: atomicUnits('Amount in the token’s smallest unit.'),
+  payTo: address('Where the money goes.'),
+  maxTimeoutSeconds: z
+    .int()
+    .positive()
+    .meta({
+      description: 'Seconds for which the payer should let the authorization be valid.',
+      examples: [300],
+    }),
+  asset: address('Contract of the token.'),
+  extra: anyObject(
+    'The token’s EIP-712 domain (`name`, `version`), which wallets sign; `offerId`, and `quote` where a rate was applied. Send it back unchanged.',
+  ),
+}
+
+/** An entry of `accepts` in a checkout. */
+export const checkoutRequirement = document(
+  'CheckoutRequirement',
+  'One way to pay: a token on a network, and an amount of it.',
+  requirementMembers,
+)
+
+const paymentRequirement = document(
+  'PaymentRequirement',
+  'One way to pay: a token on a network, and an amount of it.',
+  {
+    ...requirementMembers,
+    protocolVersion: z.literal(2).meta({ description: 'Version of x402.' }),
+  },
+)
+
+/** `POST /api/v2/payment/requirements`. */
+export const paymentRequired = document('PaymentRequiredResponse', 'What a payer is offered.', {
+  x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
+  resource: object('What is being paid for.', {
+    url: text('URL of what is sold, as it was given.'),
+    description: text('What is sold; empty if none was given.'),
+    mimeType: text('Its media type, if given.').optional(),
+  }),
+  accepts: list(
+    'Ways to pay, in the merchant’s order. A payer chooses one and signs for it.',
+    paymentRequirement,
+  ),
+  protocolVersion: z.literal(2).meta({ description: 'The same as `x402Version`.' }),
+})
+
+const reasonMessage = text(
+  'The reason in words. They may change: compare the code beside them.',
+  'the payer has less of the token than the amount',
+)
+
+/** Members of the refusal of a payment, as problem details carry them. */
+export const verifyRefusalMembers = {
+  isValid: z.literal(false).optional().meta({ description: 'As in VerifyResponse2.' }),
+  invalidReason: reasonSchema.optional().meta({ description: 'As in VerifyResponse2.' }),
+  invalidMessage: reasonMessage.optional(),
+}
+
+/** Members of a settlement that failed, as problem details carry them. */
+export const settleRefusalMembers = {
+  success: z.literal(false).optional().meta({ description: 'As in SettleResponse.' }),
+  errorReason: reasonSchema.optional().meta({ description: 'As in SettleResponse.' }),
+  errorMessage: reasonMessage.optional(),
+  transaction: transaction.optional(),
+  network: network.optional(),
+  payer: payer.optional(),
+}
+
+/** `POST /api/v2/payment/verify`. */
+export const verifyResponse = component(
+  'VerifyResponse2',
+  z
+    .union([
+      object('The payment is valid.', {
+        isValid: z.literal(true).meta({ description: 'The payment can be settled.' }),
+        payer,
+      }),
+      object('The payment is refused.', {
+        isValid: z.literal(false).meta({ description: 'The payment is refused.' }),
+        invalidReason: reasonSchema,
+        invalidMessage: reasonMessage.optional(),
+        payer: payer.optional(),
+      }),
+    ])
+    .meta({ description: 'Whether a payment is valid. A refusal has status 200, too.' }),
+)
+
+/** `POST /api/v2/payment/settle`. */
+export const settleResponse = component(
+  'SettleResponse',
+  z
+    .union([
+      object('The merchant was paid.', {
+        success: z.literal(true).meta({ description: 'The merchant was paid.' }),
+        transaction,
+        network,
+        payer,
+      }),
+      object(
+        'The payment was refused, was settled before, or is pending (`settlement_pending`, with its transaction).',
+        {
+          success: z
+            .literal(false)
+            .meta({ description: 'The payment was not settled, or not yet.' }),
+          errorReason: reasonSchema,
+          errorMessage: reasonMessage.optional(),
+          transaction,
+          settledBy: text(
+            'The transaction that settled this purchase before, for the asker whose `Idempotency-Key` it was settled with.',
+          ).optional(),
+          network,
+          payer: payer.optional(),
+        },
+      ),
+    ])
+    .meta({ description: 'What came of a settlement.' }),
+)
+
+/** `GET /api/v2/payment/supported`. */
+export const supportedResponse = document(
+  'SupportedResponse',
+  'What this facilitator can do for the merchant.',
+  {
+    kinds: list(
+      'Each scheme on each network that the merchant takes payments on.',
+      z.object({
+        x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
+        scheme: text('Payment scheme.', 'exact'),
+        network,
+      }),
+    ),
+    extensions: z.array(z.string()).meta({
+      description: 'Extensions of x402 that are understood.',
+      examples: [['payment-identifier']],
+    }),
+    signers: z.record(z.string(), z.array(z.string())).meta({
+      description: 'Addresses that send the transactions, by CAIP-2 pattern.',
+      examples: [{ 'eip155:*': ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'] }],
+    }),
+  },
+)

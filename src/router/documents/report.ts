@@ -1,0 +1,125 @@
+/** Revenue, funnel, latency and overview. */
+import { z } from 'zod'
+import { COUNTED, PHASES, type Counted, type Phase } from '../../ledger/counters.js'
+import { REVENUE_KEYS } from '../../ledger/revenue.js'
+import { document } from './component.js'
+import {
+  address,
+  atomicUnits,
+  count,
+  integer,
+  list,
+  network,
+  object,
+  text,
+  time,
+} from './fields.js'
+import { settlement } from './settlement.js'
+
+const span = {
+  from: time('Begin of the time that is shown.'),
+  to: time('End of the time that is shown; not part of it.'),
+}
+
+const sum = document('RevenueSum', 'What was paid in one token, within one group.', {
+  day: text('The day (UTC).', '2026-01-31').optional(),
+  project: text('Id of the project.').optional(),
+  asset: address('Contract of the token.'),
+  resource: text('URL of what was sold.').optional(),
+  other: z.literal(true).optional().meta({
+    description: 'Sums what has no group of its own, because there are too many.',
+  }),
+  network,
+  symbol: text('Symbol of the token.').optional(),
+  decimals: integer('Digits after the point of one token.').optional(),
+  amount: atomicUnits('Atomic units that were paid; refunds are not subtracted.'),
+  count: count('Number of payments.'),
+})
+
+/** `…/revenue`. */
+export const revenueReport = document('Revenue', 'What was paid.', {
+  ...span,
+  by: z.enum(REVENUE_KEYS).meta({ description: 'By what it is grouped.' }),
+  revenue: list('Sums, each of one token in one group.', sum),
+})
+
+const COUNTED_TEXTS: Readonly<Record<Counted, string>> = {
+  asked: 'How often payment was asked for.',
+  presented: 'How many payments were presented.',
+  refused: 'How many were refused.',
+  waived: 'How many were given back: the app made the answer free.',
+  settled: 'How many were paid.',
+  failed: 'How many failed on chain.',
+}
+
+const numbers = Object.fromEntries(
+  COUNTED.map((kind) => [kind, count(COUNTED_TEXTS[kind])]),
+) as Record<Counted, ReturnType<typeof count>>
+
+const activityMembers = {
+  ...numbers,
+  reasons: z.record(z.string(), z.int()).meta({
+    description: 'How many were refused or failed, by reason.',
+    examples: [{ insufficient_funds: 2 }],
+  }),
+  waivedFor: z.record(z.string(), z.int()).meta({
+    description: 'How many were given back, by the reason that the app gives.',
+    examples: [{ tool_error: 2 }],
+  }),
+}
+
+const activity = document('Activity', 'What happened to payments, in numbers.', activityMembers)
+
+const activityOfDay = document('ActivityOfDay', 'What happened to payments on a day, in numbers.', {
+  day: text('The day (UTC).', '2026-01-31'),
+  ...activityMembers,
+})
+
+/** `…/funnel`. */
+export const funnelReport = document(
+  'Funnel',
+  'How many offers became payments, and why others did not.',
+  {
+    ...span,
+    total: activity,
+    days: list('Days on which something happened.', activityOfDay),
+  },
+)
+
+const phase = (description: string) =>
+  object(description, {
+    count: count('Number of measurements.'),
+    p50: z
+      .number()
+      .optional()
+      .meta({ description: 'Median in milliseconds.', examples: [12] }),
+    p95: z.number().optional().meta({ description: '95th percentile in milliseconds.' }),
+  })
+
+const PHASE_TEXTS: Readonly<Record<Phase, string>> = {
+  verify: 'Verifying a payment.',
+  handler: 'What was paid for.',
+  settle: 'Settling it on chain.',
+  total: 'All of it.',
+}
+
+const phaseMembers = Object.fromEntries(
+  PHASES.map((name) => [name, phase(PHASE_TEXTS[name])]),
+) as Record<Phase, ReturnType<typeof phase>>
+
+const phases = object(
+  'Time of each phase. Percentiles are estimates, at most 19 % off.',
+  phaseMembers,
+)
+
+/** `…/latency`. */
+export const latencyReport = document('Latency', 'How long payments took.', { ...span, phases })
+
+/** `…/overview`. */
+export const overviewReport = document('Overview', 'What happened, at a glance.', {
+  ...span,
+  revenue: list('What was paid, by token.', sum),
+  funnel: activity,
+  phases,
+  settlements: list('The ten newest settlements.', settlement),
+})

@@ -1,0 +1,156 @@
+/** Settlements and refunds, as the API shows them. */
+import { z } from 'zod'
+import { document } from './component.js'
+import {
+  address,
+  atomicUnits,
+  count,
+  integer,
+  list,
+  network,
+  nextCursor,
+  object,
+  text,
+  time,
+} from './fields.js'
+import { reasonSchema } from './payment.js'
+
+const quote = document(
+  'AppliedRate',
+  'The exchange rate by which a price became an amount of the token.',
+  {
+    price: text('The price in `currency`.', '0.50'),
+    currency: text('Currency (ISO 4217).', 'EUR'),
+    rate: text(
+      'Price of one unit of `currency` in the token’s currency, without a buffer.',
+      '1.08',
+    ),
+    asOf: time('When the rate held.'),
+    source: text('Where the rate is from.', 'fixed'),
+  },
+)
+
+/** Members that settlements and refunds share. `reserved` is a settlement's only. */
+const members = {
+  id: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .meta({ description: 'Id of the settlement.', examples: ['5f0c2ab7c9d14e6f8a3b1c2d4e5f6071'] }),
+  status: z.enum(['reserved', 'pending', 'settled', 'failed']).meta({
+    description:
+      '`reserved`: taken for one request, nothing was sent. `pending`: a transaction was sent. `settled`: paid. `failed`: the transaction was mined, and paid nobody.',
+  }),
+  network,
+  asset: address('Contract of the token.'),
+  symbol: text('Symbol of the token, if the gateway knows it.', 'USDC').optional(),
+  decimals: integer('Digits after the point of one token: 6 for USDC.', 6).optional(),
+  amount: atomicUnits('Amount in atomic units of the token.'),
+  payer: address('Who pays.'),
+  payTo: address('Who is paid.'),
+  nonce: text('Nonce of the ERC-3009 authorization; with payer and asset it names the payment.'),
+  transaction: text('Hash of the transaction, once there is one.').optional(),
+  errorReason: reasonSchema.optional(),
+  resource: text('URL of what was sold.').optional(),
+  method: text('HTTP method that was paid for.').optional(),
+  route: text('Route of the app that sold it.', '/report/:id').optional(),
+  askedPrice: text('The price as it was asked.', '$0.25').optional(),
+  reference: text('The merchant’s own name for the payment.', 'order-7').optional(),
+  quote: quote.optional(),
+  createdAt: time('When the payment was presented.'),
+  updatedAt: time('When its state last changed.'),
+}
+
+const totals = {
+  refunded: atomicUnits('Atomic units that were refunded, if any.').optional(),
+  refunds: count('Number of refunds, those that failed included; absent without any.').optional(),
+}
+
+/** A settlement of a project. */
+export const settlement = document('Settlement', 'A payment, and what became of it.', {
+  ...members,
+  ...totals,
+})
+
+/** A page of settlements. */
+export const settlementList = document('SettlementList', 'A page of settlements.', {
+  settlements: list('Newest first.', settlement),
+  nextCursor,
+})
+
+/** A settlement, as operators see it. */
+export const adminSettlement = document(
+  'AdminSettlement',
+  'A payment of any project, and what became of it.',
+  {
+    project: text('Id of the project that was paid.').optional(),
+    ...members,
+    ...totals,
+  },
+)
+
+/** A page of the settlements of all projects. */
+export const adminSettlementList = document('AdminSettlementList', 'A page of settlements.', {
+  settlements: list('Newest first.', adminSettlement),
+  nextCursor,
+})
+
+/** Members of a refund. */
+const refundMembers = {
+  ...members,
+  id: text('Id of the refund.'),
+  status: z.enum(['pending', 'settled', 'failed']).meta({
+    description:
+      '`pending`: a transaction was sent. `settled`: the buyer was paid. `failed`: the transaction was mined, and paid nobody.',
+  }),
+  payer: address('The merchant, who pays.'),
+  payTo: address('The buyer, who is paid.'),
+  settlement: text('Id of the settlement that is paid back.'),
+  heldUntil: time(
+    'Until then the amount of a failed refund is not free again: its authorization could be used.',
+  ).optional(),
+}
+
+/** A refund. */
+export const refund = document(
+  'Refund',
+  'A payment from the merchant back to the buyer.',
+  refundMembers,
+)
+
+/** The refund that failed, as problem details carry it. Their `status` is the HTTP status. */
+export const failedRefundMembers = Object.fromEntries(
+  Object.entries(refundMembers).filter(([name]) => name !== 'status'),
+)
+
+/** The refunds of a settlement. */
+export const refundList = document('RefundList', 'The refunds of a settlement.', {
+  refunds: list('Oldest first.', refund),
+})
+
+/** What a merchant signs for a refund. */
+export const preparedRefund = document(
+  'PreparedRefund',
+  'What the merchant’s wallet signs for a refund.',
+  {
+    typedData: object('What `eth_signTypedData_v4` takes.', {
+      domain: object('The EIP-712 domain of the token.', {
+        name: text('Name of the token, as its contract signs.'),
+        version: text('Version of the token’s signatures.'),
+        chainId: integer('Chain id.', 8453),
+        verifyingContract: address('Contract of the token.'),
+      }),
+      types: z
+        .record(z.string(), z.array(z.object({ name: z.string(), type: z.string() })))
+        .meta({ description: 'The EIP-712 types.' }),
+      primaryType: z.literal('TransferWithAuthorization').meta({ description: 'What is signed.' }),
+      message: object('The ERC-3009 authorization.', {
+        from: address('The merchant.'),
+        to: address('The buyer.'),
+        value: atomicUnits('Atomic units that go back.'),
+        validAfter: text('Unix time in seconds from which it is valid.'),
+        validBefore: text('Unix time in seconds until which it is valid: ten minutes.'),
+        nonce: text('Random; names the refund.'),
+      }),
+    }),
+  },
+)

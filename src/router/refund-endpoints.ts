@@ -1,0 +1,208 @@
+/** `…/settlements/{id}/refunds`: pays settlements back. */
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { checksumAddress } from '../crypto/checksum-address.js'
+import { RequestProblem } from '../http/respond-problem.js'
+import { AUTHORIZATION_TYPES } from '../protocol/authorization.js'
+import { exactEvmSchema } from '../protocol/payment.js'
+import { parseUint256 } from '../protocol/primitives.js'
+import { ENVELOPE } from '../protocol/strict-document.js'
+import { payeeOf, type Payee } from './acting.js'
+import type { RouterContext } from './context.js'
+import { defineEndpoint, type Call, type Endpoint } from './define-endpoint.js'
+import { AUTHORIZATION, MERCHANT_ADDRESS, PAYER_ADDRESS, SIGNATURE } from './examples.js'
+import { owned, type Owner } from './owner.js'
+import { refundPayment } from './refund-payment.js'
+import {
+  exceedsPayment,
+  findRefundable,
+  leftOf,
+  nowSeconds,
+  requireLocal,
+  type Refundable,
+} from './refundable.js'
+import { refundDocument } from './settlement-document.js'
+import { findRecord, SETTLEMENT_ID } from './settlement-endpoints.js'
+import { WITH_TRANSACTION } from './usual-problems.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('./documents/settlement.js'))
+
+/** Seconds in which a merchant signs a prepared refund, and it is mined. */
+const VALIDITY_SECONDS = 600n
+
+/** What is signed, as EIP-712 describes it: what `eth_signTypedData_v4` takes. */
+const TYPES = {
+  EIP712Domain: [
+    { name: 'name', type: 'string' },
+    { name: 'version', type: 'string' },
+    { name: 'chainId', type: 'uint256' },
+    { name: 'verifyingContract', type: 'address' },
+  ],
+  ...AUTHORIZATION_TYPES,
+} as const
+
+const amountSchema = z
+  .string()
+  .refine((text) => (parseUint256(text) ?? 0n) > 0n, {
+    error: 'must be atomic units of the token: a positive integer, e.g. 250000 for 0.25 USDC',
+  })
+  .transform(BigInt)
+  .optional()
+  .meta({
+    description: 'Atomic units that go back. Default: all that is left.',
+    as: { type: 'string', pattern: '^[1-9][0-9]*$' },
+    examples: ['250000'],
+  })
+
+const { signature, authorization } = exactEvmSchema.shape
+const { from, to, value, validAfter, validBefore, nonce } = authorization.shape
+
+const signedRefund = z.looseObject({
+  signature: signature.meta({
+    description: 'The merchant’s signature over the authorization (EIP-712).',
+  }),
+  authorization: z
+    .looseObject({
+      from: from.meta({ description: 'The merchant’s address, which was paid.' }),
+      to: to.meta({ description: 'The buyer’s address, which paid.' }),
+      value: value.meta({ description: 'Atomic units that go back.', examples: ['250000'] }),
+      validAfter: validAfter.meta({ description: 'Unix time in seconds.', examples: ['0'] }),
+      validBefore: validBefore.meta({
+        description: 'Unix time in seconds, at most an hour from now.',
+      }),
+      nonce: nonce.meta({
+        description: 'Names the refund: presented again, it is paid once.',
+      }),
+    })
+    .meta({ description: '`message` of the prepared refund (ERC-3009).' }),
+})
+
+/** The problems of a refund that is not paid. */
+const UNPAID = ['settlement_not_refundable', 'refund_exceeds_payment'] as const
+
+/** The transaction of a refund has failed: the members of the Refund are there as well. */
+const REFUND_FAILED = {
+  code: 'transaction_failed',
+  variant: 'refund',
+  members: documents('failedRefundMembers'),
+} as const
+
+/** Refunds of the settlements of an owner. */
+export function refundEndpoints<Context extends RouterContext>(
+  owner: Owner<Context>,
+): readonly Endpoint<Context>[] {
+  const path = `${owner.prefix}/settlements/{id}/refunds`
+  const params = { id: SETTLEMENT_ID }
+  return [
+    defineEndpoint({
+      ...owned(owner, 'listRefunds', 'Refunds'),
+      method: 'GET',
+      path,
+      params,
+      summary: 'List the refunds of a settlement',
+      description: 'All refunds, oldest first, those that failed included.',
+      responses: { 200: { description: 'The refunds.', document: documents('refundList') } },
+      async handle(context: Context, call) {
+        const { merchant, refunds } = await refundsOf(context, call)
+        return { refunds: refunds.map((one) => refundDocument(context, merchant, one)) }
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'createRefund', 'Refunds'),
+      method: 'POST',
+      path,
+      params,
+      summary: 'Pay a settlement back',
+      description:
+        'Sends the authorization that the merchant has signed. Whatever is asked at once, refunds never exceed what was paid, and the same authorization is paid once.',
+      headers: ['Idempotency-Key'],
+      body: {
+        schema: signedRefund,
+        tolerates: ENVELOPE,
+        example: {
+          signature: SIGNATURE,
+          authorization: { ...AUTHORIZATION, from: MERCHANT_ADDRESS, to: PAYER_ADDRESS },
+        },
+      },
+      responses: {
+        201: { description: 'The buyer was paid.', document: documents('refund') },
+        202: {
+          description: 'Sent, and not mined yet: ask for the refund until it is settled.',
+          document: documents('refund'),
+        },
+      },
+      problems: [
+        ...UNPAID,
+        ...WITH_TRANSACTION,
+        'refund_refused',
+        'refunds_not_available',
+        REFUND_FAILED,
+      ],
+      handle: (context: Context, call) => refundPayment(context, call),
+    }),
+    defineEndpoint({
+      ...owned(owner, 'prepareRefund', 'Refunds'),
+      method: 'GET',
+      path: `${path}/prepare`,
+      params,
+      summary: 'Prepare a refund',
+      description:
+        'Writes what the merchant’s wallet signs. Nothing is kept: a refund that is not signed never happened.',
+      query: z.object({ amount: amountSchema }),
+      responses: { 200: { description: 'What to sign.', document: documents('preparedRefund') } },
+      problems: [...UNPAID, 'refunds_not_available'],
+      async handle(context: Context, { query: { amount }, res, param }) {
+        const merchant = payeeOf(res)
+        requireLocal(context)
+        const refundable = await findRefundable(context, merchant, param('id'))
+        const left = leftOf(context, refundable)
+        if (left === 0n || (amount ?? left) > left) throw exceedsPayment(left)
+        return { typedData: typedDataOf(context, refundable, amount ?? left) }
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'getRefund', 'Refunds'),
+      method: 'GET',
+      path: `${path}/{refundId}`,
+      params: { ...params, refundId: 'Id of the refund: 32 hexadecimal digits.' },
+      summary: 'Get a refund',
+      description: 'One refund, and what became of it.',
+      responses: { 200: { description: 'The refund.', document: documents('refund') } },
+      async handle(context: Context, call) {
+        const { merchant, refunds } = await refundsOf(context, call)
+        const found = refunds.find((one) => one.id === call.param('refundId'))
+        if (found !== undefined) return refundDocument(context, merchant, found)
+        throw new RequestProblem('not_found', 'This settlement has no refund of that id.')
+      },
+    }),
+  ]
+}
+
+async function refundsOf(context: RouterContext, { res, param }: Call) {
+  const merchant: Payee = payeeOf(res)
+  const { id } = await findRecord(context, merchant.project, param('id'))
+  return { merchant, refunds: await context.ledger.refunds.refundsOf([id]) }
+}
+
+function typedDataOf(
+  context: RouterContext,
+  { payment, asset: { eip712, address, network } }: Refundable,
+  amount: bigint,
+) {
+  const { name, version } = eip712
+  const verifyingContract = checksumAddress(address)
+  return {
+    domain: { name, version, chainId: network.chainId, verifyingContract },
+    types: TYPES,
+    primaryType: 'TransferWithAuthorization' as const,
+    message: {
+      from: checksumAddress(payment.payTo),
+      to: checksumAddress(payment.from),
+      value: amount.toString(),
+      validAfter: '0',
+      validBefore: (nowSeconds(context) + VALIDITY_SECONDS).toString(),
+      nonce: `0x${randomBytes(32).toString('hex')}`,
+    },
+  }
+}

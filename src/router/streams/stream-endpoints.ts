@@ -1,0 +1,63 @@
+/** `…/settlements.csv` and `…/events`. */
+import { z } from 'zod'
+import type { RouterContext } from '../context.js'
+import { defineEndpoint, type Endpoint } from '../define-endpoint.js'
+import { owned, type PaymentsOwner } from '../owner.js'
+import { filterQuery, ledgerFilters } from '../settlement-query.js'
+import { openEventStream } from './event-stream.js'
+import { downloadSettlements } from './settlements-csv.js'
+
+/** The streams of an owner's payments. */
+export function streamEndpoints<Context extends RouterContext>(
+  owner: PaymentsOwner<Context>,
+): readonly Endpoint<Context>[] {
+  const { prefix, slots } = owner
+  return [
+    defineEndpoint({
+      ...owned(owner, 'downloadSettlements', 'Settlements'),
+      method: 'GET',
+      path: `${prefix}/settlements.csv`,
+      summary: 'Download settlements as CSV',
+      description:
+        'All pages of the list as one file, in the columns of `ledger export`. Reservations are in it only if they are asked for by `status`. A download that is cut ends in an error of the connection.',
+      query: owner.withScope(filterQuery),
+      responses: {
+        200: { description: 'The file.', type: 'text/csv', headers: ['Content-Disposition'] },
+      },
+      problems: ['server_busy'],
+      async respond(context: Context, call) {
+        const scope = owner.scopeOf(context, call)
+        await downloadSettlements(context, call, {
+          slots,
+          scope,
+          filters: ledgerFilters(call.query),
+        })
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'streamSettlements', 'Settlements'),
+      method: 'GET',
+      path: `${prefix}/events`,
+      summary: 'Watch payments as they happen',
+      description:
+        'Server-sent events. Each event `settlement` has a settlement as its data: a payment that is new or has changed. Events that happened before the connection are not sent: ask for the list first.',
+      query: owner.withScope(z.object({})),
+      responses: {
+        200: {
+          description: `A stream of server-sent events; \`data\` is a document \`${slots === 'operators' ? 'AdminSettlement' : 'Settlement'}\`.`,
+          type: 'text/event-stream',
+          document: owner.settlement,
+        },
+      },
+      problems: ['server_busy'],
+      async respond(context: Context, call) {
+        const { project } = owner.scopeOf(context, call)
+        await openEventStream(context, call, {
+          slots,
+          project,
+          documentOf: ({ record, totals }) => ({ ...owner.documentOf(context, record), ...totals }),
+        })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,120 @@
+/** The body of verify and settle. */
+import { z } from 'zod'
+import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
+import { readPaymentId } from '../protocol/payment-identifier.js'
+import { submissionSchema, type PaymentSubmission } from '../protocol/payment.js'
+import type { RequestBody } from './define-endpoint.js'
+import { AUTHORIZATION, OFFER, SIGNATURE } from './examples.js'
+import { invalidBody } from './json-body.js'
+
+/** An object that may be left out. PHP writes one without members as an empty list. */
+const optionalObject = {
+  anyOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', maxItems: 0 },
+    { type: 'null' },
+  ],
+}
+
+const { paymentPayload: payload, paymentRequirements: requirements } = submissionSchema.shape
+const payment = payload.shape
+const offer = requirements.shape
+
+/** An x402 document, which may be extended anywhere. */
+export const submissionBody = {
+  schema: z.looseObject({
+    paymentPayload: payload
+      .extend({
+        x402Version: payment.x402Version.meta({
+          description: 'Version of x402: 2.',
+          examples: [2],
+        }),
+        accepted: payment.accepted.meta({
+          description: 'The entry of `accepts` that the payer chose, unchanged.',
+        }),
+        payload: payment.payload.meta({
+          description: 'For scheme `exact`: `signature` and `authorization` (ERC-3009).',
+        }),
+        resource: payment.resource.meta({
+          description: 'What the payer believes to pay for.',
+          as: optionalObject,
+        }),
+        extensions: payment.extensions.meta({
+          description: 'Extensions of x402; `payment-identifier` is read.',
+          as: optionalObject,
+        }),
+      })
+      .meta({
+        description: 'What the payer signed, as it came in the `PAYMENT-SIGNATURE` header.',
+      }),
+    paymentRequirements: requirements
+      .extend({
+        scheme: offer.scheme.meta({ description: 'Payment scheme.', examples: ['exact'] }),
+        network: offer.network.meta({
+          description: 'Chain: CAIP-2 or a short name.',
+          examples: ['eip155:8453', 'base'],
+        }),
+        amount: offer.amount.meta({
+          description: 'Atomic units of the token, decimal.',
+          examples: ['10000'],
+        }),
+        payTo: offer.payTo.meta({ description: 'The merchant’s address.' }),
+        maxTimeoutSeconds: offer.maxTimeoutSeconds.meta({
+          description: 'Seconds that the authorization is given.',
+          examples: [300],
+        }),
+        asset: offer.asset.meta({ description: 'Contract of the token.' }),
+        extra: offer.extra.meta({ description: 'As it was offered.', as: optionalObject }),
+        protocolVersion: offer.protocolVersion.meta({
+          description: 'Version of x402: 2.',
+          examples: [2],
+        }),
+      })
+      .meta({
+        description: 'What the shop asks for. It must be the same offer as `accepted`.',
+      }),
+    reference: z
+      .custom<string>(isReference, NOT_A_REFERENCE)
+      .nullish()
+      .meta({
+        description: 'The shop’s own name for the payment: 1 to 200 visible characters.',
+        as: { type: ['string', 'null'], minLength: 1 },
+        examples: ['order-7'],
+      }),
+  }),
+  tolerates: 'any',
+  example: {
+    paymentPayload: {
+      x402Version: 2,
+      accepted: OFFER,
+      payload: { signature: SIGNATURE, authorization: AUTHORIZATION },
+    },
+    paymentRequirements: OFFER,
+  },
+} satisfies RequestBody
+
+/** The body of verify and settle, as it is read. */
+export type Submission = z.output<typeof submissionBody.schema>
+
+/** The body of verify and settle, with the id of its payment. */
+export interface IdentifiedSubmission extends PaymentSubmission {
+  readonly paymentId: string | undefined
+  /** The shop's own name for the payment. */
+  readonly reference?: string
+}
+
+/** Reads the id that the payer gave the payment. @throws `RequestProblem` 400 for a malformed one */
+export function identifySubmission(submission: Submission): IdentifiedSubmission {
+  const { paymentPayload, paymentRequirements, reference } = submission
+  const id = readPaymentId(paymentPayload)
+  if (!id.ok)
+    throw invalidBody(
+      id.errors.map((error) => ({ ...error, path: `paymentPayload.${error.path}` })),
+    )
+  return {
+    paymentPayload,
+    paymentRequirements,
+    paymentId: id.value,
+    ...(typeof reference === 'string' && { reference }),
+  }
+}
