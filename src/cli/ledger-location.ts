@@ -12,6 +12,8 @@ const LEDGER_FILE = join('data', 'ledger.db')
 export interface NamedLedger {
   readonly location: LedgerLocation
   readonly option: string
+  /** The file of a ledger next to the configuration that is not used. */
+  readonly unused?: string | undefined
 }
 
 /**
@@ -28,9 +30,13 @@ export function ledgerLocation(
 ): NamedLedger {
   if (ledger !== undefined) return { location: { file: resolve(folder, ledger) }, option: 'ledger' }
   const variable = databaseVariable(env, SERVE_DATABASE)
-  if (variable !== undefined)
-    return { location: { url: env[variable]?.trim() ?? '' }, option: variable }
   const file = join(folder, LEDGER_FILE)
+  if (variable !== undefined)
+    return {
+      location: { url: env[variable]?.trim() ?? '' },
+      option: variable,
+      unused: existsSync(file) ? file : undefined,
+    }
   const other = join(cwd, LEDGER_FILE)
   if (other === file || existsSync(file) || !existsSync(other))
     return { location: { file }, option: 'ledger' }
@@ -38,6 +44,14 @@ export function ledgerLocation(
     'ledger',
     `${file} does not exist, but ${other} does: choose one with --ledger`,
     'unusable_ledger',
+  )
+}
+
+/** Tells operators of a ledger that they may have meant to move. */
+export function describeUnused(file: string): string {
+  return (
+    `${file} is another ledger, whose payments, projects and tokens are not used. ` +
+    `Stop the gateway, run express-x402-gateway ledger copy --from ${file}, and move the file away.`
   )
 }
 

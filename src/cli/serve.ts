@@ -15,7 +15,12 @@ import type { Logger } from '../logger.js'
 import { logAccess } from './access-log.js'
 import type { CliContext } from './context.js'
 import { jsonLogger } from './json-logger.js'
-import { ledgerLocation, withoutDatabase, type NamedLedger } from './ledger-location.js'
+import {
+  describeUnused,
+  ledgerLocation,
+  withoutDatabase,
+  type NamedLedger,
+} from './ledger-location.js'
 import { logCheck } from './log-check.js'
 import { logPayments } from './log-payments.js'
 import { serveMetrics } from './metrics-server.js'
@@ -93,6 +98,7 @@ async function startGateway(command: ServeCommand, logger: Logger): Promise<Star
   for (const warning of opened.warnings) logger.warn(warning)
   const env = memory || file !== undefined ? withoutDatabase(opened.env) : opened.env
   const named = memory ? undefined : ledgerLocation({ ...opened, env }, { ledger: file, cwd })
+  if (named?.unused !== undefined) logger.warn(describeUnused(named.unused))
   const options = opened.with(resolveOptions, env)
   const ledger = options.ledger ?? openLedger(named)
   if (named !== undefined) await requireUsable(ledger, named)

@@ -7,14 +7,19 @@ import { createMemoryLedger } from '../../ledger/memory-ledger.js'
 import type { LedgerInspector } from '../../ledger/operate/inspect-ledger.js'
 import { silentLogger } from '../../logger.js'
 import type { CliContext } from '../context.js'
-import { ledgerLocation, withoutDatabase } from '../ledger-location.js'
+import {
+  describeUnused,
+  ledgerLocation,
+  withoutDatabase,
+  type NamedLedger,
+} from '../ledger-location.js'
 import { checkDatabase } from './check-database.js'
 import { checkFiles } from './check-files.js'
 import { checkHosts } from './check-hosts.js'
 import { checkProjects } from './check-projects.js'
 import { checkPublicUrl } from './check-public-url.js'
 import { checkWebhooks } from './check-webhooks.js'
-import { fault, type DoctorFinding } from './doctor-finding.js'
+import { caution, fault, type DoctorFinding } from './doctor-finding.js'
 
 export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
   readonly config: string | undefined
@@ -25,9 +30,9 @@ export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
 export async function examine(examined: Examined): Promise<readonly DoctorFinding[]> {
   try {
     const opened = await openConfig(examined)
-    const files = await checkFiles(opened)
     const env = examined.ledger === undefined ? opened.env : withoutDatabase(opened.env)
     const located = ledgerLocation({ ...opened, env }, examined)
+    const files = [...(await checkFiles(opened)), ...checkUnused(located)]
     // The ledger is only inspected: opening it would migrate it and start background work.
     const database = await checkDatabase(located)
     try {
@@ -47,6 +52,10 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
   } catch (error) {
     return describeMistakes(error)
   }
+}
+
+function checkUnused({ unused }: NamedLedger): readonly DoctorFinding[] {
+  return unused === undefined ? [] : [caution('ledger', 'ledger_unused', describeUnused(unused))]
 }
 
 function describeMistakes(error: unknown): readonly DoctorFinding[] {
