@@ -28,7 +28,8 @@ export default {
   testTimeout: 180_000,
   // ES modules of a test file stay in memory as long as the process that has run it.
   workerIdleMemoryLimit: '1500MB',
-  maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+  // Most tests wait for blocks, locks and other processes: two cores keep four workers busy.
+  maxWorkers: Math.max(4, Math.floor(availableParallelism() / 2)),
   reporters: summaryFile
     ? ['default', ['<rootDir>/.config/jest-summary.mjs', { file: summaryFile }]]
     : ['default'],

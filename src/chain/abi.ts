@@ -1,5 +1,6 @@
 /** The contract functions and events we speak to, as calldata and topics. */
-import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils'
+import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem/utils'
+import { lowerHex } from '../protocol/hex.js'
 import type { Hex } from '../protocol/payment.js'
 
 /** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and the token's views. */
@@ -31,30 +32,19 @@ export const aggregatorAbi = parseAbi([
 /** Canonical address of Multicall3. */
 export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Computed once: viem hashes the signature at each encoding. */
-const AGGREGATE3 = toFunctionSelector('aggregate3((address,bool,bytes)[])')
+/** Selector of `aggregate3((address,bool,bytes)[])`. */
+const AGGREGATE3 = '0x82ad56cb'
 
 /** Hexadecimal digits of an ABI word. */
 export const WORD_DIGITS = 64
 
-/**
- * Encodes a Multicall3 `aggregate3` of several calls, each of which may fail by itself.
- *
- * By hand, as it is on the hot path: a list of offsets, then one tuple per call of target,
- * `allowFailure`, and the offset of its bytes.
- */
+/** Encodes a Multicall3 `aggregate3` of several calls, each of which may fail by itself. */
 export function aggregate(calls: readonly { readonly to: Hex; readonly data: Hex }[]): Hex {
-  let offset = calls.length * 32
-  let offsets = ''
-  let tuples = ''
-  for (const { to, data } of calls) {
-    const digits = data.slice(2)
-    const padded = digits.padEnd(Math.ceil(digits.length / WORD_DIGITS) * WORD_DIGITS, '0')
-    offsets += word(offset)
-    tuples += addressWord(to) + word(1) + word(96) + word(digits.length / 2) + padded
-    offset += 128 + padded.length / 2
-  }
-  return `${AGGREGATE3}${word(32)}${word(calls.length)}${offsets}${tuples}`
+  const all = calls.map(({ to, data }) => {
+    // viem refuses a mistaken checksum, which is the app's business.
+    return { target: lowerHex(to), allowFailure: true, callData: data }
+  })
+  return encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [all] })
 }
 
 /** The calls of an {@link aggregate}; any other call by itself. */

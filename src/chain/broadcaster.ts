@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
-import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './chain.js'
+import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './types.js'
 import { classifyNodeError, nodeWords, type NodeErrorKind } from './node-errors.js'
 import { receiptOf, type ReceiptWatch } from './receipt-watch.js'
 import type { Rpc, RpcAnswer } from './rpc.js'
 import { unwrap } from './rpc-values.js'
 
-/** Times a transaction is sent again at once when the node's answer was lost. */
+/** How often a transaction is sent again at once when the node's answer was lost. */
 const BROADCAST_RETRIES = 1
 
-/** Milliseconds between two checks of a sync send, and the longest that it may block the queue. */
+/** How often a sync send is checked, and how long it may block the queue (ms). */
 const SYNC_WAIT_MS = { step: 100, longest: 3000 }
 
 /**
- * Milliseconds for which sync sends are not tried again after the node said that it has none: it may
+ * How long sync sends are not tried again after the node said that it has none (ms): it may
  * have been another node behind the same URL, or be upgraded.
  */
 const NO_SYNC_MS = 600_000

@@ -1,152 +1,211 @@
-/**
- * What the facilitator needs of a network.
- *
- * The only access to a node: nothing outside this folder speaks JSON-RPC. Every method throws
- * `ChainError` when the node did not answer, or not usefully. A contract's revert is a returned
- * value, so that no payment is called invalid because a node was down.
- */
-import type { Address, Hex } from '../protocol/payment.js'
+import { decodeFunctionResult, numberToHex } from 'viem/utils'
 import type { Network } from '../protocol/networks.js'
+import type { Address, Hex } from '../protocol/payment.js'
+import { aggregate, MULTICALL3, multicall3Abi } from './abi.js'
+import { Broadcaster } from './broadcaster.js'
+import type {
+  Block,
+  Broadcast,
+  Call,
+  CallResult,
+  EventFilter,
+  Fees,
+  FeeValues,
+  Patience,
+  Receipt,
+  SignedTransaction,
+} from './types.js'
+import { CheckedRpc } from './checked-rpc.js'
+import { FeeCache } from './fee-cache.js'
+import { unusable } from './node-errors.js'
+import { ReceiptWatch } from './receipt-watch.js'
+import {
+  bytesFrom,
+  callResult,
+  hexFrom,
+  membersOf,
+  nonceFrom,
+  quantityFrom,
+  revertFrom,
+  unwrap,
+} from './rpc-values.js'
+import { HttpRpc, type RequestListener } from './rpc.js'
 
-/** A contract call. */
-export interface Call {
-  readonly to: Address
-  readonly data: Hex
-  /** The caller. @defaultValue the zero address */
-  readonly from?: Address
-}
+/** Least gas of any transaction: a lower estimate is none. */
+const LEAST_GAS = 21_000n
 
-/** What a contract answered: return data, or revert data (`0x` when there is none). */
-export interface CallResult {
-  readonly ok: boolean
-  readonly data: Hex
-}
+/** How long it is remembered whether there is Multicall3, and a first answer that there is none (ms). */
+const MULTICALL_MS = { known: 600_000, doubtful: 2000 }
 
-/** What a transaction offers for gas (EIP-1559), in wei per gas. */
-export interface FeeValues {
-  readonly maxFeePerGas: bigint
-  readonly maxPriorityFeePerGas: bigint
-}
-
-/** What a transaction should offer now, and the last base fee, in wei per gas. */
-export interface Fees extends FeeValues {
-  readonly baseFeePerGas: bigint
-}
-
-/** An event of a mined transaction. */
-export interface Log {
-  readonly address: Address
-  readonly topics: readonly Hex[]
-  readonly data: Hex
-}
-
-/** A block. */
-export interface Block {
-  readonly number: bigint
-  /** Unix time in seconds. */
-  readonly timestamp: bigint
-}
-
-/** Selects events of recent blocks. */
-export interface EventFilter {
-  readonly address: Address
-  readonly topics: readonly Hex[]
-  /** How many blocks back from the latest one. */
-  readonly blocks: bigint
-}
-
-/** The receipt of a mined transaction. */
-export interface Receipt {
-  readonly transaction: Hex
-  readonly sender: Address
-  /** The called address; `0x` when a contract was created. */
-  readonly to: Address
-  readonly succeeded: boolean
-  readonly blockNumber: bigint
-  /** The block when the receipt was read: a reorganisation may move the transaction to another. */
-  readonly blockHash: Hex
-  readonly logs: readonly Log[]
-  /** Gas used, and the price paid for each unit of it in wei. */
-  readonly gasUsed: bigint
-  readonly gasPrice: bigint
-}
-
-/** A signed transaction with its hash. */
-export interface SignedTransaction {
-  readonly transaction: Hex
-  readonly raw: Hex
-}
-
-/**
- * A node's answer to a transaction; `unknown` when it was lost: the node may have the transaction.
- *
- * `words` is what the node said, bounded, without its URL.
- */
-export type Broadcast =
-  | { readonly kind: 'accepted' }
-  | { readonly kind: 'unknown'; readonly words?: string | undefined }
-  | { readonly kind: 'rejected'; readonly cause: RejectionCause; readonly words: string }
-
-/**
- * Why a node rejected a transaction. `not_now`: because of the moment (rate limit, full pool, limit of
- * the account); the same bytes may be taken soon. `never_valid`: this node never takes these bytes.
- */
-export type RejectionCause =
-  'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'not_now' | 'never_valid' | 'other'
-
-/** One network. */
-export interface Chain {
+/** Options of {@link RpcChain}. */
+export interface RpcChainOptions {
   readonly network: Network
+  /** JSON-RPC over HTTP; never shown in an error. */
+  readonly rpcUrl: string
+  /** How long the node may take to answer (ms). @defaultValue 10000 */
+  readonly timeoutMs?: number | undefined
+  /** Watches every request to the node. @defaultValue not watched */
+  readonly onRequest?: RequestListener | undefined
+}
+
+/** A network: see {@link RpcChain}. */
+export type Chain = Pick<RpcChain, keyof RpcChain>
+
+/**
+ * A network behind a JSON-RPC node: the only access to one.
+ *
+ * Every method throws `ChainError` when the node did not answer, or not usefully. A contract's revert is a
+ * returned value, so that no payment is called invalid because a node was down.
+ */
+export class RpcChain {
+  readonly network: Network
+  readonly #rpc: CheckedRpc
+  readonly #fees: FeeCache
+  readonly #receipts: ReceiptWatch
+  readonly #broadcaster: Broadcaster
+  /** Whether there is Multicall3, until a time by `performance.now()`. */
+  #multicall: { readonly found: boolean; readonly until: number } | undefined
+
+  constructor({ network, rpcUrl, timeoutMs, onRequest }: RpcChainOptions) {
+    this.network = network
+    this.#rpc = new CheckedRpc(new HttpRpc({ url: rpcUrl, timeoutMs, onRequest }), network)
+    this.#fees = new FeeCache(this.#rpc)
+    this.#receipts = new ReceiptWatch(this.#rpc)
+    this.#broadcaster = new Broadcaster({
+      rpc: this.#rpc,
+      receipts: this.#receipts,
+      onReceipt: (receipt) => this.#fees.note(receipt),
+    })
+  }
+
   /** Runs one call against the latest block. */
-  call(call: Call): Promise<CallResult>
+  async call({ from, to, data }: Call): Promise<CallResult> {
+    const transaction = { to, data, ...(from && { from }) }
+    return callResult(await this.#rpc.read('eth_call', [transaction, 'latest']))
+  }
+
   /** Runs several calls against the same block, in one request. */
-  callMany(calls: readonly Call[]): Promise<readonly CallResult[]>
+  async callMany(calls: readonly Call[]): Promise<readonly CallResult[]> {
+    const result = await this.call({ to: MULTICALL3, data: aggregate(calls) })
+    // Where there is no Multicall3, the calls are made one by one.
+    if (!result.ok || result.data === '0x') return Promise.all(calls.map((call) => this.call(call)))
+    const results = decodeResults(result.data)
+    if (results.length === calls.length) return results
+    throw unusable('fewer results than it was asked for')
+  }
+
   /**
    * Runs creation code against the latest block without deploying it, for questions that no contract
    * answers. Not every node supports that: the result may be anything.
    */
-  runCode(code: Hex): Promise<CallResult>
+  async runCode(code: Hex): Promise<CallResult> {
+    return callResult(await this.#rpc.read('eth_call', [{ data: code }, 'latest']))
+  }
+
   /** The code at an address now; `0x` when there is none. */
-  getCode(address: Address): Promise<Hex>
-  /**
-   * Whether there is code at an address: a contract or a delegated account. Cached; `fresh` asks the
-   * node, which is required for payers.
-   */
-  hasCode(address: Address, freshness?: 'fresh'): Promise<boolean>
+  async getCode(address: Address): Promise<Hex> {
+    return hexFrom(unwrap(await this.#rpc.read('eth_getCode', [address, 'latest'])))
+  }
+
+  /** Whether the network has Multicall3. Cached. */
+  async hasMulticall(): Promise<boolean> {
+    const known = this.#multicall
+    if (known !== undefined && performance.now() < known.until) return known.found
+    const found = (await this.getCode(MULTICALL3)) !== '0x'
+    // A single odd answer does not prove that there is none: the second one is believed.
+    const isDoubtful = !found && known?.found !== false
+    const until = performance.now() + (isDoubtful ? MULTICALL_MS.doubtful : MULTICALL_MS.known)
+    this.#multicall = { found, until }
+    return found
+  }
+
   /** The native currency of an account, in wei. */
-  getBalance(address: Address): Promise<bigint>
+  async getBalance(address: Address): Promise<bigint> {
+    return quantityFrom(unwrap(await this.#rpc.read('eth_getBalance', [address, 'latest'])))
+  }
+
   /** The next account nonce, pending transactions included. */
-  getPendingNonce(address: Address): Promise<number>
+  getPendingNonce(address: Address): Promise<number> {
+    return this.#getNonce(address, 'pending')
+  }
+
   /** The next account nonce, pending transactions excluded. */
-  getMinedNonce(address: Address): Promise<number>
+  getMinedNonce(address: Address): Promise<number> {
+    return this.#getNonce(address, 'latest')
+  }
+
   /** The number of the latest block. */
-  getBlockNumber(): Promise<bigint>
+  async getBlockNumber(): Promise<bigint> {
+    return quantityFrom(unwrap(await this.#rpc.read('eth_blockNumber', [])))
+  }
+
   /**
    * Asks the node for its chain id, unless it has given it before.
    *
    * @throws {@link ChainError} `chain_mismatch` where it is on another chain.
    */
-  checkId(): Promise<void>
+  checkId(): Promise<void> {
+    return this.#rpc.checkOnce()
+  }
+
   /**
    * The latest block of a node that has just said which chain it is on.
    *
    * @throws {@link ChainError} `chain_mismatch` where that is another one.
    */
-  getLatestBlock(): Promise<Block>
+  async getLatestBlock(): Promise<Block> {
+    await this.#rpc.checkNow()
+    const block = membersOf(unwrap(await this.#rpc.read('eth_getBlockByNumber', ['latest', false])))
+    const { number, timestamp } = block
+    return { number: quantityFrom(number), timestamp: quantityFrom(timestamp) }
+  }
+
   /** Whether the node has a transaction, mined or pending. */
-  hasTransaction(transaction: Hex): Promise<boolean>
+  async hasTransaction(transaction: Hex): Promise<boolean> {
+    return unwrap(await this.#rpc.read('eth_getTransactionByHash', [transaction])) !== null
+  }
+
   /**
    * Estimates the gas of a call as a transaction; returns the revert data of one that would fail.
    *
    * @param fees - The fees it would be sent with: contracts can read the gas price.
    */
-  estimateGas(call: Call, fees?: FeeValues): Promise<bigint | { readonly revert: Hex }>
+  async estimateGas(
+    { from, to, data }: Call,
+    fees?: FeeValues,
+  ): Promise<bigint | { readonly revert: Hex }> {
+    const offered = fees && {
+      maxFeePerGas: numberToHex(fees.maxFeePerGas),
+      maxPriorityFeePerGas: numberToHex(fees.maxPriorityFeePerGas),
+    }
+    const transaction = { to, data, ...(from && { from }), ...offered }
+    const answer = await this.#rpc.read('eth_estimateGas', [transaction])
+    if (!answer.ok) return { revert: revertFrom(answer.error).data }
+    const gas = quantityFrom(answer.result)
+    if (gas >= LEAST_GAS) return gas
+    throw unusable('less gas than any transaction takes')
+  }
+
   /** What a transaction should offer now. Cached; `fresh` asks the node. */
-  getFees(freshness?: 'fresh'): Promise<Fees>
+  getFees(freshness?: 'fresh'): Promise<Fees> {
+    return this.#fees.get(freshness)
+  }
+
   /** The transactions of recent blocks that emitted an event. */
-  findTransactions(event: EventFilter): Promise<readonly Hex[]>
+  async findTransactions({ address, topics, blocks }: EventFilter): Promise<readonly Hex[]> {
+    const latest = await this.getBlockNumber()
+    const first = latest > blocks ? latest - blocks : 0n
+    const filter = { address, topics, fromBlock: numberToHex(first), toBlock: 'latest' }
+    const logs = unwrap(await this.#rpc.read('eth_getLogs', [filter]))
+    if (!Array.isArray(logs)) throw unusable('no list of logs')
+    return logs.map((log) => bytesFrom(membersOf(log)['transactionHash'], 32))
+  }
+
   /** Sends a signed transaction. A lost answer is `unknown`, not an error. */
-  broadcast(raw: Hex): Promise<Broadcast>
+  broadcast(raw: Hex): Promise<Broadcast> {
+    return this.#broadcaster.send(raw)
+  }
+
   /**
    * Sends a signed transaction; where the node supports it, the answer comes with the receipt once
    * the transaction is mined, so that it need not be polled (EIP-7966).
@@ -154,9 +213,15 @@ export interface Chain {
    * @param isAwaited - Whether others wait for this to end: it then ends as soon as the node is
    * known to have the transaction.
    */
-  broadcastSync(signed: SignedTransaction, isAwaited: () => boolean): Promise<Broadcast>
+  broadcastSync(signed: SignedTransaction, isAwaited: () => boolean): Promise<Broadcast> {
+    return this.#broadcaster.sendSync(signed, isAwaited)
+  }
+
   /** The receipt of a transaction, once it is mined. */
-  getReceipt(transaction: Hex): Promise<Receipt | undefined>
+  getReceipt(transaction: Hex): Promise<Receipt | undefined> {
+    return this.#receipts.get(transaction)
+  }
+
   /**
    * Waits for a receipt, even while the node is down.
    *
@@ -167,12 +232,21 @@ export interface Chain {
   waitForReceipt(
     transactions: () => readonly Hex[],
     patience: Patience,
-  ): Promise<Receipt | undefined>
+  ): Promise<Receipt | undefined> {
+    return this.#receipts.wait(transactions, patience)
+  }
+
+  async #getNonce(address: Address, block: 'pending' | 'latest'): Promise<number> {
+    return nonceFrom(unwrap(await this.#rpc.read('eth_getTransactionCount', [address, block])))
+  }
 }
 
-/** How long to wait for something. */
-export interface Patience {
-  readonly timeoutMs: number
-  /** Ends the waiting early. */
-  readonly signal: AbortSignal
+/** What Multicall3 returned. @throws {@link ChainError} when it is something else. */
+function decodeResults(data: Hex): readonly CallResult[] {
+  try {
+    const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data })
+    return results.map(({ success, returnData }) => ({ ok: success, data: returnData }))
+  } catch {
+    throw unusable('something that no Multicall3 returns')
+  }
 }

@@ -33,15 +33,15 @@ export interface ChainlinkRatesOptions {
    */
   readonly feeds?: Readonly<Record<string, string>>
   /**
-   * Most seconds after an update for which its price is used.
+   * How old an update may be when its price is used (s).
    * @defaultValue by the heartbeat of known feeds; 25 hours for others
    */
   readonly maxAgeSeconds?: number
-  /** Seconds for which a rate is used without asking again. @defaultValue 15 */
+  /** How long a rate is used without asking again (s). @defaultValue 15 */
   readonly freshSeconds?: number
-  /** Seconds for which it is used while the node does not answer. @defaultValue 300 */
+  /** How long it is used while the node does not answer (s). @defaultValue 300 */
   readonly staleSeconds?: number
-  /** Milliseconds a node is given to answer. @defaultValue 5000 */
+  /** How long the node may take to answer (ms). @defaultValue 5000 */
   readonly timeoutMs?: number
   /** Milliseconds since the epoch. @defaultValue `Date.now` */
   readonly now?: () => number
@@ -149,7 +149,7 @@ function feedRates(
 /** A Chainlink price feed. */
 interface ChainlinkFeed {
   readonly address: Address
-  /** Most seconds after an update for which its price is used. */
+  /** How old an update may be when its price is used (s). */
   readonly maxAgeSeconds: number
 }
 

@@ -3,7 +3,7 @@ import type { Network } from '../protocol/networks.js'
 import type { Rpc, RpcAnswer } from './rpc.js'
 import { quantityFrom, unwrap } from './rpc-values.js'
 
-/** Milliseconds after which a node is asked again for its chain id. */
+/** How often a node is asked for its chain id (ms). */
 const CHAIN_CHECK_MS = 60_000
 
 /**

@@ -1,13 +1,13 @@
-import type { Fees, Receipt } from './chain.js'
+import type { Fees, Receipt } from './types.js'
 import type { Rpc } from './rpc.js'
 import { isThrottled } from './node-errors.js'
 import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'
-import { Deduped } from './deduped.js'
+import { deduped } from './deduped.js'
 
-/** Milliseconds for which fees are used after they were read, or taken from a receipt. */
+/** How long fees are used after they were read, or taken from a receipt (ms). */
 const FEES_MAX_AGE_MS = 4000
 
-/** Milliseconds for which the priority fee is used after it was read: receipts do not update it. */
+/** How long the priority fee is used after it was read (ms): receipts do not update it. */
 const TIP_MAX_AGE_MS = 60_000
 
 /** Base fees rise by at most an eighth per block; twice the last one holds for about six blocks. */
@@ -23,7 +23,7 @@ const SURPRISING_RISE = 8n
  */
 export class FeeCache {
   readonly #rpc: Rpc
-  readonly #reading = new Deduped(() => this.#read())
+  readonly #reading = deduped(() => this.#read())
   /** The last known fees, and the block that they are from. */
   #known: { readonly fees: Fees; readonly block: bigint } | undefined
   /** When the fees were last updated, by `performance.now()`. */
@@ -40,7 +40,7 @@ export class FeeCache {
     const now = performance.now()
     const isRecent = now - this.#knownAt < FEES_MAX_AGE_MS && now - this.#tipAt < TIP_MAX_AGE_MS
     if (this.#known !== undefined && isRecent && freshness !== 'fresh') return this.#known.fees
-    return this.#reading.run()
+    return this.#reading()
   }
 
   /** Takes the base fee of a block from the receipt of a transaction of ours in it. */

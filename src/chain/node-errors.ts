@@ -6,6 +6,7 @@
  * redaction may remove the very word that matters.
  */
 import { ChainError } from '../errors.js'
+import { oneLine } from '../protocol/visible-text.js'
 
 /** The JSON-RPC error of a request. */
 export interface RpcFailure {
@@ -170,10 +171,8 @@ const MOST_WORDS = 200
 
 /** A node's message, made fit for a log: a stranger may have written it. */
 export function nodeWords({ redacted, code }: Pick<RpcFailure, 'redacted' | 'code'>): string {
-  const text = redacted
-    .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[url]')
-    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-  return `${text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text} (${code})`
+  const text = redacted.replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[url]')
+  return `${oneLine(text, MOST_WORDS)} (${code})`
 }
 
 /** The error for a request that a node refused. */

@@ -1,8 +1,7 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 import type { Address } from '../protocol/payment.js'
 import { aggregatorAbi } from './abi.js'
-import type { Chain } from './chain.js'
-import { RpcChain, type RpcChainOptions } from './rpc-chain.js'
+import { RpcChain, type Chain, type RpcChainOptions } from './chain.js'
 
 /** Reads a feed. @returns `undefined` when the address has no feed, or none with so many decimals. */
 export type ReadFeed = (feed: Address) => ReturnType<typeof readFeed>

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { ChainError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
-import type { Patience, Receipt } from './chain.js'
+import type { Patience, Receipt } from './types.js'
 import { unusable } from './node-errors.js'
 import type { Rpc } from './rpc.js'
 import { hexFrom, membersOf, quantityFrom, receiptFrom, unwrap } from './rpc-values.js'
 
-/** First and longest pause between two polls of the latest block, in milliseconds. */
+/** First and longest pause between two polls of the latest block (ms). */
 const POLL_MS = { first: 20, longest: 250 }
 
-/** Milliseconds after which a receipt is requested again, whatever the blocks list. */
+/** How often a receipt is requested, whatever the blocks list (ms). */
 const ASK_AGAIN_MS = 2000
 
 /** Receipts kept for callers that begin to wait right after they arrived. */
 const ARRIVED = { max: 200, ttl: 10_000 }
 
-/** Transactions for which the time of the last request is remembered. */
+/** How many transactions' last requests are remembered. */
 const MOST_ASKED = 2000
 
 /** A caller that waits for a receipt. */

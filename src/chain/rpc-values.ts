@@ -1,7 +1,7 @@
 /** Reads what nodes answer, strictly: anything unexpected is a `ChainError`, nothing is guessed. */
 import { hexToBigInt } from 'viem/utils'
 import type { Hex } from '../protocol/payment.js'
-import type { CallResult, Log, Receipt } from './chain.js'
+import type { CallResult, Log, Receipt } from './types.js'
 import { classifyNodeError, refusedByNode, unusable, type RpcFailure } from './node-errors.js'
 import type { RpcAnswer } from './rpc.js'
 

@@ -4,13 +4,13 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { ChainError } from '../errors.js'
 import { isThrottled, type RpcFailure } from './node-errors.js'
 
-/** Milliseconds a node is given to answer one request. */
+/** How long a node may take to answer (ms). */
 const DEFAULT_TIMEOUT_MS = 10_000
 
-/** Times a read is tried again when its answer was lost. */
+/** How often a read is repeated when its answer was lost. */
 const READ_RETRIES = 1
 
-/** Milliseconds before such a retry. */
+/** How long to wait before such a retry (ms). */
 const RETRY_DELAY_MS = 100
 
 /**
@@ -60,7 +60,7 @@ export interface EndedRequest {
   readonly seconds: number
 }
 
-/** Is called when a request has ended. */
+/** Called when a request has ended. */
 export type RequestListener = (request: EndedRequest) => void
 
 /** JSON-RPC over HTTP. Its errors never show the URL. */
@@ -243,20 +243,32 @@ function createPost(url: string, timeoutMs: number): Post {
   const request = isSecure ? requestHttps : requestHttp
   const auth = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
 
-  return (body) =>
+  const post = (body: string, isRepeated = false): Promise<PostAnswer> =>
     new Promise((resolve, reject) => {
       const headers = {
         'Content-Type': 'application/json',
         'Content-Length': Buffer.byteLength(body),
         Accept: 'application/json',
       }
-      const posting = request(url, { method: 'POST', agent, headers, ...(username && { auth }) })
+      const posting = request(url, {
+        method: 'POST',
+        agent: isRepeated ? false : agent,
+        headers,
+        ...(username && { auth }),
+      })
       const timer = setTimeout(() => posting.destroy(new Error('timed out')), timeoutMs)
       const fail = (error: Error): void => {
         clearTimeout(timer)
         reject(error)
       }
-      posting.on('error', fail)
+      posting.on('error', (error: NodeJS.ErrnoException) => {
+        // An idle connection that the node was just closing: it has not seen the request (RFC 9112 §9.3.1).
+        const wasClosing =
+          posting.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
+        if (!wasClosing || isRepeated) return fail(error)
+        clearTimeout(timer)
+        resolve(post(body, true))
+      })
       posting.on('response', (response) => {
         const chunks: Buffer[] = []
         let bytes = 0
@@ -276,4 +288,5 @@ function createPost(url: string, timeoutMs: number): Post {
       })
       posting.end(body)
     })
+  return (body) => post(body)
 }

@@ -182,7 +182,7 @@ export interface MerchantOptions {
 export interface AdminOptions {
   /**
    * Tokens of operators: `sha256:…` as `express-x402-gateway token` prints it, or tokens in plain text.
-   * A token sees and changes everything, so give each operator an own one.
+   * A token sees and changes everything, so give each operator their own token.
    */
   readonly tokens: readonly string[]
 }
@@ -252,7 +252,7 @@ export interface MetricsOptions {
   readonly token?: string
   /**
    * Address on which `serve` listens for `/metrics`. One that is not of this machine needs a `token`.
-   * Of no meaning in an app. @defaultValue `'127.0.0.1'`
+   * Ignored outside `serve`. @defaultValue `'127.0.0.1'`
    */
   readonly host?: string
   /** Port on which `serve` listens for `/metrics`; 0 for a free one. @defaultValue 9464 */
@@ -377,7 +377,7 @@ export interface GatewayOptions {
    * `@opentelemetry/api`, and an SDK that the app has set up. @defaultValue false
    */
   readonly traces?: boolean
-  /** Whether `serve` logs a line for each request. Of no meaning in an app. @defaultValue false */
+  /** Whether `serve` logs a line for each request. Ignored outside `serve`. @defaultValue false */
   readonly accessLog?: boolean
   /**
    * Which proxies in front of `serve` are trusted: their addresses and subnets, separated by commas, the names

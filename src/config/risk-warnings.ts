@@ -54,8 +54,8 @@ export async function warnOfRisks(
 const SHARED_MEMORY: Risk = {
   id: 'memory',
   warning:
-    'This process is one of several, and its payments are kept in its own memory: the same payment ' +
-    'may be honoured by each of them. Share a ledger: X402_DATABASE_URL, or the option ledger.',
+    'Several processes run, each with its own memory ledger: one payment could buy once in each. ' +
+    'Share a database: X402_DATABASE_URL, or the option ledger.',
 }
 const MEMORY: Risk = {
   id: 'memory',

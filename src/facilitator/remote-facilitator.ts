@@ -7,7 +7,7 @@ import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
 import { isAuthorized } from '../protocol/decoded-payment.js'
-import { isUndecided } from '../protocol/reason-finality.js'
+import { isUndecided } from '../protocol/reason-words.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../schemes/check-record.js'
 import type { EventBus } from '../schemes/events.js'
 import { checkTerms, redeemingOnly } from '../schemes/scheme.js'
@@ -21,7 +21,7 @@ import type {
   Verified,
 } from '../schemes/scheme.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator.js'
-import { createLocalFacilitator } from './local-facilitator.js'
+import { createSchemeFacilitator } from './scheme-facilitator.js'
 import { RemoteLog, wordsOf } from './remote-log.js'
 import { requestOf } from './remote-request.js'
 import type { RemoteContext, RemotePayment } from './remote-payment.js'
@@ -57,7 +57,7 @@ export function createRemoteFacilitator(options: RemoteFacilitatorOptions): Rese
     [...formats].map(([name, format]) => [name, watch(new RemoteScheme(context, format))]),
   )
   return {
-    ...createLocalFacilitator({ schemes, events }),
+    ...createSchemeFacilitator({ schemes, events }),
     supported: () => facilitator.supported(),
   }
 }

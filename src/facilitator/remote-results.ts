@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { X402_VERSION } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
+import { oneLine } from '../protocol/visible-text.js'
 
 /** Longest reason, network or scheme that is passed on. */
 const MAX_NAME = 128
@@ -26,15 +27,9 @@ const optional = z.string().nullish()
 /** Longest text of a facilitator that is logged. */
 const MAX_WORDS = 300
 
-/** Words of a facilitator: one line, bounded, and without control characters. */
+/** Words of a facilitator, for the log and the events. */
 export function ownWords(said: unknown): string | undefined {
-  if (typeof said !== 'string') return undefined
-  // Long texts are cut first: their whole length costs nothing then.
-  const line = said
-    .slice(0, 4 * MAX_WORDS)
-    .replaceAll(/[\p{C}\s]+/gu, ' ')
-    .trim()
-  return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}…` : line || undefined
+  return typeof said === 'string' ? oneLine(said, MAX_WORDS) || undefined : undefined
 }
 
 /** Results of `POST /verify`. */

@@ -2,18 +2,17 @@ import { isFacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { onAbort } from '../http/on-abort.js'
 import type { LedgerRecord } from '../ledger/index.js'
-import { paymentFields } from '../ledger/payment-fields.js'
 import { provesBuyer } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import { sameHex } from '../protocol/hex.js'
 import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
-import { unsettledResponse } from '../protocol/reason-words.js'
-import { isUnsent } from '../protocol/reason-finality.js'
+import { isUnsent, unsettledResponse } from '../protocol/reason-words.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { checkBuyer, purchaseOf } from '../schemes/check-record.js'
 import { paymentEvent } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
+import { logLedgerFailure, settledReservation } from '../schemes/settled-reservation.js'
 import { wordsOf } from './remote-log.js'
 import { termsOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
 import { requestOf } from './remote-request.js'
@@ -44,7 +43,7 @@ export class RemoteSettlement implements Reservation {
     return this
   }
 
-  /** Has the facilitator settle it, for the first time. */
+  /** Asks the facilitator to settle it, for the first time. */
   async settle(): Promise<SettleResponse> {
     const { ledger } = this.#context
     const { entry } = this.#payment
@@ -126,15 +125,7 @@ export class RemoteSettlement implements Reservation {
     if (record.state === 'submitted') this.#failed = record.submission.failed?.[0]
     const found = await this.#outcomeOf(record)
     if ('refused' in found) return { ...found, payer }
-    return {
-      payer,
-      lock,
-      settle: async () => found,
-      release: () => this.reopen(),
-      markDelivered: () => this.markDelivered(),
-      reopen: () => this.reopen(),
-      undeliver: () => this.undeliver(),
-    }
+    return settledReservation(ledger, { key: entry, payer, lock, response: found })
   }
 
   /** Finds the outcome of a payment that was sent before. */
@@ -273,14 +264,8 @@ export class RemoteSettlement implements Reservation {
     return { ...this.#event, ...(facilitatorMessage !== undefined && { facilitatorMessage }) }
   }
 
-  /** Waits for a write to the ledger of what is decided already, and logs its failure. */
-  async #logFailure(written: Promise<unknown>): Promise<void> {
-    await written.catch((error: unknown) =>
-      this.#context.logger.error('The ledger missed what became of a payment.', {
-        ...paymentFields(this.#payment.entry),
-        error,
-      }),
-    )
+  #logFailure(written: Promise<unknown>): Promise<void> {
+    return logLedgerFailure({ ...this.#context, ...this.#payment }, written)
   }
 }
 

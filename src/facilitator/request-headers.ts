@@ -46,7 +46,7 @@ export function checkHeaders(headers: unknown): void {
 /**
  * Makes the headers of a request.
  *
- * @param timeoutMs - Milliseconds that a function is given.
+ * @param timeoutMs - How long a function may take (ms).
  * @throws `FacilitatorError` if the function fails, is silent for too long, or returns no headers.
  * Nothing that it throws or returns is repeated: it may hold a token or a key.
  */

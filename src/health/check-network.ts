@@ -1,4 +1,5 @@
-import type { Block, Chain } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { Block } from '../chain/types.js'
 import { blockTimeMs, type Network } from '../protocol/networks.js'
 import { fine, type Finding } from './finding.js'
 

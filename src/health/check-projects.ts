@@ -4,7 +4,7 @@ import type { Merchant, Project } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import { formatDecimal } from '../money/decimal.js'
 import type { RateSource } from '../money/rates.js'
-import { CLIENT_HEADER_BYTES, PROXY_HEADER_BYTES } from '../protocol/headers.js'
+import { CLIENT_HEADER_BYTES, NGINX_REMEDY, PROXY_HEADER_BYTES } from '../protocol/headers.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
 /** Dependencies of {@link checkProjects}. */
@@ -66,7 +66,7 @@ function checkHeader(
     headerBytes > CLIENT_HEADER_BYTES
       ? `, and some clients refuse more than ${CLIENT_HEADER_BYTES}`
       : ''
-  const message = `402s of project ${project} have a PAYMENT-REQUIRED header of ${headerBytes} bytes: nginx answers 502 unless it has proxy_buffer_size 16k; proxy_buffers 8 16k;${clients}. You can also offer fewer tokens or shorten descriptions.`
+  const message = `402s of project ${project} have a PAYMENT-REQUIRED header of ${headerBytes} bytes: ${NGINX_REMEDY}${clients}. Or offer fewer tokens, or shorten descriptions.`
   return [{ ...place, status: 'warning', code: 'header_too_large', message, headerBytes }]
 }
 

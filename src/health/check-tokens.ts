@@ -1,8 +1,9 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 import { tokenAbi } from '../chain/abi.js'
-import type { CallResult, Chain } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { CallResult } from '../chain/types.js'
 import type { Asset } from '../money/assets.js'
-import { domainSeparator } from '../schemes/exact-evm/verify/digest.js'
+import { domainSeparator } from '../schemes/exact-evm/digest.js'
 import { wordOf } from '../schemes/exact-evm/erc3009.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
@@ -14,7 +15,7 @@ const MAX_TEXT = 60
 
 /** Checks that EIP-712 domain and decimals of each token on chain are as configured. */
 export async function checkTokens(
-  chain: Pick<Chain, 'callMany' | 'hasCode'>,
+  chain: Pick<Chain, 'callMany' | 'getCode'>,
   assets: readonly Asset[],
 ): Promise<readonly Finding[]> {
   const found = await Promise.all(
@@ -28,7 +29,7 @@ export async function checkTokens(
 }
 
 async function checkToken(
-  chain: Pick<Chain, 'callMany' | 'hasCode'>,
+  chain: Pick<Chain, 'callMany' | 'getCode'>,
   asset: Asset,
   place: Place,
 ): Promise<Finding> {
@@ -40,7 +41,7 @@ async function checkToken(
   }))
   const [separator, digits, name, version] = await chain.callMany(calls)
   const actual = wordOf(separator)
-  if (actual === undefined && !(await chain.hasCode(address, 'fresh'))) {
+  if (actual === undefined && (await chain.getCode(address)) === '0x') {
     const message = `${what}: no contract at this address. Check the address and the network.`
     return failed(place, { code: 'token_missing', message })
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Deduped } from '../chain/deduped.js'
+import { deduped } from '../chain/deduped.js'
 import { gasTokenOf } from '../protocol/networks.js'
 import { facilitatorFindings, type CheckedParts, type OwnNetwork } from './check-gateway.js'
 import { checkLedger } from './check-ledger.js'
@@ -36,7 +36,7 @@ export interface ReadinessOptions extends Omit<
  */
 export class ReadinessWatch {
   readonly #options: ReadinessOptions
-  readonly #checking = new Deduped(() => this.#check())
+  readonly #checking = deduped(() => this.#check())
   #last: { readonly readiness: Readiness; readonly at: number } | undefined
 
   constructor(options: ReadinessOptions) {
@@ -50,7 +50,7 @@ export class ReadinessWatch {
     if (known !== undefined) return known
     const done = new AbortController()
     const patience = sleep(PROBE_MS, undefined, { signal: done.signal }).catch(() => undefined)
-    const checked = await Promise.race([this.#checking.run(), patience])
+    const checked = await Promise.race([this.#checking(), patience])
     done.abort()
     return checked ?? this.#within(USABLE_MS) ?? notReady('timeout', 'The check is still running.')
   }

@@ -2,7 +2,7 @@ import type { Logger } from '../logger.js'
 import type { IdempotencyClaim, KeptAnswer } from './store.js'
 import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 
-/** What {@link once} needs from the gateway. */
+/** Dependencies of {@link once}. */
 export interface OnceContext extends WaitContext {
   readonly logger: Logger
 }
@@ -56,7 +56,7 @@ export async function once<T, Request extends WaitingRequest>(
   }
 }
 
-/** Has the store note that a client was sent its answer, when it was. */
+/** Tells the store once a client has been sent its answer. */
 function noteOnceSent({ idempotency }: WaitContext, { key, res }: WaitingRequest): void {
   if (res?.writableFinished === true) idempotency.noteSent(key)
   else res?.once('finish', () => idempotency.noteSent(key))

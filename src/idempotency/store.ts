@@ -16,7 +16,7 @@ export interface RepeatableRequest {
   readonly key: string
   /** Hash of what the request asks for: see `fingerprintOf`. */
   readonly fingerprint: string
-  /** Whose answer it is: where room is short, projects share it. @defaultValue nobody's */
+  /** Whose answer it is: where room is short, projects share it. @defaultValue no project's */
   readonly project?: string
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isClosed } from '../http/once-closed.js'
 import type { IdempotencyStore, RepeatableRequest } from './store.js'
 
-/** Milliseconds between two queries for a busy key: at first, and at most. */
+/** How often a busy key is asked for: at first, and at most (ms). */
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 250
 
@@ -17,7 +17,7 @@ const waiters = new WeakMap<object, Map<string, number>>()
 /** Where a key is asked for, and for how long. */
 export interface WaitContext {
   readonly idempotency: IdempotencyStore
-  /** Milliseconds to wait for the answer of an earlier request with the same key. */
+  /** How long to wait for the answer of an earlier request with the same key (ms). */
   readonly settleTimeoutMs: number
   /** Ends the wait: the gateway closes. */
   readonly closed?: AbortSignal | undefined

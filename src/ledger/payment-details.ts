@@ -53,8 +53,6 @@ export function isReference(value: unknown): value is string {
 /** Brings details into the bounds that every ledger keeps. A reference was checked before. */
 export function boundDetails(details: PaymentDetails): PaymentDetails {
   const { resource, method, route, decimals, askedPrice, reference } = details
-  // Member by member: V8 gives each object that begins with a spread, and gets more members, a hidden class of
-  // its own.
   const bound: Writable<PaymentDetails> = {}
   if (resource !== undefined) bound.resource = boundResource(resource)
   if (method !== undefined) bound.method = withoutInvisible(method, MAX_METHOD_LENGTH)

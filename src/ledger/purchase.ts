@@ -46,8 +46,7 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
     record.value === entry.value &&
     record.refundOf === entry.refundOf &&
     (record.purchase === undefined
-      ? // Records of earlier versions lack the resource, those adopted from a batch's calldata lack
-        // the project too. isSameBuyer limits who redeems them.
+      ? // A record without a resource may lack its project too. isSameBuyer limits who redeems it.
         record.project === undefined || record.project === entry.project
       : record.project === entry.project && record.purchase.resource === entry.purchase?.resource)
   )

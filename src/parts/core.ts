@@ -1,8 +1,8 @@
-import { RpcChain } from '../chain/rpc-chain.js'
+import { RpcChain } from '../chain/chain.js'
 import type { ResolvedNetwork } from '../config/resolve/networks.js'
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
-import { createLocalFacilitator } from '../facilitator/local-facilitator.js'
+import { createSchemeFacilitator } from '../facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../health/report-at-start.js'
 import { warnOfLowRelayers } from '../health/low-relayers.js'
 import type { Counters } from '../ledger/counters.js'
@@ -12,13 +12,13 @@ import { EXACT } from '../protocol/payment.js'
 import { RelayerPool } from '../relayer/pool.js'
 import { DEFAULT_REFUSED_MS } from '../relayer/relayers.js'
 import type { EventBus } from '../schemes/events.js'
-import { CodeGas } from '../schemes/exact-evm/code-gas.js'
+import { CodeGas } from '../schemes/exact-evm/network/code-gas.js'
 import { ExactEvm } from '../schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
   settlementAssets,
   type SettlementNetwork,
-} from '../schemes/exact-evm/settlement-network.js'
+} from '../schemes/exact-evm/network/settlement-network.js'
 import { latencyWatcher } from '../telemetry/latency.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
 import { RelayerAlerts } from '../webhooks/relayer-alerts.js'
@@ -60,7 +60,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   const schemes = new Map([
     [EXACT, watchScheme(exact, [latencyWatcher(parts.counters), ...watchers])],
   ])
-  return { facilitator: createLocalFacilitator({ schemes, events: parts.events }), cores }
+  return { facilitator: createSchemeFacilitator({ schemes, events: parts.events }), cores }
 }
 
 function openNetwork(

@@ -25,7 +25,7 @@ import { serializeResponse, serializeUnpaid } from './stored-response.js'
 import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
 import { watchForStream } from './watch-for-stream.js'
 
-/** What {@link runThenSettle} needs from the gateway. */
+/** Dependencies of {@link runThenSettle}. */
 export interface AuthorizationFlowContext {
   readonly heldBudget: HeldBudget
   readonly waived: WaivedCounter
@@ -35,7 +35,7 @@ export interface AuthorizationFlowContext {
 
 /**
  * The `authorization` flow: runs the handler and holds its response, settles the payment, and then
- * sends the response. A response that nobody pays for is sent, or replaced, without settling.
+ * sends the response. A free response is sent, or replaced, without settling.
  */
 export async function runThenSettle(
   context: AuthorizationFlowContext,

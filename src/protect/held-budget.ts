@@ -14,7 +14,7 @@ export interface HeldLease {
 
 /** The response that a lease is for. */
 export interface HeldLeaseOptions {
-  /** The payer, whose signature was verified: nobody can use up another payer's share. */
+  /** The payer, whose signature was verified: no one else can use up that share. */
   readonly payer: string
   /** The limit of this response alone. */
   readonly maxHeldBytes: number

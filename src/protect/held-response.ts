@@ -2,7 +2,6 @@ import { ServerResponse, type OutgoingHttpHeaders } from 'node:http'
 import { isClosed, onceClosed } from '../http/once-closed.js'
 import { destroyLater } from './destroy-later.js'
 import { HeldBody, type HeldLimits } from './held-body.js'
-import { showProgress, type HeldProgress } from './held-progress.js'
 import { PipedSources } from './piped-sources.js'
 import { fixHead, ignoredHeaderMethods, markHead, type HeadArguments } from './response-head.js'
 import { headersSince, MAX_STORED_BYTES, type RecordedResponse } from './stored-response.js'
@@ -34,7 +33,7 @@ type Trailers = Parameters<ServerResponse['addTrailers']>[0]
  *
  * Middleware that wrapped the response before sees it when it is sent.
  */
-export class HeldResponse implements HeldProgress {
+export class HeldResponse {
   /** How the handler's response ended. Never rejects. */
   readonly finished: Promise<HeldEnd>
   readonly #res: ServerResponse
@@ -54,10 +53,9 @@ export class HeldResponse implements HeldProgress {
   #isStreamed = false
   /** The handler has ended its response. */
   #isEnded = false
-  /** What the handler writes is discarded. */
+  /** The handler's writes are discarded. */
   #isGivenUp = false
   #isClientGone = false
-  #isHeld = true
   /** A response has gone out: this one, or its replacement. */
   #isSent = false
 
@@ -74,20 +72,8 @@ export class HeldResponse implements HeldProgress {
     this.finished = new Promise((resolve) => (this.#finish = resolve))
     this.#sources = new PipedSources(res)
     this.#closeGates()
-    showProgress(this)
+    Object.defineProperty(res, 'writableEnded', { configurable: true, get: () => this.#isEnded })
     onceClosed(res, this.#onClose)
-  }
-
-  get res(): ServerResponse {
-    return this.#res
-  }
-
-  get isHeld(): boolean {
-    return this.#isHeld
-  }
-
-  get writableEnded(): boolean {
-    return this.#isEnded
   }
 
   /** Whether the client has disconnected; changes while the response is held. */
@@ -221,9 +207,9 @@ export class HeldResponse implements HeldProgress {
     res.off('close', this.#onClose)
     markHead(res, undefined)
     Object.assign(res, this.#original)
+    Reflect.deleteProperty(res, 'writableEnded')
     this.#allowDestroy?.()
     this.#allowDestroy = undefined
-    this.#isHeld = false
   }
 
   readonly #write = (chunk: unknown, ...rest: readonly unknown[]): boolean => {

@@ -3,7 +3,7 @@ import { knownRequestId } from '../http/request-id.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import type { Payment } from '../protocol/decoded-payment.js'
 
-/** A request to a paid route, as far as it is known. */
+/** What is known of a request to a paid route. */
 export interface LoggedRequest {
   readonly req: Request
   readonly res: Response
@@ -12,7 +12,7 @@ export interface LoggedRequest {
   readonly payment?: Pick<Payment, 'key' | 'network'> | undefined
 }
 
-/** What a line of the log says of a request: its id, path and payment. */
+/** The log fields of a request: its id, path and payment. */
 export function requestFields(logged: LoggedRequest): Readonly<Record<string, unknown>> {
   const { req, res, project, payment } = logged
   return {

@@ -13,7 +13,7 @@ import { checkTerms, isRefusal, type Refusal } from '../schemes/scheme.js'
 import { pricedMethod, type Offer, type SigningContext } from './offer.js'
 import type { PaidRoute } from './route.js'
 
-/** What matching a payment needs from its gateway. */
+/** Dependencies of {@link matchOffer}. */
 export interface MatchContext extends SigningContext {
   readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
@@ -28,13 +28,13 @@ export interface OfferedPayment {
 
 /** The quote that a payment was made for. */
 export interface MatchedQuote extends Quote {
-  /** Whether it is not offered any more: then it is good only for what was paid by it in time. */
+  /** Whether it is no longer offered, and good only for a purchase that is already open. */
   readonly redeemOnly?: boolean
   /** Whether what it buys may be something else by now: as {@link MatchedPayment.storedOnly}. */
   readonly storedOnly?: boolean
 }
 
-/** What a payment is compared with. */
+/** A route, and its offer. */
 interface Asked {
   readonly route: PaidRoute
   readonly offer: Offer

@@ -1,22 +1,18 @@
 import type { Request } from 'express'
-import type { AppliedRate } from '../money/rates.js'
+import type { Counters } from '../ledger/counters.js'
 import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
+import { isReason } from '../protocol/reasons.js'
 import { isRefusal } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.js'
 import type { Offer } from './offer.js'
 import { NOT_PAID, type Asking } from './payment-required.js'
 import { readPayment } from './read-payment.js'
+import type { DescribedPayment } from './record-details.js'
 import type { PaidRoute } from './route.js'
 
 /** A payment that was read from a request and fits what its route asks. */
-export interface MatchedPayment extends Payment {
-  /** How its amount came about, if a rate was applied. */
-  readonly appliedRate: AppliedRate | undefined
-  /** The price as it was asked. Unknown of an earlier quote to which no rate was applied. */
-  readonly askedPrice: string | undefined
-  /** Whether its terms do not hold any more, so that it is good only for a purchase that is already open. */
-  readonly redeemOnly: boolean
+export interface MatchedPayment extends Payment, Omit<DescribedPayment, 'requirements'> {
   /**
    * Whether a price function asked another price then, which nobody signed: it buys the response that was
    * made for it then, and no handler runs for it. The function may depend on anything, for example on
@@ -72,4 +68,16 @@ export async function readMatchingPayment(
 function askedPriceOf({ askedPrice }: Offer, { entry, applied }: MatchedQuote): string | undefined {
   if (entry.extra?.['quote'] === undefined) return askedPrice
   return applied && `${applied.price} ${applied.currency}`
+}
+
+/** Counts a request without a payment, or with one that is not for this route. */
+export function countUnmatched(
+  counters: Counters,
+  { merchant: { project } }: PaidRoute,
+  { error }: Extract<ReadPayment, { kind: 'payment_required' }>,
+): void {
+  if (error === NOT_PAID) return counters.count(project, 'asked')
+  counters.count(project, 'presented')
+  // Other texts tell a developer what is wrong with the header.
+  counters.count(project, 'refused', isReason(error) ? error : 'invalid_payload')
 }

@@ -4,16 +4,16 @@ import type { Merchant } from '../merchants/project.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
 import { parsePrice, type Price } from '../money/price.js'
 import type { PriceFunction } from './options.js'
-import { shareDocuments } from './prepared-payment-required.js'
+import { MOST_PREPARED, newDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
 
-/** Milliseconds between two reports of the same route: every request could cause one. */
+/** How often the same route is reported (ms): every request could cause a report. */
 const REPORT_EVERY_MS = 60_000
 
 /** Merchants of one route that are kept prepared. */
 const MAX_PREPARED = 256
 
-/** What such routes need from the gateway. */
+/** Dependencies of {@link MerchantRoutes}. */
 export interface MerchantRoutesContext extends RouteContext {
   readonly directory: ProjectDirectory
 }
@@ -24,11 +24,10 @@ export interface RouteDeclaration {
   readonly options: Omit<RouteOptions, 'merchant'>
 }
 
-/** A route, prepared for the terms of one merchant. Fails each time if it does not fit them. */
-interface PreparedRoute {
-  readonly merchant: Merchant
-  readonly make: () => PaidRoute
-}
+/** A route, prepared for the terms of one merchant, or why it does not fit them. */
+type PreparedRoute = { readonly merchant: Merchant } & (
+  { readonly route: PaidRoute } | { readonly error: unknown }
+)
 
 /**
  * The same route for several merchants, each with a {@link PaidRoute} of its own: no document or quote of
@@ -45,7 +44,7 @@ export class MerchantRoutes {
     const { price, options } = declared
     if (typeof price !== 'function')
       parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
-    this.#context = { ...context, keeper: shareDocuments() }
+    this.#context = { ...context, documents: newDocuments(MOST_PREPARED.ofMerchants) }
     this.#declared = declared
   }
 
@@ -60,11 +59,11 @@ export class MerchantRoutes {
     if (directory.findMerchant(project) === undefined) await directory.whenLoaded()
     const merchant = directory.findMerchant(project)
     if (merchant === undefined) return this.#report(project)
-    const prepared = this.#prepared.get(project)
-    if (prepared?.merchant === merchant) return prepared.make()
-    const make = once(() => this.#prepare(merchant))
-    this.#prepared.set(project, { merchant, make })
-    return make()
+    const known = this.#prepared.get(project)
+    const prepared = known?.merchant === merchant ? known : this.#prepare(merchant)
+    if (prepared !== known) this.#prepared.set(project, prepared)
+    if ('error' in prepared) throw prepared.error
+    return prepared.route
   }
 
   #report(project: string): undefined {
@@ -76,23 +75,13 @@ export class MerchantRoutes {
     })
   }
 
-  #prepare(merchant: Merchant): PaidRoute {
+  #prepare(merchant: Merchant): PreparedRoute {
     const { price, options } = this.#declared
     const merchants = new Map([[merchant.project, merchant]])
-    return new PaidRoute({ ...this.#context, merchants }, price, options)
-  }
-}
-
-/** Makes a function that runs `make` once, and returns or throws the same each time. */
-function once<T>(make: () => T): () => T {
-  let result: { readonly value: T } | { readonly error: unknown } | undefined
-  return () => {
     try {
-      result ??= { value: make() }
+      return { merchant, route: new PaidRoute({ ...this.#context, merchants }, price, options) }
     } catch (error) {
-      result = { error }
+      return { merchant, error }
     }
-    if ('error' in result) throw result.error
-    return result.value
   }
 }

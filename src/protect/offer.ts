@@ -7,7 +7,7 @@ import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { bodyFingerprint } from './body-fingerprint.js'
 import type { Paywall } from './paywall/paywall.js'
 
-/** What a route asks for a request. */
+/** A route's offer to one request. */
 export interface Offer {
   readonly resource: ResourceInfo
   readonly accepts: readonly PaymentRequirements[]
@@ -34,6 +34,12 @@ export function offerOf(
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }
 
+/** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
+export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
+  if (offer.failure === undefined) return offer
+  return { ...offerOf(offer.resource, [{ entry }]), paywall: offer.paywall }
+}
+
 /** The method that a request is charged for: `HEAD` costs the same as `GET`. */
 export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method
@@ -44,7 +50,7 @@ interface Quoted {
   readonly resource: ResourceInfo
   /** Id of the project that is paid: a quote of one merchant is not valid at another. */
   readonly project: string
-  /** What else the price depends on, for example the user. */
+  /** Anything else that the price depends on, for example the user. */
   readonly quotedFor: string | undefined
 }
 
@@ -63,7 +69,7 @@ export function quotedRequest(
   return quotedFor === undefined ? request : [...request, 'for', quotedFor]
 }
 
-/** What signing an offer needs from the gateway. */
+/** Dependencies of signing an offer. */
 export interface SigningContext {
   readonly quotes: QuoteSigner
   /** Milliseconds since the epoch. */

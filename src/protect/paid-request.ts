@@ -98,3 +98,14 @@ export function paidRequest(req: Request): PaidRequest {
     'unpaid_request',
   )
 }
+
+/** @throws `ConfigError` for the second of two `x402Protect`: one payment cannot pay for both. */
+export function requireOnce(req: Request): void {
+  if (req.x402 === undefined) return
+  const { method, baseUrl, path } = req
+  throw new ConfigError(
+    'x402Protect',
+    `two of them protect ${method} ${baseUrl}${path}: no request could be paid; remove one, or let it skip`,
+    'conflicting_options',
+  )
+}

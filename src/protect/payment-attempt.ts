@@ -1,9 +1,13 @@
 /** A payment on its way through a paid route, from the header that presents it to its delivery. */
 import type { NextFunction, Request, Response } from 'express'
+import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import type { KeyClaim } from '../idempotency/once.js'
+import type { WaitingRequest } from '../idempotency/wait.js'
+import { deliveredAnswer } from '../ledger/delivered-answer.js'
+import type { LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
-import type { Reservation } from '../schemes/scheme.js'
+import { refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { hidePayment } from './hide-payment.js'
 import { requestFields } from './log-fields.js'
@@ -96,4 +100,52 @@ export async function endUnsettled(
   if (claim.kept !== undefined && isUnpaid(claim.kept.answer)) await claim.keep(undefined)
   await claim.abandon()
   return { kind: 'not_settled', offer, settlement }
+}
+
+/** Ends a payment that was refused before this request sent anything for it. */
+export async function endRefused(
+  { ledger }: { readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'> },
+  attempt: PaymentAttempt,
+  refusal: Refusal,
+): Promise<Exit> {
+  const { offer, payment, claim } = attempt
+  const { refused, message, transaction, settledBy } = refusal
+  if (refused === 'invalid_exact_evm_nonce_already_used') {
+    const stored = await deliveredAnswer(ledger, claim.kept, payment.key)
+    if (stored !== undefined) {
+      await claim.finish(stored)
+      return { kind: 'repeated', stored }
+    }
+  }
+  const isUnsent = transaction === undefined && settledBy === undefined
+  // `settlement_pending` without a hash: something was sent or waits to be, so the client must not sign anew.
+  if (!isUnsent || refused === 'settlement_pending')
+    return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
+  await claim.abandon()
+  return { kind: 'payment_required', offer, error: refused, message }
+}
+
+/**
+ * The key under which the payment's response is stored: the payment's id, in the scope of project, payer,
+ * method and resource. Ids may be guessed: nobody takes one from another payer. `originalUrl` counts
+ * because a route's own `resourceUrl` may leave parts out.
+ */
+export function paymentIdKey({
+  req,
+  res,
+  project,
+  offer,
+  payment,
+}: Omit<PaymentAttempt, 'claim'>): WaitingRequest | undefined {
+  const { payload, paymentId } = payment
+  if (!paymentId.ok || paymentId.value === undefined) return undefined
+  const { extensions: _extensions, ...signed } = payload
+  const payer = payment.key?.from ?? ''
+  const resource = [req.method, offer.resource.url, req.originalUrl]
+  return {
+    key: idempotencyKey('resource', project, payer, ...resource, paymentId.value),
+    fingerprint: fingerprintOf(signed),
+    project,
+    res,
+  }
 }

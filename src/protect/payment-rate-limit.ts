@@ -5,10 +5,10 @@ import { Lazy } from '../http/lazy.js'
 import { limiterSettings, type RateLimitOptions } from '../http/rate-limiter.js'
 import { respondRouteProblem } from './respond.js'
 
-/** Where express-rate-limit leaves its count. Its default, `rateLimit`, may belong to the app's own. */
+/** The property of a request with express-rate-limit's count. Its default, `rateLimit`, may belong to the app's own. */
 const COUNT = 'x402PaymentRateLimit'
 
-/** What the limiter of paid routes needs from the gateway. */
+/** Dependencies of {@link createPaymentRateLimit}. */
 export interface PaymentRateLimitContext {
   readonly paymentRateLimit: RateLimitOptions | false
   readonly logger: Logger
@@ -73,7 +73,7 @@ export function createPaymentRateLimit({
   }
 }
 
-/** What the limiter passes on for a request that exceeds its limit. */
+/** Passed on by the limiter for a request that exceeds its limit. */
 const EXCEEDED = Symbol('exceeded')
 
 /**

@@ -1,16 +1,21 @@
-/** What the record of a payment says of the request that it paid for. */
+/** Details of a request, for the record of its payment. */
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
 import { isReference, NOT_A_REFERENCE, type PaymentDetails } from '../ledger/payment-details.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { formatDecimal } from '../money/decimal.js'
 import type { ParsedPrice, Price } from '../money/price.js'
+import type { AppliedRate } from '../money/rates.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import type { ProtectOptions } from './options.js'
 
-/** The part of a payment that its record describes. */
+/** A payment, as its terms and its record describe it. */
 export interface DescribedPayment {
   readonly requirements: PaymentRequirements
+  /** How its amount came about, if a rate was applied. */
+  readonly appliedRate: AppliedRate | undefined
+  /** Whether its terms do not hold any more, so that it is good only for a purchase that is already open. */
+  readonly redeemOnly: boolean
   /** The price as it was asked; unknown for an earlier quote without an applied rate. */
   readonly askedPrice: string | undefined
 }
@@ -34,7 +39,7 @@ export function referenceOf(
   )
 }
 
-/** What else is known of a payment. */
+/** The details that the route knows. */
 export function routeDetails(
   merchant: Merchant,
   req: Request,

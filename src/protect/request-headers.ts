@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Removes headers of a request, in each form in which a handler or a proxy reads them. */
+/** Removes headers of a request, in every form that a handler or a proxy reads. */
 export function removeHeaders(req: IncomingMessage, names: ReadonlySet<string>): void {
   for (const name of names) {
     Reflect.deleteProperty(req.headers, name)

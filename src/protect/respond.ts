@@ -1,4 +1,4 @@
-/** What a paid route writes instead of, or in addition to, its handler's response. */
+/** The responses of a paid route apart from its handler's. */
 import type { Response } from 'express'
 import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
 import { respondProblem, type Problem } from '../http/respond-problem.js'

@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import type { Logger } from '../logger.js'
-import { CLIENT_HEADER_BYTES, PROXY_HEADER_BYTES } from '../protocol/headers.js'
+import { CLIENT_HEADER_BYTES, NGINX_REMEDY, PROXY_HEADER_BYTES } from '../protocol/headers.js'
 import { visible } from '../protocol/visible-text.js'
 import { formatBytes } from './header-size.js'
 import { routeOf } from './record-details.js'
@@ -26,7 +26,7 @@ export class RouteWarnings {
     this.#declared = description === '' ? 'A route' : `The route '${shown(description)}'`
   }
 
-  /** Whether something was warned of before. */
+  /** Whether a warning was given before. */
   has(warning: Warning, project = ''): boolean {
     return this.#said.has(`${warning} ${project}`)
   }
@@ -56,7 +56,7 @@ export class RouteWarnings {
     if (headerBytes > PROXY_HEADER_BYTES)
       this.warn('header', {
         req,
-        words: `${size}: nginx answers 502 unless it has proxy_buffer_size 16k; proxy_buffers 8 16k;. Or offer fewer tokens, or shorten the description.`,
+        words: `${size}: ${NGINX_REMEDY}. Or offer fewer tokens, or shorten the description.`,
         headerBytes,
       })
     if (headerBytes > CLIENT_HEADER_BYTES)
@@ -87,7 +87,7 @@ export class RouteWarnings {
 }
 
 interface Fields {
-  /** Where the warning is given once for each merchant. */
+  /** For warnings that are given once for each merchant. */
   readonly project?: string
   readonly headerBytes?: number
 }

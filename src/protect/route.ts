@@ -13,22 +13,23 @@ import type { RateSource } from '../money/rates.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import type { MerchantTerms } from '../schemes/scheme.js'
 import { checkConvertible, checkSmallest, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
-import { offerOf, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
-import type { DocumentKeeper, RespondUnpaid } from './prepared-payment-required.js'
+import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
 import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
 
-/** What declaring a route needs from the gateway. */
+/** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends SigningContext, PaywallContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
   readonly merchants: ReadonlyMap<string, Merchant>
@@ -40,8 +41,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
-  /** Where prepared documents are kept. @defaultValue each route has a memory of its own */
-  readonly keeper?: DocumentKeeper | undefined
+  /** Where prepared 402s are kept. @defaultValue each route has room of its own */
+  readonly documents?: PreparedDocuments | undefined
   /** Warnings of the declared route. @defaultValue none yet */
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
@@ -105,7 +106,7 @@ export class PaidRoute {
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
   }
 
-  /** Whether every request costs the same. */
+  /** Whether the price is fixed. */
   get hasFixedPrice(): boolean {
     return typeof this.#price !== 'function'
   }
@@ -160,8 +161,17 @@ export class PaidRoute {
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
-  /** What the record of a payment says of the request that presents it. @throws `ConfigError` */
-  detailsOf(req: Request, payment: DescribedPayment): PaymentDetails {
+  /** The merchant's terms, for one purchase. @throws `ConfigError` */
+  termsOf(req: Request, { url }: ResourceInfo, payment: DescribedPayment): MerchantTerms {
+    const { merchant, redeemWithoutProof, minValiditySeconds } = this
+    const { appliedRate, redeemOnly } = payment
+    const purchase = { method: pricedMethod(req), url, client: req.ip ?? '', redeemOnly }
+    const details = this.#detailsOf(req, payment)
+    return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
+  }
+
+  /** Details of a request, for the record of its payment. @throws `ConfigError` */
+  #detailsOf(req: Request, payment: DescribedPayment): PaymentDetails {
     const reference = referenceOf(this.#options, req)
     return { reference, ...routeDetails(this.merchant, req, payment) }
   }
@@ -173,7 +183,7 @@ export class PaidRoute {
     return asset && this.#quoter.entry({ scheme, asset, amount: BigInt(amount) }, this.#style)
   }
 
-  /** What a request costs. */
+  /** The price of a request. */
   async #ask(req: Request): Promise<AskedPrice> {
     return typeof this.#price === 'function' ? this.#read(await this.#price(req)) : this.#price
   }
@@ -223,8 +233,8 @@ export class PaidRoute {
     const { price } = this.#price
     const askedAt = (url: string): AskedPayment => ({ resource: this.#resourceAt(url), accepts })
     const urlOf = (req: Request): string => this.#urlOf(req)
-    const { keeper } = this.#context
-    const respondJson = preparePaymentRequired({ askedAt, urlOf, keeper })
+    const { documents } = this.#context
+    const respondJson = preparePaymentRequired({ askedAt, urlOf, documents })
     if (this.paywall === undefined) return respondJson
     return this.paywall.before(respondJson, (req) => {
       return { document: paymentRequired(askedAt(urlOf(req)), { error: NOT_PAID }), price }

@@ -69,7 +69,7 @@ export type X402Middleware = <
 ) => void
 
 /**
- * What charging needs from the gateway.
+ * Dependencies of {@link createX402Protect}.
  *
  * @internal
  */

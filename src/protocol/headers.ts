@@ -61,5 +61,9 @@ export function decodeHeader(text: string): DecodedHeader {
 /** Longest `PAYMENT-REQUIRED` for nginx's defaults: one page for all headers, with room for others (bytes). */
 export const PROXY_HEADER_BYTES = 3500
 
+/** How nginx takes longer ones. */
+export const NGINX_REMEDY =
+  'nginx answers 502 unless it has proxy_buffer_size 16k; proxy_buffers 8 16k;'
+
 /** Longest `PAYMENT-REQUIRED` for every client (bytes). */
 export const CLIENT_HEADER_BYTES = 8192

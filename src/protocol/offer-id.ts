@@ -4,26 +4,15 @@
  * Clients echo the entry of `accepts` that they pay, and it never goes on chain. Whoever sends the id
  * again is the buyer; authorization and signature are public and prove nothing.
  */
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { PaymentRequirements } from './payment.js'
 
 /** 128 bits. */
 const ID_BYTES = 16
-export const OFFER_ID_LENGTH = Math.ceil((ID_BYTES * 4) / 3)
 
-/** Random bytes for many ids at once. */
-const pool = Buffer.allocUnsafe(ID_BYTES * 512)
-let drawn = pool.length
-
-/** Makes an unguessable id: 128 random bits in base64url. */
+/** Makes an id that nobody can guess: 128 random bits in base64url. */
 export function newOfferId(): string {
-  if (drawn === pool.length) {
-    randomFillSync(pool)
-    drawn = 0
-  }
-  const start = drawn
-  drawn += ID_BYTES
-  return pool.toString('base64url', start, drawn)
+  return randomBytes(ID_BYTES).toString('base64url')
 }
 
 /**

@@ -1,8 +1,9 @@
-/** Readable messages for refusals, for a client's developer or user. */
+/** What each refusal means: in words, and for whoever asks again. */
 import type { SettleResponse, VerifyResponse } from './payment.js'
 import type { Reason } from './reasons.js'
 
-const WORDS: Readonly<Record<Reason, string>> = {
+/** The same request can never succeed: it is invalid in itself, or its time is over. */
+const FINAL = {
   invalid_payload: 'The payment does not have the form that its scheme requires.',
   invalid_x402_version: 'The payment uses another version of x402; this server accepts version 2.',
   unsupported_scheme: 'The payment uses a scheme that is not offered.',
@@ -13,37 +14,32 @@ const WORDS: Readonly<Record<Reason, string>> = {
     'The authorization pays another address than the payTo of the offer.',
   invalid_exact_evm_payload_authorization_value_mismatch:
     'The authorization is for another amount than the offer.',
-  invalid_exact_evm_payload_authorization_valid_after:
-    'The authorization is not valid yet: its validAfter is in the future. Check the clock of the payer.',
   invalid_exact_evm_payload_authorization_valid_before:
     'The authorization has lapsed, or will before it can be settled. Check the clock of the payer, and sign another one, valid for as long as maxTimeoutSeconds of the offer.',
-  invalid_exact_evm_payload_signature:
-    'The signature is not one of the payer over this authorization. Check the EIP-712 domain of the token: name, version, chain and contract.',
-  insufficient_funds: 'The payer does not have enough of the token.',
-  invalid_transaction_state: 'The transaction failed on chain; the merchant was not paid.',
-  unexpected_verify_error:
-    'The facilitator refused the payment for a reason that is not known here.',
-  unexpected_settle_error:
-    'The facilitator did not settle the payment, for a reason that is not known here.',
-  invalid_exact_evm_nonce_already_used:
-    'The authorization was settled or cancelled before. Sign another one for another purchase.',
-  invalid_exact_evm_transaction_simulation_failed: 'The token refuses the transfer.',
-  invalid_exact_evm_eip3009_not_supported:
-    'The token does not support transfers by authorization (ERC-3009) on this network.',
   invalid_exact_evm_transfer_event_mismatch:
     'The transaction was mined, but did not move the money as authorized.',
   eip6492_factory_not_allowed:
     'The account of the payer is not deployed, and its factory is not allowed here. Deploy the account first.',
-  duplicate_settlement:
-    'Another request is being paid with this authorization. Wait for that one, or sign another authorization.',
-  settlement_pending:
-    'The payment was accepted, and is not known to be mined yet. Present the same payment again; do not sign another.',
   unsupported_asset: 'The merchant does not take this token.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
   resource_mismatch: 'The payment names another resource than the one that is asked for.',
   quote_mismatch:
     'The price was quoted for another request, merchant, amount or token. Pay the offer of this response.',
   quote_expired: 'The quoted price has expired. Pay the offer of this response.',
+} as const
+
+/**
+ * The same request may succeed later, and nothing was sent for it: each is found out before a transaction
+ * is made.
+ */
+const UNSENT = {
+  invalid_exact_evm_payload_authorization_valid_after:
+    'The authorization is not valid yet: its validAfter is in the future. Check the clock of the payer.',
+  invalid_exact_evm_payload_signature:
+    'The signature is not one of the payer over this authorization. Check the EIP-712 domain of the token: name, version, chain and contract.',
+  insufficient_funds: 'The payer does not have enough of the token.',
+  invalid_exact_evm_eip3009_not_supported:
+    'The token does not support transfers by authorization (ERC-3009) on this network.',
   payment_identifier_conflict: 'Another payment has this payment-identifier. Take a new one.',
   contract_payer_not_accepted: 'Payments from accounts with code are not taken here.',
   payer_temporarily_refused:
@@ -52,7 +48,45 @@ const WORDS: Readonly<Record<Reason, string>> = {
   payer_blacklisted: 'The operator of the token has blocked the payer.',
   pay_to_blacklisted: 'The operator of the token has blocked the address of the merchant.',
   token_paused: 'The operator of the token has paused it.',
-}
+} as const
+
+/**
+ * The ledger decides when it is asked again. A payment that was settled is free again if its client
+ * disconnected before its answer.
+ */
+const UNDECIDED = {
+  invalid_exact_evm_nonce_already_used:
+    'The authorization was settled or cancelled before. Sign another one for another purchase.',
+  duplicate_settlement:
+    'Another request is being paid with this authorization. Wait for that one, or sign another authorization.',
+  settlement_pending:
+    'The payment was accepted, and is not known to be mined yet. Present the same payment again; do not sign another.',
+} as const
+
+/**
+ * The same request may succeed later, but something may have been sent for it: a transaction that is out
+ * makes a simulation fail, too.
+ */
+const OTHER = {
+  invalid_transaction_state: 'The transaction failed on chain; the merchant was not paid.',
+  unexpected_verify_error:
+    'The facilitator refused the payment for a reason that is not known here.',
+  unexpected_settle_error:
+    'The facilitator did not settle the payment, for a reason that is not known here.',
+  invalid_exact_evm_transaction_simulation_failed: 'The token refuses the transfer.',
+} as const
+
+const WORDS: Readonly<Record<Reason, string>> = { ...FINAL, ...UNSENT, ...UNDECIDED, ...OTHER }
+
+/** Tells whether a later request may find the payment settled, or free. */
+export const isUndecided = (reason: Reason): boolean => Object.hasOwn(UNDECIDED, reason)
+
+/** Tells whether the same request can never succeed. */
+export const isFinal = (reason: Reason): boolean => Object.hasOwn(FINAL, reason)
+
+/** Tells whether a facilitator that refuses a payment for this reason has sent nothing for it. */
+export const isUnsent = (reason: Reason): boolean =>
+  isFinal(reason) || Object.hasOwn(UNSENT, reason)
 
 /** Explains a reason; `undefined` for an unknown one of another facilitator. */
 export function explainReason(reason: string): string | undefined {

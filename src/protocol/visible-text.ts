@@ -28,7 +28,17 @@ export function isName(text: string): boolean {
   return NAME.test(text) && !/\p{Cs}/u.test(text)
 }
 
-/** Shortens a stranger's text and replaces characters that a terminal would obey. */
+/** A stranger's words in a log: one line, without control characters; cut beyond `maxLength`. */
+export function oneLine(words: string, maxLength: number): string {
+  // Long texts are cut first: their whole length costs nothing then.
+  const line = words
+    .slice(0, 4 * maxLength)
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim()
+  return line.length > maxLength ? `${line.slice(0, maxLength)}…` : line
+}
+
+/** Shortens a stranger's text, and replaces what a terminal would obey. */
 export function visible(text: string, maxLength = MAX_SHOWN): string {
   return text.slice(0, maxLength).replaceAll(INVISIBLE, '?')
 }

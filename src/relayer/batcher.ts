@@ -2,7 +2,7 @@ import { aggregate, MULTICALL3 } from '../chain/abi.js'
 import { RelayerError } from '../errors.js'
 import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import { batchGasLimit } from './batch-gas.js'
-import { ExpectedCalls } from './expected-calls.js'
+import type { ExpectedCalls } from './expected-calls.js'
 import {
   LostLocks,
   type BatchMember,
@@ -34,7 +34,9 @@ export interface BatcherOptions {
   readonly whenReady: () => Promise<unknown>
   /** Whether calls can share a transaction: whether the network has Multicall3. */
   readonly canBatch: () => Promise<boolean>
-  /** Milliseconds at most that a transaction waits for settlements that are expected. @defaultValue 4 */
+  /** The next transaction waits for them a moment. */
+  readonly expected: ExpectedCalls
+  /** How long a transaction waits for expected settlements (ms). @defaultValue 4 */
   readonly gatherMs?: number | undefined
 }
 
@@ -48,7 +50,6 @@ export interface BatcherOptions {
  */
 export class Batcher {
   readonly #options: BatcherOptions
-  readonly #expected = new ExpectedCalls()
   /** Settlements that wait for a transaction, oldest first. */
   #waiting: QueuedMember[] = []
   /** Transactions that are being sent. */
@@ -65,21 +66,11 @@ export class Batcher {
     return this.#waiting.length
   }
 
-  /** Whether a transaction is being sent. */
-  get isSending(): boolean {
-    return this.#sending > 0
-  }
-
-  /** Counts work that may bring a settlement, until it has ended: the next transaction waits for it. */
-  expect<T>(work: Promise<T>): Promise<T> {
-    return this.#expected.during(work)
-  }
-
   /** Sends a settlement. One that the node rejected is unknown: its bytes may have gone further. */
   send(member: BatchMember): Promise<SentTransaction> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ member, resolve, reject })
-      if (this.#waiting.length >= MAX_MEMBERS) this.#expected.endWait()
+      if (this.#waiting.length >= MAX_MEMBERS) this.#options.expected.endWait()
       this.#flushSoon()
     })
   }
@@ -92,12 +83,12 @@ export class Batcher {
   }
 
   async #flush(): Promise<void> {
-    const { canBatch, whenReady, maxSending, gatherMs = GATHER_MS } = this.#options
+    const { canBatch, whenReady, maxSending, expected, gatherMs = GATHER_MS } = this.#options
     // Calls that come meanwhile share the transaction, and are checked right before it is sent.
     if (this.#sending < maxSending) await whenReady()
     const most = (await canBatch()) ? MAX_MEMBERS : 1
     const gathers = this.#waiting.length < most && this.#waiting[0]?.member.isAlone !== true
-    if (gathers && this.#sending < maxSending) await this.#expected.wait(gatherMs)
+    if (gathers && this.#sending < maxSending) await expected.wait(gatherMs)
     this.#isFlushing = false
     while (this.#waiting.length > 0 && this.#sending < maxSending) {
       this.#sending++

@@ -1,21 +1,19 @@
-/** Work that may bring a call to send, such as the verification of a payment. */
+/** Counts payments that are being verified and reserved: each may soon bring a call to send. */
 export class ExpectedCalls {
   #count = 0
-  /** Ends the wait; absent while nobody waits. */
+  /** Ends the wait, if there is one. */
   #end: (() => void) | undefined
 
-  /** Counts work until it has ended, whatever comes of it. */
-  async during<T>(work: Promise<T>): Promise<T> {
+  /** Counts a payment. @returns To be called once, when it is reserved or refused. */
+  begin(): () => void {
     this.#count++
-    try {
-      return await work
-    } finally {
+    return () => {
       this.#count--
       if (this.#count === 0 && this.#end !== undefined) setImmediate(this.#endIfNone)
     }
   }
 
-  /** Waits until no call is expected any more, or for so many milliseconds. One caller at a time. */
+  /** Waits until no payment is expected any more, at most `mostMs`. For one caller at a time. */
   async wait(mostMs: number): Promise<void> {
     if (this.#count === 0) return
     let timer: NodeJS.Timeout | undefined
@@ -32,7 +30,7 @@ export class ExpectedCalls {
     this.#end?.()
   }
 
-  /** In the next turn of the event loop: what a payment does after its verification is begun by then. */
+  /** In the next turn of the event loop: what is settled at once after its reservation is there by then. */
   readonly #endIfNone = (): void => {
     if (this.#count === 0) this.endWait()
   }

@@ -1,5 +1,5 @@
 /** Fee values of relayer transactions: pure, in wei per gas. */
-import type { Fees, FeeValues } from '../chain/chain.js'
+import type { Fees, FeeValues } from '../chain/types.js'
 
 /**
  * The fee values of a new transaction.

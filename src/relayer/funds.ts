@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.js'
-import { Deduped } from '../chain/deduped.js'
+import { deduped } from '../chain/deduped.js'
 import type { Address } from '../protocol/payment.js'
 
 /** Gas of a `transferWithAuthorization` of the most expensive token we know, rounded up. */
@@ -14,7 +14,7 @@ const RECOVERED_SETTLEMENTS = 100n
 /** Settlements that any balance pays for where gas is free. */
 const UNLIMITED = 10n ** 9n
 
-/** Milliseconds for which a balance is not read again. */
+/** How long a balance is not read again (ms). */
 const BALANCE_MAX_AGE_MS = 10_000
 
 /** Options of {@link RelayerFunds}. */
@@ -46,7 +46,7 @@ export interface FundsRead extends Funds {
 /** Knows whether an account can pay for gas. Reads its balance once in ten seconds at most. */
 export class RelayerFunds {
   readonly #options: RelayerFundsOptions
-  readonly #reading = new Deduped(() => this.#read())
+  readonly #reading = deduped(() => this.#read())
   /** What was read last. */
   #known: Funds | undefined
   /** The last result, and until when it is used, by `performance.now()`. */
@@ -65,12 +65,12 @@ export class RelayerFunds {
 
   /** Reads the balance, once for all concurrent callers. @returns Whether it suffices. */
   async check(): Promise<boolean> {
-    return (await this.#reading.run()).settlements >= 1n
+    return (await this.#reading()).settlements >= 1n
   }
 
   /** Reads the balance, once for all concurrent callers. @throws {@link ChainError} */
   read(): Promise<Funds> {
-    return this.#reading.run()
+    return this.#reading()
   }
 
   /** What was read last, however long ago. */

@@ -1,11 +1,12 @@
-import { MULTICALL3 } from '../chain/abi.js'
-import type { Chain, Receipt } from '../chain/chain.js'
+import { LRUCache } from 'lru-cache'
+import type { Chain } from '../chain/chain.js'
+import type { Receipt } from '../chain/types.js'
 import { ChainError, isLedgerError } from '../errors.js'
 import type { LedgerStore, Submission } from '../ledger/index.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
-import { GasSpending, type GasSpent } from './gas-spent.js'
+import { ExpectedCalls } from './expected-calls.js'
 import type { Relayer } from './relayer.js'
 import { Relayers, type RelayersOptions } from './relayers.js'
 import type { JudgePayment } from './resubmitter.js'
@@ -17,11 +18,21 @@ import type {
   TransactionRequest,
 } from './transaction.js'
 
-/** Most times a transaction is priced again because the base fee had risen. */
+/** How often a transaction is priced again because the base fee had risen. */
 const MAX_REPRICINGS = 3
 
-/** Milliseconds between two checks of the transactions that are not mined. */
+/** How often pending transactions are checked (ms). */
 const LOOK_INTERVAL_MS = 500
+
+/** Transactions that are remembered as reported: every payment of a batch reads its receipt. */
+const REPORTED = 10_000
+
+/** What an account has paid for a transaction. */
+export interface GasSpent {
+  readonly relayer: Address
+  /** Gas used times its price. Some networks charge a further fee, in no common field of receipts. */
+  readonly wei: bigint
+}
 
 /** Options of {@link RelayerPool}. */
 export interface RelayerPoolOptions
@@ -39,11 +50,18 @@ class Attempts {
 
 /** Sends the transactions of one network. */
 export class RelayerPool {
+  /** Payments that are about to be sent: the next transaction waits a moment, so that they share it. */
+  readonly expected = new ExpectedCalls()
+  /** The relayers' addresses, in the order of their keys. */
+  readonly addresses: readonly [Address, ...Address[]]
+  /** The accounts, each with what is known of its gas money, in the order of their keys. */
+  readonly accounts: readonly Pick<Relayer, 'address' | 'funds' | 'load'>[]
   readonly #chain: Chain
   readonly #ledger: LedgerStore
   readonly #relayers: Relayers
   readonly #batcher: Batcher
-  readonly #spending: GasSpending
+  readonly #onSpent: RelayerPoolOptions['onSpent']
+  readonly #reported = new LRUCache<Hex, true>({ max: REPORTED })
   #judgePayment: JudgePayment = () => Promise.resolve('open')
   /** Whether transactions are being looked after now. */
   #isLooking = false
@@ -54,37 +72,25 @@ export class RelayerPool {
     const { chain, ledger, closed } = options
     this.#chain = chain
     this.#ledger = ledger
-    this.#spending = new GasSpending(options.onSpent)
+    this.#onSpent = options.onSpent
     this.#relayers = new Relayers({
       ...options,
       isAwaited: () => this.#batcher.waiting > 0,
       judgePayment: (payment) => this.#judgePayment(payment),
     })
+    this.addresses = this.#relayers.addresses
+    this.accounts = this.#relayers.all
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),
       maxSending: this.addresses.length,
+      expected: this.expected,
       gatherMs: options.gatherMs,
       whenReady: () => Promise.race(this.#relayers.all.map((relayer) => relayer.whenReady())),
-      canBatch: () => chain.hasCode(MULTICALL3).catch(() => false),
+      canBatch: () => chain.hasMulticall().catch(() => false),
     })
     const timer = setInterval(() => void this.#lookAfter(options), LOOK_INTERVAL_MS)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer), { once: true })
-  }
-
-  /** The relayers' accounts, in the order of their keys. */
-  get addresses(): readonly [Address, ...Address[]] {
-    return this.#relayers.addresses
-  }
-
-  /** The accounts, each with what is known of its gas money, in the order of their keys. */
-  get accounts(): readonly Pick<Relayer, 'address' | 'funds' | 'load'>[] {
-    return this.#relayers.all
-  }
-
-  /** Whether a transaction is being sent: calls wait for the next one. */
-  get isSending(): boolean {
-    return this.#batcher.isSending
   }
 
   /**
@@ -105,16 +111,6 @@ export class RelayerPool {
   async chooseSender(): Promise<Address> {
     const address = await this.#relayers.withLeastBusy({}, (relayer) => relayer.address)
     return address ?? this.addresses[0]
-  }
-
-  /**
-   * Tells that work may bring a call to {@link RelayerPool.send}: until it has ended, the next transaction
-   * waits for it a moment, so that both calls share it.
-   *
-   * @returns What the work returns.
-   */
-  expect<T>(work: Promise<T>): Promise<T> {
-    return this.#batcher.expect(work)
   }
 
   /**
@@ -170,8 +166,11 @@ export class RelayerPool {
   noteMined(receipt: Receipt): void {
     const relayer = this.#relayers.find(receipt.sender)
     if (relayer === undefined) return
-    relayer.noteMined(receipt.transaction)
-    this.#spending.note(receipt)
+    const { transaction, sender, gasUsed, gasPrice } = receipt
+    relayer.noteMined(transaction)
+    if (this.#reported.has(transaction)) return
+    this.#reported.set(transaction, true)
+    this.#onSpent?.({ relayer: sender, wei: gasUsed * gasPrice })
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {

@@ -1,4 +1,5 @@
-import type { Chain, Broadcast } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { Broadcast } from '../chain/types.js'
 import type { Logger } from '../logger.js'
 import type { Address } from '../protocol/payment.js'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Broadcast, FeeValues } from '../chain/chain.js'
 import { addressOfKey } from '../crypto/address-of-key.js'
+import type { Broadcast, FeeValues } from '../chain/types.js'
 import { ChainError } from '../errors.js'
 import type { PendingRelayer, Submission } from '../ledger/index.js'
 import { lockLost } from '../ledger/record.js'
@@ -13,13 +13,13 @@ import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
 import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
 import { LostLocks, type SendResult, type Sign, type TransactionRequest } from './transaction.js'
 
-/** Lookups of an unknown broadcast, and milliseconds before the second; doubled for each further one. */
+/** How often an unknown broadcast is looked up, and how long before the second time (ms); doubled each time. */
 const LOCATE_MS = { first: 50, attempts: 6 }
 
 /** Longest pause between two attempts while the node refuses for the moment (ms). */
 const LONGEST_PAUSE_MS = 1000
 
-/** After failed lookups, callers fail fast for this many milliseconds. */
+/** How long callers fail fast after failed lookups (ms). */
 const LOCATE_PAUSE_MS = 1000
 
 /** Options of {@link Relayer}. */
@@ -42,7 +42,7 @@ export interface RelayerOptions extends Pick<
 }
 
 /**
- * One account that sends transactions, perhaps beside other processes.
+ * One account that sends transactions. Other processes may send from it too.
  *
  * The ledger hands out its account nonces, each together with its signed transaction. This process
  * broadcasts one after the other, while any number of them is pending.
@@ -128,7 +128,7 @@ export class Relayer {
     this.#leastNonce = undefined
   }
 
-  /** All hashes under which a transaction may be mined, as far as this process knows. */
+  /** All hashes under which a transaction may be mined, to this process's knowledge. */
   transactionsOf(submission: Submission): readonly Hex[] {
     return this.#resubmitter.hashesOf(submission)
   }

@@ -3,7 +3,7 @@ import { gasPriceTooHigh, withoutFunds } from './errors.js'
 import { feesWithin } from './fees.js'
 import { Relayer, type RelayerOptions } from './relayer.js'
 
-/** Milliseconds after which a transaction that is not mined is replaced. */
+/** How long a transaction may wait to be mined before it is replaced (ms). */
 const DEFAULT_STUCK_MS = 30_000
 
 /** The slowest networks have a block in this time (ms), and their nodes take a transaction again. */
@@ -15,7 +15,7 @@ export interface RelayersOptions extends Omit<
   'privateKey' | 'stuckMs' | 'refusedMs'
 > {
   readonly privateKeys: readonly [Hex, ...Hex[]]
-  /** Milliseconds after which a transaction that is not mined is replaced. @defaultValue 30000 */
+  /** How long a transaction may wait to be mined before it is replaced (ms). @defaultValue 30000 */
   readonly stuckMs?: number | undefined
   /** See {@link RelayerOptions}. @defaultValue 12000 */
   readonly refusedMs?: number | undefined
@@ -33,9 +33,9 @@ interface RelayerChoice {
 export class Relayers {
   /** The relayers' accounts, in the order of their keys. */
   readonly addresses: readonly [Address, ...Address[]]
+  /** The relayers, in the order of their keys. */
+  readonly all: readonly Relayer[]
   readonly #options: RelayersOptions
-  /** In the order of their keys. */
-  readonly #all: readonly Relayer[]
 
   constructor(options: RelayersOptions) {
     const { privateKeys, stuckMs = DEFAULT_STUCK_MS, refusedMs = DEFAULT_REFUSED_MS } = options
@@ -45,19 +45,14 @@ export class Relayers {
     const first = open(firstKey)
     const others = otherKeys.map(open)
     this.#options = options
-    this.#all = [first, ...others]
+    this.all = [first, ...others]
     this.addresses = [first.address, ...others.map(({ address }) => address)]
-  }
-
-  /** The relayers, in the order of their keys. */
-  get all(): readonly Relayer[] {
-    return this.#all
   }
 
   /** The relayer of an account of ours. */
   find(address: Address): Relayer | undefined {
     const key = address.toLowerCase()
-    return this.#all.find((relayer) => relayer.address.toLowerCase() === key)
+    return this.all.find((relayer) => relayer.address.toLowerCase() === key)
   }
 
   /**
@@ -69,7 +64,7 @@ export class Relayers {
     const { chain, ledger } = this.#options
     const pending = await ledger.relayers.claimPending(chain.network.chainId)
     await Promise.all(
-      this.#all.map(async (relayer) => {
+      this.all.map(async (relayer) => {
         const key = relayer.address.toLowerCase()
         await relayer.lookAfter(pending.find((one) => one.relayer.toLowerCase() === key))
       }),
@@ -90,7 +85,7 @@ export class Relayers {
     if (feesWithin(await chain.getFees(), maxFeePerGas) === undefined) throw gasPriceTooHigh(chain)
     const poor = new Set<Relayer>()
     for (;;) {
-      const [best] = this.#all
+      const [best] = this.all
         .filter((relayer) => !tried.has(relayer) && !poor.has(relayer))
         .filter(({ address }) => sender === undefined || address === sender)
         .toSorted(byPreference)

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { parseTransaction } from 'viem/utils'
-import type { Broadcast, Chain, FeeValues } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { Broadcast, FeeValues } from '../chain/types.js'
 import type {
   LedgerStore,
   PendingRelayer,
@@ -27,7 +28,7 @@ const REFUSED_PAUSE_MS = { first: 500, longest: 4000 }
 const EMPTY_TRANSACTION_GAS = 21_000n
 
 /**
- * Milliseconds for which a refund waits for its payment to be mined again, and later transactions for the
+ * How long a refund waits for its payment to be mined again (ms), and later transactions for the
  * refund. A payment that a reorganisation dropped is broadcast again within a second or two.
  */
 const AWAIT_PAYMENT_MS = 20_000
@@ -49,7 +50,7 @@ export interface ResubmitterOptions {
   readonly judgePayment: JudgePayment
   /** Most wei per gas that a transaction may offer. */
   readonly maxFeePerGas?: bigint | undefined
-  /** Milliseconds after which a transaction that is not mined is replaced. */
+  /** How long a transaction may wait to be mined before it is replaced (ms). */
   readonly stuckMs: number
   readonly logger: Logger
 }

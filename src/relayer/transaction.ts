@@ -1,5 +1,5 @@
 /** What the relayer sends, and what became of it. */
-import type { Call, FeeValues, RejectionCause } from '../chain/chain.js'
+import type { Call, FeeValues, RejectionCause } from '../chain/types.js'
 import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import type { Address } from '../protocol/payment.js'
 import type { GasShare } from './batch-gas.js'

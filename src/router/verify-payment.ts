@@ -1,13 +1,12 @@
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { VerifyResponse } from '../protocol/payment.js'
-import { invalidResponse } from '../protocol/reason-words.js'
+import { invalidResponse, isFinal, isUndecided } from '../protocol/reason-words.js'
 import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { Call } from './define-endpoint.js'
 import { refuseOtherVersion } from './other-version.js'
 import { paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
 import { identifySubmission, type Submission } from './submission.js'
-import { isFinal, isUndecided } from '../protocol/reason-finality.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
 
 /**

@@ -65,7 +65,7 @@ export interface PresentedPayment {
   readonly terms?: MerchantTerms | undefined
   /** `reserve`: a handler may run before it is settled. `settle`: it is settled at once. */
   readonly purpose: 'verify' | 'reserve' | 'settle'
-  /** Called with each transaction that is sent for it; absent where nobody watches. */
+  /** Called with each transaction that is sent for it. */
   readonly onSubmitted?: ((transaction: string) => void) | undefined
   /** Id of the payment that it refunds. No event reports refunds: listeners count income. */
   readonly refundOf?: string | undefined
@@ -112,7 +112,7 @@ export interface SchemeSupport {
   readonly signers: { readonly [pattern: string]: readonly Address[] }
 }
 
-/** What a merchant takes, whatever the requirements of a payment say. A `Merchant` is one. */
+/** A merchant's own terms, whatever the requirements of a payment say. A `Merchant` is one. */
 export interface MerchantTerms {
   /** Where this merchant's money goes. Requirements that name another address are refused. */
   readonly payTo: Address
@@ -124,7 +124,7 @@ export interface MerchantTerms {
   /** Id of the merchant's project, kept with the payment. */
   readonly project?: string | undefined
   /**
-   * Seconds that an authorization must still be valid for when it is verified or reserved: for the
+   * How long an authorization must still be valid when it is verified or reserved (s): for the
    * handler and the settlement. @defaultValue `min(30, maxTimeoutSeconds / 2)`
    */
   readonly minValiditySeconds?: number | undefined
@@ -132,7 +132,7 @@ export interface MerchantTerms {
   readonly appliedRate?: AppliedRate | undefined
   /** What the merchant's books say of the payment, kept with it. */
   readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
-  /** What is bought with the payment, and by whom: it redeems nothing else, and for nobody else. */
+  /** What is bought with the payment, and by whom. It buys nothing else, and for no other buyer. */
   readonly purchase?: PurchaseTerms | undefined
   /** What happens to an open payment whose client dropped its offer id. @defaultValue `'same-address'` */
   readonly redeemWithoutProof?: RedeemWithoutProof | undefined

@@ -16,15 +16,8 @@ export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[])
     supported: () => scheme.supported(),
     async verify(presented) {
       const watch = beginAll(watchers, presented)
-      const { payment, terms, purpose, refundOf } = presented
       const onSubmitted = (hash: string): void => watch.submitted(hash)
-      const watched = {
-        payment,
-        terms,
-        purpose,
-        refundOf,
-        onSubmitted,
-      } satisfies Record<keyof PresentedPayment, unknown>
+      const watched = { ...presented, onSubmitted }
       const found = await during(watch, 'verify', () => scheme.verify(watched))
       if (isRefusal(found)) endRefused(watch, found)
       else if (presented.purpose === 'verify') watch.end({ kind: 'verified' })

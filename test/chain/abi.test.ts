@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { encodeFunctionData } from 'viem/utils'
-import { aggregate, callsIn, MULTICALL3, multicall3Abi } from '../../src/chain/abi.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex } from 'viem'
+import { aggregate, callsIn, MULTICALL3 } from '../../src/chain/abi.js'
 
 const hex = (options: { minLength?: number; maxLength: number }): fc.Arbitrary<Hex> =>
   fc.uint8Array(options).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}` as const)
@@ -13,21 +12,6 @@ const severalCalls = fc.array(
 )
 
 describe('aggregate', () => {
-  it('encodes calls as viem does', () => {
-    fc.assert(
-      fc.property(severalCalls, (calls) => {
-        const args = calls.map(({ to, data }) => ({
-          target: to,
-          allowFailure: true,
-          callData: data,
-        }))
-        expect(aggregate(calls)).toBe(
-          encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [args] }),
-        )
-      }),
-    )
-  })
-
   it('is decoded by callsIn', () => {
     fc.assert(
       fc.property(severalCalls, (calls) => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { performance } from 'node:perf_hooks'
-import { RpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/chain.js'
 import { findNetwork } from '../../src/protocol/networks.js'
 import { useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'

@@ -1,42 +1,40 @@
 import { describe, expect, it } from '@jest/globals'
-import { Deduped } from '../../src/chain/deduped.js'
+import { deduped } from '../../src/chain/deduped.js'
 
 /** Work whose runs the test ends. */
 function openWork() {
   const runs: { end(result: number): void; fail(error: Error): void }[] = []
-  const deduped = new Deduped(
+  const run = deduped(
     () => new Promise<number>((resolve, reject) => runs.push({ end: resolve, fail: reject })),
   )
-  return { runs, deduped }
+  return { runs, run }
 }
 
-describe('Deduped', () => {
+describe('deduped work', () => {
   it('runs once for all callers that ask while it runs', async () => {
-    const { runs, deduped } = openWork()
-    const all = Promise.all([deduped.run(), deduped.run(), deduped.run()])
+    const { runs, run } = openWork()
+    const all = Promise.all([run(), run(), run()])
     expect(runs).toHaveLength(1)
-    expect(deduped.isRunning).toBe(true)
     runs[0]!.end(7)
     expect(await all).toEqual([7, 7, 7])
   })
 
   it('starts a new run once the last one has ended', async () => {
-    const { runs, deduped } = openWork()
-    const first = deduped.run()
+    const { runs, run } = openWork()
+    const first = run()
     runs[0]!.end(1)
     expect(await first).toBe(1)
-    expect(deduped.isRunning).toBe(false)
-    const second = deduped.run()
+    const second = run()
     runs[1]!.end(2)
     expect(await second).toBe(2)
   })
 
   it('fails for all callers of a failed run, and not for those after it', async () => {
-    const { runs, deduped } = openWork()
-    const failed = Promise.allSettled([deduped.run(), deduped.run()])
+    const { runs, run } = openWork()
+    const failed = Promise.allSettled([run(), run()])
     runs[0]!.fail(new Error('down'))
     expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    const next = deduped.run()
+    const next = run()
     runs[1]!.end(3)
     expect(await next).toBe(3)
   })

@@ -48,7 +48,7 @@ describe('options from the environment', () => {
   it('explain how to begin if none of them is set', () => {
     const issues = issuesOf(() => createGateway(fromEnvironment({})))
     expect(issues.at(-1)?.message).toBe(
-      'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env devnet.env`, and start the app with `node --env-file=devnet.env app.mjs`',
+      'no X402_ variable is set. To try it with play money: `npx express-x402-gateway devnet --env devnet.env`, then `node --env-file=devnet.env app.mjs`',
     )
   })
 

@@ -1,13 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { useDevnet } from '../support/devnet.js'
-import type { Fault } from '../support/rpc-proxy.js'
+import { type Fault, isSend } from '../support/rpc-proxy.js'
 import { useWorlds } from './use-worlds.js'
 import { until } from '../support/until.js'
 
 const devnet = useDevnet()
 const open = useWorlds(devnet)
-
-const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 
 /** Lets these faults happen to the first requests of a kind, one each. */
 const firstOf = (matches: (method: string) => boolean, faults: readonly Fault[]) => {

@@ -3,13 +3,12 @@ import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { emptyAccount, frontRun, newPayer, toHex, undo } from '../support/on-chain.js'
 import { until } from '../support/until.js'
+import { isSend } from '../support/rpc-proxy.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
 
 const devnet = useDevnet()
 const open = useWorlds(devnet)
-
-const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 const GWEI = 10n ** 9n
 const ONE_ETHER = 10n ** 18n
 

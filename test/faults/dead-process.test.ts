@@ -6,6 +6,7 @@ import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
+import { isSend } from '../support/rpc-proxy.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
 import type { World, WorldOptions } from './world.js'
@@ -28,8 +29,6 @@ const FIRST_GRANT_MS = 15_000
 const DECIDED_MS = 20_000
 
 const PENDING = { delivered: false, reason: 'settlement_pending' }
-
-const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 
 /** A world in which a process that waits for a receipt waits until it is killed. */
 async function open(database: string, options: WorldOptions = {}): Promise<World> {

@@ -4,6 +4,7 @@ import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { undo } from '../support/on-chain.js'
 import { until } from '../support/until.js'
+import { isSend } from '../support/rpc-proxy.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
@@ -12,7 +13,6 @@ const devnet = useDevnet()
 const open = useWorlds(devnet)
 
 const isReceipt = (method: string): boolean => method === 'eth_getTransactionReceipt'
-const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 
 /** Longer than a dead process holds what it worked on. */
 const TAKE_OVER_MS = 180_000

@@ -9,6 +9,7 @@ import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { startProgram } from '../support/program.js'
 import { until } from '../support/until.js'
+import { isSend } from '../support/rpc-proxy.js'
 import { startTcpProxy } from './tcp-proxy.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
@@ -23,7 +24,6 @@ afterEach(async () => {
 })
 
 const postgres = await findPostgres()
-const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 
 /** A schema of PostgreSQL that is gone after the test. */
 async function schemaUrl(): Promise<string> {

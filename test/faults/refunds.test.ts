@@ -3,6 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
+import { isSend } from '../support/rpc-proxy.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
 import type { AtUrl, World } from './world.js'
@@ -16,8 +17,6 @@ afterEach(() => Promise.all(schemas.splice(0).map((schema) => schema.drop())))
 /** What a payment of these worlds is. */
 const PAID = 10_000n
 const TEST_MS = 180_000
-
-const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 const databases = ['SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])]
 
 async function open(database: string): Promise<World> {

@@ -3,6 +3,7 @@ import { parseTransaction } from 'viem'
 import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { isSend } from '../support/rpc-proxy.js'
 import { useWorlds } from './use-worlds.js'
 import type { WorldOptions } from './world.js'
 
@@ -14,8 +15,6 @@ const schemas: TestSchema[] = []
 afterAll(async () => {
   for (const schema of schemas) await schema.drop()
 })
-
-const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
 
 async function newSchema(): Promise<Pick<WorldOptions, 'ledger'>> {
   const schema = await createSchema(postgres!)

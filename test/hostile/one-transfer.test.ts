@@ -1,13 +1,12 @@
 /** Rule 3: one transfer pays for one thing. */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
-import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { aggregate, MULTICALL3 } from '../../src/chain/abi.js'
 import type { Gateway } from '../../src/gateway.js'
-import type { Hex, PaymentFlow, PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentFlow, PaymentPayload } from '../../src/protocol/payment.js'
 import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
-import { newPayer, signedAuthorization, toHex } from '../support/on-chain.js'
+import { callOf, newPayer, signedAuthorization, toHex } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
@@ -20,18 +19,7 @@ afterEach(async () => {
   await askNode(devnet, 'evm_setAutomine', true)
 })
 
-const token = parseAbi([
-  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
-])
-
-function callOf(payment: PaymentPayload): { to: Hex; data: Hex } {
-  const { from, to, value, validAfter, validBefore, nonce } = signedAuthorization(payment)
-  const { r, s, yParity } = parseSignature((payment.payload as { signature: Hex }).signature)
-  const window = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
-  const args = [from, to, ...window, nonce, 27 + yParity, r, s] as const
-  const functionName = 'transferWithAuthorization'
-  return { to: devnet.asset, data: encodeFunctionData({ abi: token, functionName, args }) }
-}
+const callTo = (payment: PaymentPayload) => ({ to: devnet.asset, data: callOf(payment) })
 
 /** The payer has one transaction mined that pays himself by all of the nonces but one. */
 async function useNonces(
@@ -41,10 +29,10 @@ async function useNonces(
 ): Promise<void> {
   const calls = await Promise.all(
     payments.map(async (payment, index) => {
-      if (index === paying) return callOf(payment)
+      if (index === paying) return callTo(payment)
       const { nonce } = signedAuthorization(payment)
       const accepted = payment.accepted as unknown as Parameters<typeof signPayment>[1]
-      return callOf(await signPayment(payer, accepted, { nonce, to: payer.address }))
+      return callTo(await signPayment(payer, accepted, { nonce, to: payer.address }))
     }),
   )
   await askNode(devnet, 'anvil_setBalance', payer.address, toHex(10n ** 18n))

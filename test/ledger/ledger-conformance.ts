@@ -310,27 +310,6 @@ export function describeLedger(
         expect(await submit(left)).toEqual([])
       })
 
-      it('is recorded only for payments that are reserved or unknown', async () => {
-        const { ledger } = await open()
-        const [reserved, elsewhere, settled] = await reserveAll(ledger, 3)
-        await ledger.payments.submit(elsewhere!, OTHER)
-        await ledger.payments.markSettled(settled!, OTHER.transaction)
-        const unknown = newEntry()
-        await ledger.payments.adopt([reserved!, elsewhere!, settled!, unknown], SUBMISSION)
-        for (const entry of [reserved!, unknown])
-          expect(await ledger.payments.find(entry)).toMatchObject({
-            state: 'submitted',
-            submission: SUBMISSION,
-          })
-        expect(await ledger.payments.find(elsewhere!)).toMatchObject({ submission: OTHER })
-        expect(await stateOf(ledger, settled!)).toBe('settled')
-        expect(await ledger.payments.find(unknown)).toMatchObject({
-          locked: false,
-          delivered: false,
-        })
-        expect(await ledger.payments.relock(unknown)).toBe(true)
-      })
-
       it('is found by its hash, even after a replacement, and never in another ledger', async () => {
         const { ledger } = await open()
         const [sent, failed] = await reserveAll(ledger, 2)

@@ -382,7 +382,7 @@ describe.each(shared)('webhooks of several processes on %s', (_name, openStore) 
     const { ledger } = await openStore(toEnd)
     const endpoint = await register(ledger)
     const entries = Array.from({ length: 300 }, () => newEntry())
-    await ledger.payments.adopt(entries, SUBMISSION)
+    await Promise.all(entries.map((entry) => steps.submitted(ledger, entry)))
     await Promise.all(
       entries.map((entry) => ledger.payments.markSettled(entry, SUBMISSION.transaction)),
     )

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ChainError, LedgerError, RelayerError } from '../../src/errors.js'
 import { Batcher } from '../../src/relayer/batcher.js'
+import { ExpectedCalls } from '../../src/relayer/expected-calls.js'
 import {
   LostLocks,
   type BatchMember,
@@ -32,8 +33,11 @@ function openSending({
   const ledger = createMemoryLedger()
   const written: number[] = []
   let isDown = false
+  const expected = new ExpectedCalls()
   const batcher = new Batcher({
-    ...{ maxSending, gatherMs },
+    maxSending,
+    gatherMs,
+    expected,
     whenReady: async () => undefined,
     canBatch: async () => canShare,
     async send(request) {
@@ -86,7 +90,7 @@ function openSending({
   }
   const several = (count: number) => Promise.all(Array.from({ length: count }, () => settlement()))
   return {
-    ...{ batcher, sends, ledger, settlement, several, written },
+    ...{ batcher, expected, sends, ledger, settlement, several, written },
     goDown: (isGone = true) => void (isDown = isGone),
   }
 }
@@ -131,15 +135,13 @@ describe('Batcher', () => {
   })
 
   it('waits for a settlement that is being verified, and sends both in one transaction', async () => {
-    const { batcher, sends, several, written } = openSending({ gatherMs: LONG_MS })
+    const { batcher, expected, sends, several, written } = openSending({ gatherMs: LONG_MS })
     const [one, other] = await several(2)
-    let verify = (): void => undefined
-    const verification = batcher.expect(new Promise<void>((resolve) => (verify = resolve)))
+    const end = expected.begin()
     const first = batcher.send(one!.member)
     await turn()
     expect(sends).toHaveLength(0)
-    verify()
-    await verification
+    end()
     const second = batcher.send(other!.member)
     await turn()
     expect(written).toEqual([2])
@@ -147,16 +149,14 @@ describe('Batcher', () => {
     expect(await first).toEqual(await second)
   })
 
-  it('waits no longer for a settlement whose verification has failed', async () => {
-    const { batcher, sends, settlement, written } = openSending({ gatherMs: LONG_MS })
+  it('waits no longer for a settlement that was refused', async () => {
+    const { batcher, expected, sends, settlement, written } = openSending({ gatherMs: LONG_MS })
     const { member } = await settlement()
-    let refuse = (_error: Error): void => undefined
-    const verification = batcher.expect(new Promise<void>((_, reject) => (refuse = reject)))
+    const end = expected.begin()
     const sent = batcher.send(member)
     await turn()
     expect(sends).toHaveLength(0)
-    refuse(new Error('refused'))
-    await expect(verification).rejects.toThrow('refused')
+    end()
     await turn()
     expect(written).toEqual([1])
     sends[0]!.answer(accepted)
@@ -164,9 +164,9 @@ describe('Batcher', () => {
   })
 
   it('waits a few milliseconds at most for a verification that takes long', async () => {
-    const { batcher, sends, settlement } = openSending()
+    const { batcher, expected, sends, settlement } = openSending()
     const { member } = await settlement()
-    void batcher.expect(new Promise(() => undefined))
+    expected.begin()
     const startedAt = performance.now()
     const sent = batcher.send(member)
     while (sends.length === 0) await turn()
@@ -176,8 +176,8 @@ describe('Batcher', () => {
   })
 
   it('waits for no other settlement once twenty have come', async () => {
-    const { batcher, sends, several, written } = openSending({ gatherMs: LONG_MS })
-    void batcher.expect(new Promise(() => undefined))
+    const { batcher, expected, sends, several, written } = openSending({ gatherMs: LONG_MS })
+    expected.begin()
     const first = await several(1)
     const others = await several(19)
     const sent = [batcher.send(first[0]!.member)]
@@ -195,8 +195,8 @@ describe('Batcher', () => {
       { canShare: false, isAlone: false },
       { canShare: true, isAlone: true },
     ]) {
-      const { batcher, sends, settlement } = openSending({ canShare, gatherMs: LONG_MS })
-      void batcher.expect(new Promise(() => undefined))
+      const { batcher, expected, sends, settlement } = openSending({ canShare, gatherMs: LONG_MS })
+      expected.begin()
       const sent = batcher.send((await settlement({ isAlone })).member)
       await turn()
       expect(sends).toHaveLength(1)

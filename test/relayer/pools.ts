@@ -1,6 +1,6 @@
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Chain } from '../../src/chain/chain.js'
-import { RpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { RelayerPool, type RelayerPoolOptions } from '../../src/relayer/pool.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'

@@ -4,7 +4,7 @@ import express, { type RequestHandler } from 'express'
 import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
-import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
+import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'
 import { Counters } from '../../src/ledger/counters.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { quoteSecret } from '../../src/merchants/quote-secret.js'
@@ -98,7 +98,7 @@ describe('a scheme beside exact', () => {
     const requests = new OpenRequests()
     const context = {
       ...resolved,
-      facilitator: createLocalFacilitator({ schemes, events }),
+      facilitator: createSchemeFacilitator({ schemes, events }),
       merchants: new Map(resolved.projects.map(({ id, merchant }) => [id, merchant!] as const)),
       directory: new ProjectDirectory({
         ...resolved,

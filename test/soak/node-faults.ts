@@ -1,5 +1,4 @@
-import { isSend } from '../support/busy-node.js'
-import type { Fault } from '../support/rpc-proxy.js'
+import { type Fault, isSend } from '../support/rpc-proxy.js'
 import type { World } from '../faults/world.js'
 import type { Random } from './random.js'
 

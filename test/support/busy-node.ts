@@ -3,10 +3,7 @@ import { parseTransaction, recoverTransactionAddress, type TransactionSerialized
 import type { Devnet } from '../../src/devnet/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { askNode } from './core.js'
-import type { Fault, RpcProxy } from './rpc-proxy.js'
-
-/** Whether a method sends a transaction. */
-export const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
+import { type Fault, isSend, type RpcProxy } from './rpc-proxy.js'
 
 /** What a node does with every transaction, until told otherwise. */
 export function refuseSends(proxy: RpcProxy, fault: Fault): void {

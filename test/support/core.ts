@@ -1,18 +1,18 @@
 import { expect } from '@jest/globals'
-import { RpcChain } from '../../src/chain/rpc-chain.js'
+import { RpcChain } from '../../src/chain/chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
-import { CodeGas } from '../../src/schemes/exact-evm/code-gas.js'
+import { CodeGas } from '../../src/schemes/exact-evm/network/code-gas.js'
 import { ExactEvm } from '../../src/schemes/exact-evm/exact-evm.js'
 import {
   createSettlementNetwork,
   settlementAssets,
-} from '../../src/schemes/exact-evm/settlement-network.js'
+} from '../../src/schemes/exact-evm/network/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { isRefusal, type MerchantTerms, type Reservation } from '../../src/schemes/scheme.js'
-import { createLocalFacilitator } from '../../src/facilitator/local-facilitator.js'
+import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'
 import { RelayerPool } from '../../src/relayer/pool.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { Counters } from '../../src/ledger/counters.js'
@@ -134,7 +134,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     closed: closing.signal,
   })
   const schemes = new Map([['exact', exact]])
-  const facilitator = createLocalFacilitator({ schemes, events: bus })
+  const facilitator = createSchemeFacilitator({ schemes, events: bus })
   return {
     facilitator,
     chain,

@@ -81,18 +81,18 @@ async function blockOf(
   return { number: Number(receipt.blockNumber), hash: receipt.blockHash }
 }
 
+/** The call that anybody can make of a payment, with the signature in pieces. */
+export function callOf(payment: PaymentPayload): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = signedAuthorization(payment)
+  const { r, s, yParity } = parseSignature((payment.payload as { signature: Hex }).signature)
+  const window = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
+  const args = [from, to, ...window, nonce, 27 + yParity, r, s] as const
+  return encodeFunctionData({ abi: token, functionName: 'transferWithAuthorization', args })
+}
+
 /** A stranger sends the payer's authorization himself. */
 export async function frontRun(devnet: Devnet, payment: PaymentPayload): Promise<Hex> {
-  const { from, to, value, validAfter, validBefore, nonce } = signedAuthorization(payment)
-  const { signature } = payment.payload as { signature: Hex }
-  const { r, s, yParity } = parseSignature(signature)
-  const window = [BigInt(value), BigInt(validAfter), BigInt(validBefore)] as const
-  const data = encodeFunctionData({
-    abi: token,
-    functionName: 'transferWithAuthorization',
-    args: [from, to, ...window, nonce, 27 + yParity, r, s],
-  })
-  return sendAs(devnet, privateKeyToAccount(newNonce()).address, data)
+  return sendAs(devnet, privateKeyToAccount(newNonce()).address, callOf(payment))
 }
 
 /** Sends a call of the token's from any account, ahead of everybody else. */

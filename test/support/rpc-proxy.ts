@@ -46,6 +46,9 @@ export interface RpcProxyOptions {
   readonly hasSync?: boolean
 }
 
+/** Whether a method broadcasts a transaction. */
+export const isSend = (method: string): boolean => method.startsWith('eth_sendRawTransaction')
+
 /** Starts a proxy in front of a node. Its URL holds a key, as providers' do. */
 export async function startRpcProxy(
   target: string,

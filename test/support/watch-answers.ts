@@ -41,6 +41,8 @@ function note(res: WatchedResponse, [chunk, encoding]: readonly unknown[]): void
   if (res.locals?.['x402RootUrl'] === undefined || res.writableEnded) return
   if (!chunksOf.has(res)) {
     chunksOf.set(res, [])
+    // Ours is not one of the app's listeners, of which Node takes more than ten for a leak.
+    res.setMaxListeners(res.getMaxListeners() + 1)
     // What is cut by either side never ends.
     res.once('close', () => keep(res, true))
   }

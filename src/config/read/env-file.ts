@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import * as util from 'node:util'
+import { parseEnv } from 'node:util'
 import { ConfigError } from '../../errors.js'
 import type { Environment } from './environment.js'
 
@@ -35,14 +35,6 @@ export async function withEnvFile(folder: string, env: Environment): Promise<Fil
     if (code === 'ENOENT' || code === 'EISDIR') return { env }
     throw new ConfigError('env', `${file} cannot be read (${code ?? 'unknown'})`, 'invalid_file')
   }
-  // Node 20.12 and later.
-  const parseEnv: typeof util.parseEnv | undefined = util.parseEnv
-  if (parseEnv === undefined)
-    throw new ConfigError(
-      'env',
-      `${file} needs Node 20.12 or later: update Node, or set its variables in the environment`,
-      'invalid_file',
-    )
   const own = Object.entries(parseEnv(text.replace(/^\uFEFF/, ''))).filter(
     ([name]) => !FOREIGN.test(name),
   )

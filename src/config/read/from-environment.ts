@@ -114,5 +114,5 @@ const NOTHING_SET: ConfigIssue = {
   option: 'X402_*',
   code: 'missing_option',
   message:
-    'no such variable is set; to try it without real money, run `npx express-x402-gateway devnet --env devnet.env`, and start the app with `node --env-file=devnet.env app.mjs`',
+    'no X402_ variable is set. To try it with play money: `npx express-x402-gateway devnet --env devnet.env`, then `node --env-file=devnet.env app.mjs`',
 }

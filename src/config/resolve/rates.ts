@@ -78,7 +78,7 @@ export function resolveRates(
   return firstOf(...rates.map((source: unknown, index) => resolve(source, `rates.${index}`)))
 }
 
-/** Names by which rates must know a token; none for a pegged token without a guard. */
+/** Symbols a token needs in `rates`. Empty for pegged tokens without a depeg guard. */
 function namesInRates({ symbol, currency, rateSymbol, depegGuardBps }: Asset): readonly string[] {
   if (currency === undefined) return rateSymbol === undefined ? [] : [rateSymbol]
   return depegGuardBps === undefined ? [] : [rateSymbol ?? symbol]

@@ -1,13 +1,12 @@
 /** Converts records to rows and back. */
 import type { AppliedRate } from '../../money/rates.js'
-import { bytesOf, hexOf } from '../../protocol/hex.js'
+import { hexOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
-import { recordId } from '../record.js'
 import { resourceHash, type PaymentDetails } from '../payment-details.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import type { LedgerEntry, LedgerRecord, LedgerStatus, Submission } from '../record.js'
-import { idBytes, digitsOf, idOf } from '../engine/bytes.js'
+import { digitsOf, idOf } from '../engine/bytes.js'
 import type { Row } from '../schema/tables.js'
 
 /** A row, with the database's time at which it was read. */
@@ -50,20 +49,6 @@ export function entryColumns(entry: LedgerEntry, record_id: string) {
     asked_price: askedPrice ?? null,
     reference: reference ?? null,
     resource_hash: resource === undefined ? null : resourceHash(resource),
-  }
-}
-
-/** The columns of an entry, as Kysely is given them. */
-export function entryRow(entry: LedgerEntry) {
-  const { record_id, refund_of, ...columns } = entryColumns(entry, recordId(entry))
-  return {
-    ...columns,
-    asset: bytesOf(entry.asset),
-    payer: bytesOf(entry.from),
-    nonce: bytesOf(entry.nonce),
-    id: idBytes(record_id),
-    pay_to: bytesOf(entry.payTo),
-    refund_of: refund_of === null ? null : idBytes(refund_of),
   }
 }
 

@@ -1,8 +1,7 @@
 import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { lockLost, recordId } from '../record.js'
-import type { AuthorizationKey, KeyedSubmission, LedgerEntry, Submission } from '../record.js'
-import { entryRow } from './rows.js'
+import type { AuthorizationKey, KeyedSubmission, Submission } from '../record.js'
 import { idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, rowsParameter } from '../engine/statement.js'
@@ -84,45 +83,6 @@ export class Submissions {
     if (left === undefined) this.#locks.drop(record_id, lock)
   }
 
-  /**
-   * Writes down all payments of a transaction before its bytes are sent again. Payments that are
-   * reserved or unknown become submitted; others stay as they are.
-   */
-  adopt(entries: readonly LedgerEntry[], submission: Submission): Promise<void> {
-    return this.#store.run((database) =>
-      database.db.transaction().execute(async (db) => {
-        const { now } = database
-        const submitted = {
-          state: 'submitted' as const,
-          transaction_hash: bytesOf(submission.transaction),
-          relayer: bytesOf(submission.relayer),
-          account_nonce: submission.accountNonce,
-          replaces: submission.replaces?.join(',') ?? null,
-          updated_at: now,
-        }
-        if (entries[0] !== undefined)
-          await keepBytes({ ...database, db }, entries[0].chainId, submission)
-        for (const entry of entries.toSorted(byId))
-          await db
-            .insertInto('x402_authorizations')
-            .values({
-              ...entryRow(entry),
-              ...submitted,
-              lock_owner: null,
-              locked_until: 0,
-              created_at: now,
-            })
-            .onConflict((conflict) =>
-              conflict
-                .column('id')
-                .doUpdateSet(submitted)
-                .where('x402_authorizations.state', '=', 'reserved'),
-            )
-            .execute()
-      }),
-    )
-  }
-
   /** Tells whether a transaction, or one that replaced it, was sent for this ledger. */
   knowsTransaction(transaction: Hex): Promise<boolean> {
     return this.#store.run(async ({ db, sql }) => {
@@ -152,8 +112,4 @@ export class Submissions {
     })
     return [rowsParameter(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
-}
-
-function byId(one: AuthorizationKey, other: AuthorizationKey): number {
-  return recordId(one) < recordId(other) ? -1 : 1
 }

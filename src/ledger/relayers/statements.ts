@@ -74,8 +74,6 @@ export const SUBMIT: Statement = {
  * alone, and 0.2 among 32 (test/bench/RESULTS.md).
  */
 export const SUBMIT_NEXT: Statement = {
-  // Where a payment may not be written, it fails (division by zero), which undoes it: to find out before, it would
-  // look for every row twice, and a payment would take PostgreSQL a tenth more CPU.
   postgres: (now) => `
    WITH given AS (
      SELECT * FROM (
@@ -90,9 +88,15 @@ export const SUBMIT_NEXT: Statement = {
      SELECT * FROM given, sent
    ), bytes AS (
      SELECT CAST($5 AS BIGINT) AS chain_id, CAST($6 AS BYTEA) AS raw, CAST($7 AS TEXT) AS replaces
+   ), free AS (
+     SELECT a.id FROM w JOIN x402_authorizations AS a ON a.id = w.record_id
+     WHERE a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
+       OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner
+     ORDER BY a.id FOR NO KEY UPDATE OF a
    ), taken AS (
      UPDATE x402_relayer_nonces AS n SET next_nonce = n.next_nonce + 1 FROM sent, bytes
      WHERE n.chain_id = bytes.chain_id AND n.relayer = sent.relayer AND n.next_nonce = sent.account_nonce
+       AND (SELECT count(*) FROM free) = (SELECT count(*) FROM w)
      RETURNING n.chain_id, n.relayer
    ), kept AS (
      INSERT INTO x402_relayer_transactions
@@ -113,11 +117,8 @@ export const SUBMIT_NEXT: Statement = {
        replaces = w.replaces, updated_at = ${now}
      FROM w, taken
      WHERE a.id = w.record_id
-       AND (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
-         OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)
-     RETURNING a.id
    )
-   SELECT 1 / CAST((SELECT count(*) FROM written) = (SELECT count(*) FROM w) AS INT) FROM taken`,
+   SELECT relayer FROM taken`,
 
   // The trigger of {@link createNextSubmission} does the rest. SQLite reads the tables of a `CROSS JOIN` in
   // the order in which they are named: it looks rows up by their ids, whatever its statistics say.

@@ -21,9 +21,6 @@ class Undone extends Error {
 /** How long to guess no nonce after a wrong guess (ms). */
 const GUESS_PAUSE_MS = 1000
 
-/** SQLSTATE of {@link SUBMIT_NEXT} when it undoes itself. */
-const DIVISION_BY_ZERO = '22012'
-
 /** The account nonce that is likely the next one. */
 interface Guess {
   readonly nonce: number
@@ -99,7 +96,7 @@ export class Transactions {
       ...this.#submissions.parametersOf(members, submission),
       ...[account.chainId, bytesOf(submission.raw), submission.replaces?.join(',') ?? null],
     ]
-    const rows = await run(SUBMIT_NEXT, parameters).catch(noneWhereLost)
+    const rows = await run(SUBMIT_NEXT, parameters)
     const notBefore = rows.length > 0 ? 0 : performance.now() + GUESS_PAUSE_MS
     this.#guesses.set(id, { nonce: guess.nonce + 1, notBefore })
     return rows.length > 0
@@ -239,12 +236,6 @@ async function writeDown(
     .where((where) => where.and({ ...key, transaction_hash: bytesOf(earlier) }))
     .executeTakeFirst()
   return numUpdatedRows === 1n
-}
-
-/** No rows where {@link SUBMIT_NEXT} has failed because a lock is lost. */
-function noneWhereLost(error: unknown): readonly unknown[] {
-  if ((error as { code?: unknown }).code === DIVISION_BY_ZERO) return []
-  throw error
 }
 
 function nameOf({ chainId, relayer }: RelayerAccount): string {

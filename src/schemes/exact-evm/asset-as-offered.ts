@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AuthorizedPayment } from '../../protocol/decoded-payment.js'
 import type { SettlementAsset } from './erc3009.js'
-import { domainSeparator } from './verify/digest.js'
+import { domainSeparator } from './digest.js'
 
 /** The EIP-712 domain of a token, as an offer carries it. */
 const eip712Schema = z.object({ name: z.string(), version: z.string() })

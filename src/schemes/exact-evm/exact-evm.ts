@@ -11,15 +11,16 @@ import type {
   SchemeSupport,
   Verified,
 } from '../scheme.js'
+import { logLedgerFailure } from '../settled-reservation.js'
 import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
 import { exactFormat } from './format.js'
-import { leavePayment } from './pending-payments.js'
-import { logLedgerFailure, Settlement, type SettleContext } from './settle/reservation.js'
+import { leavePayment } from './network/pending-payments.js'
+import { Settlement, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
 import { createRecentlyVerified } from './verify/check-signed.js'
 import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
 
-/** Milliseconds between two rounds over the payments whose outcome is not known. */
+/** How often open payments are checked (ms). */
 const RECONCILE_INTERVAL_MS = 30_000
 
 /** Options of {@link ExactEvm}. */
@@ -29,9 +30,9 @@ export interface ExactEvmOptions extends Omit<
 > {
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Milliseconds a settlement is waited for before it is answered as pending. */
+  /** How long a settlement may take before it is answered as pending (ms). */
   readonly settleTimeoutMs: number
-  /** Milliseconds between two rounds over all payments that are open. @defaultValue 30000 */
+  /** How often open payments are checked (ms). @defaultValue 30000 */
   readonly reconcileIntervalMs?: number | undefined
 }
 
@@ -55,12 +56,17 @@ export class ExactEvm implements Scheme {
 
   /** As {@link Scheme.verify}. */
   async verify(presented: PresentedPayment): Promise<Verified | Refusal> {
-    const first = await verifyPayment(this.#context, presented)
-    // Only a payment that the ledger knows is refused with its transaction.
-    const isKnown = isRefusal(first) && first.transaction !== undefined
-    const verified = isKnown ? await this.#verifyAgain(presented, first) : first
-    if (isRefusal(verified)) return verified
-    return { payer: verified.payer, reserve: () => this.#reserve(verified) }
+    const core = this.#context.networks.get(presented.payment.network?.caip2 ?? '')
+    const isVerifiedOnly = presented.purpose === 'verify'
+    const end = isVerifiedOnly ? undefined : core?.relayers.expected.begin()
+    const verified = await this.#verify(presented).catch((error: unknown) => {
+      end?.()
+      throw error
+    })
+    if (!isRefusal(verified))
+      return { payer: verified.payer, reserve: () => this.#reserve(verified).finally(end) }
+    end?.()
+    return verified
   }
 
   /** As {@link Scheme.supported}. */
@@ -68,6 +74,13 @@ export class ExactEvm implements Scheme {
     const { networks } = this.#context
     const signers = [...networks.values()].flatMap(({ relayers }) => relayers.addresses)
     return { networks: [...networks.keys()], signers: { 'eip155:*': [...new Set(signers)] } }
+  }
+
+  async #verify(presented: PresentedPayment): Promise<VerifiedPayment | Refusal> {
+    const first = await verifyPayment(this.#context, presented)
+    // Only a payment that the ledger knows is refused with its transaction.
+    const isKnown = isRefusal(first) && first.transaction !== undefined
+    return isKnown ? this.#verifyAgain(presented, first) : first
   }
 
   /** A payment that failed may have been paid after all: then it is verified as it stands now. */
@@ -85,22 +98,21 @@ export class ExactEvm implements Scheme {
   /** @returns The record as it stands once the chain was asked about it again. */
   async #review(record: LedgerRecord): Promise<LedgerRecord> {
     const { reconciler, ledger } = this.#context
-    await reconciler.review(record)
+    await reconciler.reorgWatch.review(record)
     return (await ledger.payments.find(record)) ?? record
   }
 
   /** Whether it can be sent, unless it was sent before. */
-  async #requireReady({ core, key, early }: VerifiedPayment): Promise<void> {
+  async #requireReady({ core, key }: VerifiedPayment): Promise<void> {
     await core.relayers.requireReady().catch(async (error: unknown) => {
-      await early?.undo(key)
       if ((await this.#context.ledger.payments.find(key)) === undefined) throw error
     })
   }
 
   /** @returns The record that exists already. @throws {@link RefundRefused} */
-  async #reserveEntry({ entry, early }: VerifiedPayment): Promise<LedgerRecord | undefined> {
+  async #reserveEntry({ entry }: VerifiedPayment): Promise<LedgerRecord | undefined> {
     const { ledger } = this.#context
-    if (!isRefundEntry(entry)) return (early ?? ledger.payments).reserve(entry)
+    if (!isRefundEntry(entry)) return ledger.payments.reserve(entry)
     const reservation = await ledger.refunds.reserveRefund(entry)
     switch (reservation.kind) {
       case 'reserved':
@@ -119,14 +131,14 @@ export class ExactEvm implements Scheme {
     const { ledger } = this.#context
     const { core, key, payer, isSubmitted } = verified
     const redeemOnly = verified.terms?.purchase?.redeemOnly
-    const reserveReady = async () => {
+    let record: LedgerRecord | undefined
+    try {
       if (!isSubmitted) await this.#requireReady(verified)
-      return this.#reserveEntry(verified)
-    }
-    const record = await core.relayers.expect(reserveReady()).catch((error: unknown) => {
+      record = await this.#reserveEntry(verified)
+    } catch (error) {
       if (!isSubmitted) leavePayment(core, key)
       throw error
-    })
+    }
     if (record?.state === 'failed') return this.#takeAgain(verified, record)
     const isKept = record === undefined && !redeemOnly
     if (!isKept && !isSubmitted) leavePayment(core, key)

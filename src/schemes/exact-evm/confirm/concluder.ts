@@ -5,14 +5,14 @@ import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
 import { entryEvent, type EventBus } from '../../events.js'
-import { endPayment } from '../pending-payments.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import { endPayment } from '../network/pending-payments.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { isUnpaid, type Decision, type PaidDecision, type SubmittedPayment } from './decision.js'
 
 /** Payments that are remembered as announced. */
 const REMEMBERED = 100_000
 
-/** What confirming payments takes. */
+/** Dependencies of confirming payments. */
 export interface ConfirmContext {
   /** By chain id. */
   readonly cores: ReadonlyMap<number, SettlementNetwork>

@@ -1,21 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Receipt } from '../../../chain/chain.js'
+import type { Receipt } from '../../../chain/types.js'
 import { ChainError, isOutsideFailure } from '../../../errors.js'
 import { recordId, type Submission } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Hex } from '../../../protocol/payment.js'
-import type { SettlementNetwork } from '../settlement-network.js'
-import { adoptBatch } from './adopt-batch.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { Concluder, ConfirmContext, TakesPaid } from './concluder.js'
 import { isUnpaid, OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { sendSuperseded } from './resend.js'
 
-/** Milliseconds before a transaction that is not mined is rebroadcast; doubled each time. */
+/** How long to wait before a transaction that is not mined is rebroadcast (ms); doubled each time. */
 const FOLLOW_STEP_MS = { unknown: 1000, accepted: 5000, longest: 10_000 }
 
-/** Milliseconds for which a transaction is followed closely; after that, rounds are enough. */
+/** How long a transaction is followed closely (ms); after that, rounds are enough. */
 const FOLLOW_MS = 120_000
 
 /** How a payment that is followed was sent. */
@@ -33,7 +32,7 @@ export interface FollowedTransaction {
   readonly takesPaid?: TakesPaid | undefined
 }
 
-/** What following transactions takes. */
+/** Dependencies of {@link Follower}. */
 export interface FollowerOptions extends ConfirmContext {
   readonly concluder: Concluder
   /** Ends work in the background. */
@@ -114,18 +113,17 @@ export class Follower {
   }
 
   /**
-   * Sends a transaction's bytes again, or the payment in another one if these can never be mined. Its
-   * members must all be in the ledger: it pays all of them. Failures are logged.
+   * Sends a transaction's bytes again, or the payment in another one if these can never be mined. Failures
+   * are logged.
    */
   async sendAgain(core: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
-    const { chainId, submission, refundOf } = payment
+    const { submission, refundOf } = payment
     const { ledger, logger } = this.#options
     try {
       // A refund waits for its payment, should a reorganisation have dropped that.
       const refunded = refundOf && (await judgeRefunded(this.#options, core, refundOf))
       if (refunded && refunded.kind !== 'paid') return
       if ((await sendSuperseded(ledger, core, payment)) !== undefined) return
-      await adoptBatch(ledger, chainId, submission)
     } catch (error) {
       if (!isOutsideFailure(error)) throw error
       // The node is asked again soon.

@@ -1,25 +1,26 @@
 /** Finding out, from the chain, what became of a payment. */
 import { padHex } from 'viem/utils'
 import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED } from '../../../chain/abi.js'
-import type { Chain, Receipt } from '../../../chain/chain.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { Receipt } from '../../../chain/types.js'
 import type { AuthorizationKey, LedgerEntry, Submission } from '../../../ledger/index.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { readAuthorization } from '../erc3009.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
 
-/** Blocks in which the use of an authorization is searched: recent ones first, then more. */
+/** How many blocks are searched for the use of an authorization: few first, then more. */
 const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 
 /**
- * Seconds by which the chain must be beyond `validBefore` before an authorization counts as lapsed:
+ * How far the chain must be beyond `validBefore` before an authorization counts as lapsed (s):
  * a reorganisation may set the chain's clock back by a few blocks.
  */
 const LAPSE_MARGIN_SECONDS = 30n
 
-/** Seconds to wait beyond `validBefore` where the chain's own clock cannot be read. */
+/** How long to wait beyond `validBefore` where the chain's own clock cannot be read (s). */
 const CLOCKLESS_LAPSE_SECONDS = 3600n
 
 /**

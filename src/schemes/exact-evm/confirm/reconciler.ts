@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { ChainError } from '../../../errors.js'
 import { SUBMITTED_PAGE, type LedgerRecord } from '../../../ledger/index.js'
-import type { SettlementNetwork } from '../settlement-network.js'
-import { Concluder, type ConcludedPayment } from './concluder.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
+import { Concluder } from './concluder.js'
 import { isUnpaid, type Decision, type Outcome, type SubmittedPayment } from './decision.js'
-import { Follower, type FollowedTransaction, type FollowerOptions } from './follower.js'
+import { Follower, type FollowerOptions } from './follower.js'
 import { findOutcome } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { ReorgWatch } from './reorg-watch.js'
@@ -15,7 +15,7 @@ const ROUND_WIDTH = 4
 /** Rounds that skip a record before it is checked again: doubled each time, up to this. */
 const MOST_ROUNDS_SKIPPED = 16
 
-/** Milliseconds to the next round after the chain has dropped what was settled. */
+/** How soon the next round starts after a reorganisation (ms). */
 const AFTER_REORG_MS = 2000
 
 /** Records that rounds remember to skip. */
@@ -25,13 +25,13 @@ const REMEMBERED = 100_000
 export interface ReconcilerOptions extends Omit<FollowerOptions, 'cores' | 'concluder'> {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
-  /** Milliseconds between two rounds. */
+  /** How often a round starts (ms). */
   readonly reconcileIntervalMs: number
 }
 
 /** A record that rounds check less and less often. */
 interface Revisit {
-  /** It is checked every so many rounds. */
+  /** Checked once in this many rounds. */
   readonly every: number
   /** Rounds until the next check. */
   left: number
@@ -47,12 +47,12 @@ type SubmittedRecord = LedgerRecord & SubmittedPayment
  * locks of a dead process were freed.
  */
 export class Reconciler {
+  readonly concluder: Concluder
+  readonly follower: Follower
+  readonly reorgWatch: ReorgWatch
   readonly #options: ReconcilerOptions
   /** By chain id. */
   readonly #cores: ReadonlyMap<number, SettlementNetwork>
-  readonly #concluder: Concluder
-  readonly #follower: Follower
-  readonly #reorgWatch: ReorgWatch
   // Unlike `max`, this sets no room aside for all of them.
   readonly #revisits = new LRUCache<string, Revisit>({
     maxSize: REMEMBERED,
@@ -70,9 +70,9 @@ export class Reconciler {
       [...networks.values()].map((core) => [core.chain.network.chainId, core] as const),
     )
     const shared = { ...options, cores: this.#cores }
-    this.#concluder = new Concluder(shared)
-    this.#follower = new Follower({ ...shared, concluder: this.#concluder })
-    this.#reorgWatch = new ReorgWatch(shared)
+    this.concluder = new Concluder(shared)
+    this.follower = new Follower({ ...shared, concluder: this.concluder })
+    this.reorgWatch = new ReorgWatch(shared)
     for (const core of this.#cores.values())
       core.relayers.judgePaymentsBy(async (id) => (await judgeRefunded(options, core, id)).kind)
     const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)
@@ -80,34 +80,6 @@ export class Reconciler {
     closed.addEventListener('abort', () => clearInterval(timer))
     ledger.payments.onFreed(() => void Promise.resolve(this.#round).then(() => this.#startRound()))
     this.#startRound()
-  }
-
-  /** Asks the chain once, now. Never rejects. */
-  check(payment: SubmittedPayment): Promise<Outcome> {
-    return this.#follower.check(payment)
-  }
-
-  /**
-   * Waits until the outcome is known, and rebroadcasts the transaction meanwhile. It gives up after a
-   * while, and when the gateway closes; then rounds go on, or the next request with the payment does.
-   * Never rejects.
-   */
-  follow(payment: SubmittedPayment, sent: FollowedTransaction): Promise<Outcome> {
-    return this.#follower.follow(payment, sent)
-  }
-
-  /**
-   * Checks whether the authorization of a payment that failed was used after all, and records it.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
-   */
-  review(record: LedgerRecord): Promise<void> {
-    return this.#reorgWatch.review(record)
-  }
-
-  /** As {@link Concluder.conclude}. */
-  conclude(payment: ConcludedPayment, decision: Decision): Promise<Decision> {
-    return this.#concluder.conclude(payment, decision)
   }
 
   /** Starts a round, unless one is under way. */
@@ -121,7 +93,7 @@ export class Reconciler {
       .finally(() => {
         this.#round = undefined
         clearTimeout(this.#soon)
-        if (this.#reorgWatch.hasRecentReorg && reconcileIntervalMs > AFTER_REORG_MS)
+        if (this.reorgWatch.hasRecentReorg && reconcileIntervalMs > AFTER_REORG_MS)
           this.#soon = setTimeout(() => this.#startRound(), AFTER_REORG_MS).unref()
       })
   }
@@ -133,7 +105,7 @@ export class Reconciler {
       page = await this.#options.ledger.payments.listSubmitted({ after: page.at(-1) })
       await this.#revisitAll(page.filter(isSubmitted), unreachable)
     } while (page.length === SUBMITTED_PAGE)
-    await this.#reorgWatch.check()
+    await this.reorgWatch.check()
   }
 
   /** Checks records, a few side by side. */
@@ -163,11 +135,11 @@ export class Reconciler {
   async #revisit(core: SettlementNetwork, record: SubmittedRecord): Promise<void> {
     const { id } = record
     const past = this.#revisits.get(id)
-    if (this.#follower.isFollowing(id) || (past !== undefined && past.left-- > 0)) return
+    if (this.follower.isFollowing(id) || (past !== undefined && past.left-- > 0)) return
     const found = await findOutcome(core, record, this.#options.nowSeconds()).catch(
       (error: unknown) => {
         if (error instanceof ChainError) throw error
-        return this.#follower.openAfterBug(record, error)
+        return this.follower.openAfterBug(record, error)
       },
     )
     // The owner of its lock may be sending it again.
@@ -179,18 +151,18 @@ export class Reconciler {
     // Lists omit the bytes.
     const whole = await this.#options.ledger.payments.find(record)
     if (whole !== undefined && isSubmitted(whole)) {
-      await this.#follower.sendAgain(core, whole)
+      await this.follower.sendAgain(core, whole)
       // Its process may be dead: nobody else waits for its receipt.
-      if (past === undefined) void this.#follower.follow(whole, { isUnknown: true })
+      if (past === undefined) void this.follower.follow(whole, { isUnknown: true })
     }
     const every = Math.min((past?.every ?? 0.5) * 2, MOST_ROUNDS_SKIPPED)
     this.#revisits.set(id, { every, left: every - 1 })
   }
 
   async #concludeFound(record: SubmittedRecord, found: Decision): Promise<Outcome> {
-    return this.conclude(record, found).catch((error: unknown) =>
-      this.#follower.openAfterBug(record, error),
-    )
+    return this.concluder
+      .conclude(record, found)
+      .catch((error: unknown) => this.follower.openAfterBug(record, error))
   }
 }
 

@@ -2,7 +2,7 @@
 import { isOutsideFailure } from '../../../errors.js'
 import { EVERY_PROJECT } from '../../../ledger/index.js'
 import { REMOTE_SUBMISSION } from '../../../ledger/record-transaction.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { ConfirmContext } from './concluder.js'
 import { OPEN, type Outcome } from './decision.js'
 import { findOutcome } from './outcome.js'

@@ -6,26 +6,26 @@ import { isRefundEntry, isRefundRecord, type RefundRecord } from '../../../ledge
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { authorizationStateCall, toIsUsed } from '../erc3009.js'
 import { entryEvent } from '../../events.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { ConfirmContext } from './concluder.js'
 import type { PaidDecision } from './decision.js'
 import { findUse } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { resendPayment, type DroppedPayment } from './resend.js'
 
-/** Milliseconds for which a settled payment is watched: reorganisations reach back no further. */
+/** How long a settled payment is watched (ms): reorganisations reach back no further. */
 const WATCH_MS = 180_000
 
 /**
- * Milliseconds that the first check looks back: for payments that were settled, and dropped while no
+ * How far back the first check looks (ms): for payments that were settled, and dropped while no
  * process watched; and for those that failed, and may be paid after all.
  */
 const LOOK_BACK_MS = { settled: 3_600_000, failed: 86_400_000 }
 
-/** Milliseconds after a drop for which checks are more frequent. */
+/** How long checks are more frequent after a drop (ms). */
 const RECENT_REORG_MS = 120_000
 
-/** Milliseconds by which two queries of the ledger overlap: its clock is not ours. */
+/** How far two queries of the ledger overlap (ms): its clock is not ours. */
 const OVERLAP_MS = 10_000
 
 /** Payments that are checked in one request. */
@@ -37,7 +37,7 @@ const MAX_WATCHED = 20_000
 /** Payments remembered: those that can no longer change, and those that were announced. */
 const REMEMBERED = 20_000
 
-/** Seconds beyond `validBefore` in which a use of the authorization may still be found. */
+/** How long after `validBefore` a use of the authorization may still be found (s). */
 const LATE_SECONDS = 120n
 
 type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
@@ -244,7 +244,7 @@ export class ReorgWatch {
     events.emit('settled', { ...entryEvent(core.chain.network, record), transaction })
   }
 
-  /** Whether nobody can use an authorization any more, nor has just used it. */
+  /** Whether an authorization can no longer be used, and was not used just now. */
   #hasLapsed({ validBefore }: LedgerEntry): boolean {
     return this.#options.nowSeconds() > validBefore + LATE_SECONDS
   }

@@ -1,20 +1,19 @@
-import { parseTransaction } from 'viem/utils'
-import { callsIn } from '../../../chain/abi.js'
-import type { Broadcast, Chain, Call } from '../../../chain/chain.js'
-import {
-  recordId,
-  type AuthorizationKey,
-  type FinalEntry,
-  type LedgerRecord,
-  type LedgerStore,
-  type Submission,
+import { decodeFunctionData, parseTransaction } from 'viem/utils'
+import { callsIn, tokenAbi } from '../../../chain/abi.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { Broadcast, Call } from '../../../chain/types.js'
+import type {
+  AuthorizationKey,
+  FinalEntry,
+  LedgerRecord,
+  LedgerStore,
+  Submission,
 } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
-import { keccakHex } from '../../../crypto/keccak.js'
+import { sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import type { GasLimit } from '../settle/gas-limits.js'
-import type { SettlementNetwork } from '../settlement-network.js'
-import { adoptBatch, entryOf } from './adopt-batch.js'
+import type { GasLimit } from '../network/gas-limits.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SubmittedPayment } from './decision.js'
 import { isSuperseded } from './outcome.js'
 
@@ -24,10 +23,10 @@ import { isSuperseded } from './outcome.js'
  */
 const DROPS_BEFORE_NEW_NONCE = 2
 
-/** Milliseconds after which that is done though the old nonce could still be mined. */
+/** How long until that is done though the old nonce could still be mined (ms). */
 const STUCK_MS = 60_000
 
-/** Times it is sent with a new nonce: its payer may have no money left. */
+/** How often it is sent with a new nonce: its payer may have no money left. */
 const MAX_RESENDS = 5
 
 /** A settled payment that the chain may have dropped. */
@@ -62,9 +61,6 @@ export async function resendPayment(
   const { chain, relayers } = core
   const others = [transaction, ...dropped.resentAs].filter((one) => one !== submission.transaction)
   for (const other of others) if (await isWaiting(chain, other)) return
-  // The record may name a later transaction; these bytes are of the first one.
-  const original = { ...submission, transaction: keccakHex(submission.raw) }
-  await adoptBatch(ledger, entry.chainId, original)
   const broadcast = await chain.broadcast(submission.raw)
   if (dropped.drops < DROPS_BEFORE_NEW_NONCE || dropped.resentAs.length >= MAX_RESENDS) return
   const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
@@ -131,10 +127,7 @@ async function prepareAgain(
 ): Promise<(GasLimit & { readonly call: Call }) | undefined> {
   const { to, data } = parseTransaction(raw)
   if (!to || !data) return undefined
-  const call = callsIn({ to, data }).find((one) => {
-    const entry = entryOf(key.chainId, one)
-    return entry !== undefined && recordId(entry) === recordId(key)
-  })
+  const call = callsIn({ to, data }).find((one) => pays(one, key))
   if (call === undefined) return undefined
   let most: GasLimit | undefined
   for (const from of relayers.addresses) {
@@ -143,6 +136,18 @@ async function prepareAgain(
     if (most === undefined || limit.gas > most.gas) most = limit
   }
   return most && { call, ...most }
+}
+
+/** Whether a call makes a payment. */
+function pays({ to, data }: Call, { asset, from, nonce }: AuthorizationKey): boolean {
+  if (!sameHex(to, asset)) return false
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: tokenAbi, data })
+    if (functionName !== 'transferWithAuthorization') return false
+    return sameHex(args[0], from) && sameHex(args[5], nonce)
+  } catch {
+    return false
+  }
 }
 
 /** Whether a transaction is with the node, and not mined yet. */

@@ -1,7 +1,7 @@
 /** Which transfer of a transaction paid for which authorization. */
 import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, MULTICALL3, TRANSFER } from '../../../chain/abi.js'
-import type { Log, Receipt } from '../../../chain/chain.js'
+import type { Log, Receipt } from '../../../chain/types.js'
 import type { AuthorizationKey, LedgerEntry } from '../../../ledger/index.js'
 import { sha256 } from '../../../crypto/sha256.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
@@ -38,32 +38,18 @@ export function usesOf(receipt: Receipt, key: AuthorizationKey): readonly Log[] 
   )
 }
 
-const logsByPayer = new WeakMap<Receipt, ReadonlyMap<string, readonly Log[]>>()
-
 /**
  * A token's logs about a payer, in their order: in `AuthorizationUsed` and `Transfer` the payer is the
  * first indexed argument.
- *
- * Sorted once a receipt: each payment of a batch is judged by the same one.
  */
 function logsOfPayer(
-  receipt: Receipt,
+  { logs }: Receipt,
   { asset, from }: Pick<AuthorizationKey, 'asset' | 'from'>,
 ): readonly Log[] {
-  const byPayer = logsByPayer.get(receipt) ?? sortByPayer(receipt.logs)
-  logsByPayer.set(receipt, byPayer)
-  return byPayer.get(lowerHex(asset + padHex(from))) ?? []
-}
-
-function sortByPayer(logs: readonly Log[]): ReadonlyMap<string, readonly Log[]> {
-  const byPayer = new Map<string, Log[]>()
-  for (const log of logs) {
-    const key = lowerHex(log.address + (log.topics[1] ?? ''))
-    const own = byPayer.get(key)
-    if (own === undefined) byPayer.set(key, [log])
-    else own.push(log)
-  }
-  return byPayer
+  const payer = padHex(from)
+  return logs.filter(
+    ({ address, topics }) => sameHex(address, asset) && sameHex(topics[1] ?? '', payer),
+  )
 }
 
 /**

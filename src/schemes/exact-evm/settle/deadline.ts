@@ -1,12 +1,12 @@
 import { onAbort } from '../../../http/on-abort.js'
 
 /**
- * Least milliseconds that sending, or one request to the chain, is given: a settlement is not given up
- * before it has begun, however short its time.
+ * Least time for sending, or for one request to the chain (ms): a settlement is not given up before it
+ * has begun.
  */
 export const MIN_WAIT_MS = 2000
 
-/** A time after which nothing is waited for any longer. */
+/** A time at which waiting ends. */
 export interface Deadline {
   /** Resolves when it has passed. */
   readonly late: Promise<'late'>

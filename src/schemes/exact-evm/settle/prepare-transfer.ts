@@ -5,7 +5,7 @@ import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
 import { transferCall } from '../erc3009.js'
 import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
-import type { CheckedTransfer } from '../verify/checked-transfer.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 
 /** A transfer that may be sent. */
@@ -50,7 +50,7 @@ export async function prepareTransfer(
   return { call, ...limit, isAlone, recheck }
 }
 
-/** Times a payer may change, while its transfer waits to be sent, before it is refused. */
+/** How often a payer may change while its transfer waits to be sent. */
 const MOST_CHANGES = 2
 
 /** Sends a transfer; starts again from the beginning if its payer changes before it is sent. */

@@ -6,6 +6,7 @@ import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
+import { logLedgerFailure } from '../../settled-reservation.js'
 import {
   OPEN,
   type Decision,
@@ -14,7 +15,7 @@ import {
 } from '../confirm/decision.js'
 import { findUse } from '../confirm/outcome.js'
 import type { Reconciler } from '../confirm/reconciler.js'
-import { dropPayment } from '../pending-payments.js'
+import { dropPayment } from '../network/pending-payments.js'
 import { checkTimeWindow, settleMarginSeconds } from '../verify/checks.js'
 import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
@@ -23,7 +24,7 @@ import { failedResponse, settledResponse } from './responses.js'
 import { awaitSubmission, settlementTimeout, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
 
-/** Milliseconds that the ledger is given to unlock a payment before its response goes out. */
+/** How long the response of a payment waits until the ledger has unlocked it (ms). */
 const UNLOCK_GRACE_MS = 500
 
 /** Dependencies of {@link Settlement}. */
@@ -31,7 +32,7 @@ export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
   readonly logger: Logger
   readonly reconciler: Reconciler
-  /** Milliseconds a request waits for its outcome, from the start of settling. */
+  /** How long a request waits for its outcome, from the start of settling (ms). */
   readonly settleTimeoutMs: number
 }
 
@@ -98,15 +99,14 @@ export class Settlement implements Reservation {
 
   /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
-    const { core, key } = this.#payment
-    core.provenPayers.add(key.from)
+    const { key } = this.#payment
     return this.#context.ledger.payments.markDelivered(key, this.#paid, this.lock)
   }
 
   /** As {@link Reservation.reopen}. */
   async reopen(): Promise<void> {
     if (this.#paid !== undefined)
-      await this.#context.reconciler.conclude(this.#payment.entry, this.#paid)
+      await this.#context.reconciler.concluder.conclude(this.#payment.entry, this.#paid)
     return this.#context.ledger.payments.unlock(this.#payment.key, this.lock)
   }
 
@@ -123,14 +123,17 @@ export class Settlement implements Reservation {
     const { submission, isUnknown } = sent
     this.#announceSubmitted(submission)
     let isWaiting = true
-    const following = this.#context.reconciler.follow(toSubmitted(this.#payment, submission), {
-      isUnknown,
-      resend: () => this.#resendAlone(),
-      takesPaid: (paid) => {
-        if (isWaiting) this.#paid = paid
-        return isWaiting
+    const following = this.#context.reconciler.follower.follow(
+      toSubmitted(this.#payment, submission),
+      {
+        isUnknown,
+        resend: () => this.#resendAlone(),
+        takesPaid: (paid) => {
+          if (isWaiting) this.#paid = paid
+          return isWaiting
+        },
       },
-    })
+    )
     const late = deadline.late.then(() => OPEN)
     const first = await Promise.race([following, late])
     isWaiting = false
@@ -163,7 +166,8 @@ export class Settlement implements Reservation {
       await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
       throw error
     })
-    if (use.kind === 'paid') return this.#toResponse(await reconciler.conclude(entry, use))
+    if (use.kind === 'paid')
+      return this.#toResponse(await reconciler.concluder.conclude(entry, use))
     return use.kind === 'open' && superseded !== undefined
       ? this.#toPending(superseded)
       : this.#refuse('invalid_exact_evm_nonce_already_used')
@@ -193,7 +197,7 @@ export class Settlement implements Reservation {
       const late = await sent
       // Once the gateway closes, the next process on this ledger follows it.
       if (late.kind !== 'sent' || this.#context.closed.aborted) return
-      await reconciler.follow(toSubmitted(this.#payment, late.submission), late)
+      await reconciler.follower.follow(toSubmitted(this.#payment, late.submission), late)
     } catch (error) {
       // It was neither written nor sent; or a later round finds it.
       const fields = paymentFields(this.#payment.entry)
@@ -237,16 +241,6 @@ export class Settlement implements Reservation {
       throw error
     })
   }
-}
-
-/** Waits for a write to the ledger of what is decided already, and logs its failure. */
-export async function logLedgerFailure(
-  { logger, entry }: Pick<SettleContext, 'logger'> & Pick<VerifiedPayment, 'entry'>,
-  written: Promise<void>,
-): Promise<void> {
-  await written.catch((error: unknown) =>
-    logger.error('The ledger missed what became of a payment.', { ...paymentFields(entry), error }),
-  )
 }
 
 const toSubmitted = ({ entry }: VerifiedPayment, submission: Submission): SubmittedPayment => ({

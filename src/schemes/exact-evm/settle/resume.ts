@@ -5,11 +5,12 @@ import { transactionOf } from '../../../ledger/record-transaction.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { checkBuyer, purchaseOf, refusalDetails, type FailedRecord } from '../../check-record.js'
 import type { Refusal, Reservation } from '../../scheme.js'
+import { logLedgerFailure, settledReservation } from '../../settled-reservation.js'
 import { OPEN, type FailedDecision } from '../confirm/decision.js'
 import { isSuperseded } from '../confirm/outcome.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 import { MIN_WAIT_MS, startDeadline } from './deadline.js'
-import { logLedgerFailure, Settlement, type SettleContext } from './reservation.js'
+import { Settlement, type SettleContext } from './reservation.js'
 import { settledResponse } from './responses.js'
 
 type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' | 'failed' }>
@@ -91,32 +92,17 @@ async function resumeRecord(
   const outcome = await outcomeOf(context, payment, record)
   switch (outcome.kind) {
     case 'paid':
-      return paidReservation(context, payment, { lock, transaction: outcome.transaction })
+      return settledReservation(context.ledger, {
+        ...payment,
+        lock,
+        response: settledResponse(payment, outcome.transaction),
+      })
     case 'failed':
       return refuse({ refused: outcome.reason, transaction: outcome.transaction })
     case 'superseded':
       return new Settlement(context, payment, { lock, superseded: outcome.submission })
     case 'open':
       return refuse({ refused: 'settlement_pending', transaction: transactionOf(record) })
-  }
-}
-
-/** A payment that is settled already. */
-function paidReservation(
-  { ledger }: SettleContext,
-  payment: VerifiedPayment,
-  { lock, transaction }: { readonly lock: string | undefined; readonly transaction: Hex },
-): Reservation {
-  const { key, payer } = payment
-  const reopen = () => ledger.payments.unlock(key, lock)
-  return {
-    payer,
-    lock,
-    settle: async () => settledResponse(payment, transaction),
-    release: reopen,
-    markDelivered: () => ledger.payments.markDelivered(key, undefined, lock),
-    reopen,
-    undeliver: () => ledger.payments.undeliver(key, lock),
   }
 }
 
@@ -130,7 +116,7 @@ async function outcomeOf(
   const deadline = startDeadline(settleTimeoutMs, closed)
   const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS), closed)
   try {
-    const seen = await Promise.race([reconciler.check(record), patience.late])
+    const seen = await Promise.race([reconciler.follower.check(record), patience.late])
     if (seen === 'late') return OPEN
     if (seen.kind !== 'open') return seen
     const isLost = await isSuperseded(core, record).catch((error: unknown) => {
@@ -140,7 +126,7 @@ async function outcomeOf(
     })
     if (isLost) return { kind: 'superseded', submission: record.submission }
     // Perhaps another process sent it, and has ended since.
-    const followed = reconciler.follow(record, { isUnknown: true })
+    const followed = reconciler.follower.follow(record, { isUnknown: true })
     const found = await Promise.race([followed, deadline.late])
     return found === 'late' ? OPEN : found
   } finally {

@@ -86,7 +86,7 @@ export class TransferSubmission {
     this.#announce(submission)
   }
 
-  /** All hashes of ours that the next transaction may be mined instead of. */
+  /** Our earlier hashes: one of them may be mined instead of the next transaction. */
   #earlier(): readonly Hex[] {
     return this.#current === undefined
       ? this.#givenUp

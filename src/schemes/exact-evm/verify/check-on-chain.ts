@@ -1,11 +1,11 @@
 import type { Reason } from '../../../protocol/reasons.js'
 import { diagnoseTransfer, transferCall } from '../erc3009.js'
 import type { SettlementAsset, SignedTransfer } from '../erc3009.js'
-import type { SettlementNetwork } from '../settlement-network.js'
-import type { CheckedTransfer } from './checked-transfer.js'
-import type { TransferSimulation } from './simulate.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
+import type { TransferSimulation } from '../network/simulate.js'
 
-/** Milliseconds after which a transfer that was checked is simulated again before it is sent. */
+/** How old a simulation may be when its transfer is sent (ms). */
 const MAX_AGE_MS = 500
 
 /**

@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache'
 import type { SignedAuthorization } from '../../../protocol/decoded-payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { SettlementAsset, SignedTransfer, TransferSignature } from '../erc3009.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { checkOnChain } from './check-on-chain.js'
-import type { CheckedTransfer } from './checked-transfer.js'
-import { authorizationDigest } from './digest.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
+import { authorizationDigest } from '../digest.js'
 import {
   isSignedByContract,
   parseEcdsaSignature,
@@ -25,7 +25,7 @@ interface Found {
   readonly checked: CheckedTransfer
 }
 
-/** Milliseconds within which a payment that was verified is reserved without verifying it again. */
+/** How long a verified payment may be reserved without verifying it again (ms). */
 const RECENT_MS = 5000
 
 /** Payments that are remembered at most: they take some 700 bytes each. */
@@ -42,8 +42,6 @@ interface UncheckedTransfer extends Pick<SignedAuthorization, 'authorization' | 
   readonly isSubmitted: boolean
   /** Whether it counts as good if it was verified a moment ago. */
   readonly trustRecent: boolean
-  /** Called once the payer's own key is known to have signed it, before the chain is asked. */
-  readonly onSigned?: (() => void) | undefined
 }
 
 /** A signature that is good, and what the chain said of its transfer, where it was asked. */
@@ -59,7 +57,7 @@ interface CheckedSignature extends Pick<SignedTransfer, 'signature'> {
 export async function checkSigned(
   recent: RecentlyVerified,
   { core, asset }: { readonly core: SettlementNetwork; readonly asset: SettlementAsset },
-  { authorization, signature: signed, isSubmitted, trustRecent, onSigned }: UncheckedTransfer,
+  { authorization, signature: signed, isSubmitted, trustRecent }: UncheckedTransfer,
 ): Promise<CheckedSignature | Reason> {
   const { from: account } = authorization
   const digest = authorizationDigest(authorization, asset.separator)
@@ -77,7 +75,6 @@ export async function checkSigned(
   // What is reserved is compared with its record from now on.
   if (remembered !== undefined) recent.delete(digest + signed)
   if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
-  if (typeof signature !== 'string') onSigned?.()
   const checked = await checkOnChain(core, asset, { authorization, signature, isWrapped })
   if (typeof checked === 'string') return checked
   if (!trustRecent) recent.set(digest + signed, { signature, checked })

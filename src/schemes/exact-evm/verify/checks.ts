@@ -8,10 +8,10 @@ import type { Reason } from '../../../protocol/reasons.js'
 /** Least seconds that a transaction is given to be mined before its authorization lapses. */
 const LEAST_MARGIN_SECONDS = 6
 
-/** Blocks that it is given, since it may just miss one, and seconds to reach the node. */
+/** Time to be mined: blocks, since it may just miss one, and seconds to reach the node. */
 const MARGIN = { blocks: 2, seconds: 2 }
 
-/** Seconds that handler and settlement are given by default. */
+/** How long handler and settlement may take by default (s). */
 const USUAL_VALIDITY_SECONDS = 30
 
 /** Checks that the authorization pays the required amount to the required payee. */
@@ -24,13 +24,13 @@ export function checkTransfer(
   return undefined
 }
 
-/** Seconds that a transaction is given to be mined on a network before its authorization lapses. */
+/** How long a transaction gets to be mined before its authorization lapses (s). */
 export function settleMarginSeconds(network: Network): number {
   const { blocks, seconds } = MARGIN
   return Math.max(LEAST_MARGIN_SECONDS, Math.ceil((blocks * blockTimeMs(network)) / 1000) + seconds)
 }
 
-/** Seconds for which an authorization must still be valid by default when a handler starts. */
+/** How long an authorization must still be valid when a handler starts, by default (s). */
 export function usualValiditySeconds(maxTimeoutSeconds: number): number {
   return Math.min(USUAL_VALIDITY_SECONDS, maxTimeoutSeconds / 2)
 }

@@ -1,6 +1,6 @@
 import { isAuthorized, type Payment } from '../../../protocol/decoded-payment.js'
 import { assetAsOffered } from '../asset-as-offered.js'
-import { authorizationDigest } from './digest.js'
+import { authorizationDigest } from '../digest.js'
 import { parseEcdsaSignature, recoverSigner } from './signature.js'
 
 /** Recovers the signer, by the EIP-712 domain in the merchant's offer. */

@@ -17,11 +17,10 @@ import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
 import { assetAsOffered } from '../asset-as-offered.js'
 import type { SettlementAsset, SignedTransfer } from '../erc3009.js'
-import type { Spend } from '../pending-spend.js'
-import type { SettlementNetwork } from '../settlement-network.js'
+import type { Spend } from '../network/pending-spend.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
-import type { CheckedTransfer } from './checked-transfer.js'
-import { EarlyReservation } from './early-reservation.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
 import {
   checkTimeWindow,
   checkTransfer,
@@ -29,7 +28,7 @@ import {
   usualValiditySeconds,
 } from './checks.js'
 
-/** What verifying a payment takes; time and chain are passed in. */
+/** Dependencies of {@link verifyPayment}; time and chain are passed in. */
 export interface VerifyContext {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
@@ -56,8 +55,6 @@ export interface VerifiedPayment {
   readonly isSubmitted: boolean
   /** What the chain said of its transfer; absent where its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
-  /** Absent from refunds, and where the ledger was looked up first. */
-  readonly early: EarlyReservation | undefined
   /** As {@link PresentedPayment.onSubmitted}. */
   readonly onSubmitted: PresentedPayment['onSubmitted']
 }
@@ -75,7 +72,7 @@ export async function verifyPayment(
   context: VerifyContext,
   presented: PresentedPayment,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payment, terms, purpose, refundOf, onSubmitted } = presented
+  const { payment, terms, purpose } = presented
   if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
   const { requirements, key, network } = payment
   const { authorization } = payment.signed.value
@@ -96,28 +93,14 @@ export async function verifyPayment(
     )
 
   const isNew = purpose !== 'verify' && !terms?.purchase?.redeemOnly
-  // A refund is reserved together with what is left of its payment.
-  const isEarly = isNew && refundOf === undefined
-  const early = isEarly ? new EarlyReservation(context.ledger, core) : undefined
-  const candidate = {
-    payment,
-    terms,
-    purpose,
-    refundOf,
-    onSubmitted,
-    core,
-    asset,
-    payer,
-    early,
-  } satisfies Record<keyof Candidate, unknown>
+  const candidate = { ...presented, payment, core, asset, payer }
   return isNew
-    ? core.relayers.expect(verifyNew(context, candidate))
+    ? verifyNew(context, candidate)
     : verifyRecorded(context, candidate, await context.ledger.payments.find(key))
 }
 
 /** A payment whose terms are good. */
-interface Candidate
-  extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer' | 'early'> {
+interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer'> {
   readonly payment: AuthorizedPayment
 }
 
@@ -129,14 +112,14 @@ interface Candidate
  */
 async function verifyOnEarlierTerms(
   context: VerifyContext,
-  candidate: Omit<Candidate, 'asset' | 'early'> & { readonly asset: SettlementAsset | undefined },
+  candidate: Omit<Candidate, 'asset'> & { readonly asset: SettlementAsset | undefined },
 ): Promise<VerifiedPayment | Refusal | undefined> {
   const { payment, terms, refundOf } = candidate
   const asset = candidate.asset ?? assetAsOffered(payment)
   if (terms === undefined || asset === undefined) return undefined
   const record = await context.ledger.payments.find(payment.key)
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, terms, refundOf))) return undefined
-  const redeemed = { ...candidate, asset, terms: redeemingOnly(terms), early: undefined }
+  const redeemed = { ...candidate, asset, terms: redeemingOnly(terms) }
   return verifyRecorded(context, redeemed, record)
 }
 
@@ -155,7 +138,6 @@ async function verifyNew(
     failure = error
   })
   if (verified !== undefined && !isRefusal(verified)) return verified
-  await candidate.early?.undo(candidate.payment.key)
   const record = await context.ledger.payments.find(candidate.payment.key)
   if (record !== undefined) return verifyRecorded(context, candidate, record)
   if (verified === undefined) throw failure
@@ -168,7 +150,7 @@ async function verifyRecorded(
   candidate: Candidate,
   record: LedgerRecord | undefined,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted, early } = candidate
+  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted } = candidate
   const { key, signed } = payment
   const { authorization, signature } = signed.value
   const entry = ledgerEntryOf(payment, terms, refundOf)
@@ -191,23 +173,21 @@ async function verifyRecorded(
   if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
 
   const trustRecent = purpose !== 'verify'
-  const onSigned = early && (() => early.start(entry))
-  const unchecked = { authorization, signature, isSubmitted, trustRecent, onSigned }
+  const unchecked = { authorization, signature, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const transfer = { authorization, signature: found.signature }
   const { checked } = found
   const spend = { key, transfer, checked }
   const verified = {
+    ...spend,
     core,
     asset,
     payment,
     terms,
     payer,
-    ...spend,
     entry,
     isSubmitted,
-    early,
     onSubmitted,
   }
   return isSubmitted || (await isCovered(core, spend, purpose))

@@ -1,7 +1,7 @@
-import { ALL_COUNTED, type Count } from '../../ledger/counts.js'
-import type { CountStore } from '../../ledger/index.js'
-import type { Counters } from '../../ledger/counters.js'
-import type { Hex } from '../../protocol/payment.js'
+import { ALL_COUNTED, type Count } from '../../../ledger/counts.js'
+import type { CountStore } from '../../../ledger/index.js'
+import type { Counters } from '../../../ledger/counters.js'
+import type { Hex } from '../../../protocol/payment.js'
 
 /** How long what other processes have written may stay unread (ms). */
 const MAX_AGE_MS = 5000

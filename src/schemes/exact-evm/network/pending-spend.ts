@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache'
-import type { Chain } from '../../chain/chain.js'
-import type { AuthorizationKey } from '../../ledger/index.js'
-import type { Hex } from '../../protocol/payment.js'
-import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from './erc3009.js'
-import type { SignedTransfer } from './erc3009.js'
-import type { CheckedTransfer } from './verify/checked-transfer.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { AuthorizationKey } from '../../../ledger/index.js'
+import type { Hex } from '../../../protocol/payment.js'
+import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from '../erc3009.js'
+import type { SignedTransfer } from '../erc3009.js'
+import type { CheckedTransfer } from './gas-limits.js'
 
-/** Seconds after `validBefore` for which a payment is counted whose end was never reported. */
+/** How long a payment is counted after `validBefore` if its end was never reported (s). */
 const LAPSE_SECONDS = 60n
 
-/** Payers whose last ended payments are remembered, and for how many milliseconds. */
+/** How many payers' last ended payments are remembered, and how long (ms). */
 const ENDED = { max: 10_000, ttl: 60_000 }
 
 /** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200
 
-/** Ended payments of one payer: once there are more than `most`, only the `last` ones are remembered. */
-const ENDED_OF_PAYER = { most: 250, last: 200 }
+/** Ended payments of one payer that are remembered. */
+const MOST_ENDED = 200
 
 /** A payment that spends its payer's balance. */
 export interface Spend {
@@ -69,7 +69,7 @@ export class PendingSpend {
   }
 
   /**
-   * Counts a payment, if its payer's balance covers it beside all that is pending.
+   * Counts a payment if its payer's balance covers it on top of all that is pending.
    *
    * @returns Whether it does, and the payment is counted.
    * @throws {@link ChainError}
@@ -97,8 +97,7 @@ export class PendingSpend {
     this.#remove(payer, key.nonce)
     own.endedAt = performance.now()
     const ended = this.#ended.get(payer) ?? []
-    ended.push(own)
-    if (ended.length > ENDED_OF_PAYER.most) ended.splice(0, ended.length - ENDED_OF_PAYER.last)
+    if (ended.push(own) > MOST_ENDED) ended.shift()
     this.#ended.set(payer, ended)
   }
 
@@ -122,12 +121,8 @@ export class PendingSpend {
       if (validBefore < lapsed) this.#remove(payer, nonce)
       else if (nonce !== key.nonce && !used.has(nonce)) sum += value
     }
-    const ended = this.#ended.get(payer) ?? []
-    for (let index = ended.length - 1; index >= 0; index--) {
-      const { nonce, value, endedAt } = ended[index] as Pending
-      if (endedAt < at) break
-      if (!used.has(nonce)) sum += value
-    }
+    for (const { nonce, value, endedAt } of this.#ended.get(payer) ?? [])
+      if (endedAt >= at && !used.has(nonce)) sum += value
     return balance >= sum
   }
 

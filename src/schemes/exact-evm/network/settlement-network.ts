@@ -1,18 +1,17 @@
-import type { Chain } from '../../chain/chain.js'
-import type { Asset } from '../../money/assets.js'
-import { blockTimeMs } from '../../protocol/networks.js'
-import { lowerHex } from '../../protocol/hex.js'
-import type { Address } from '../../protocol/payment.js'
-import type { RelayerPool } from '../../relayer/pool.js'
-import type { SettlementAsset } from './erc3009.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { Asset } from '../../../money/assets.js'
+import { blockTimeMs } from '../../../protocol/networks.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address } from '../../../protocol/payment.js'
+import type { RelayerPool } from '../../../relayer/pool.js'
+import type { SettlementAsset } from '../erc3009.js'
 import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { PendingSpend } from './pending-spend.js'
-import { GasLimits } from './settle/gas-limits.js'
-import { domainSeparator } from './verify/digest.js'
-import { ProvenPayers, ReservationPause } from './verify/early-reservation.js'
-import { TransferSimulator } from './verify/simulate.js'
+import { GasLimits } from './gas-limits.js'
+import { domainSeparator } from '../digest.js'
+import { TransferSimulator } from './simulate.js'
 
-/** All that settling on one network takes. */
+/** Dependencies of settling on one network. */
 export interface SettlementNetwork {
   readonly chain: Chain
   readonly relayers: RelayerPool
@@ -22,9 +21,7 @@ export interface SettlementNetwork {
   readonly pendingSpend: PendingSpend
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
-  readonly provenPayers: ProvenPayers
-  readonly reservationPause: ReservationPause
-  /** Milliseconds between two blocks. */
+  /** Block time (ms). */
   readonly blockMs: number
 }
 
@@ -32,7 +29,7 @@ export interface SettlementNetwork {
 export type SettlementNetworkOptions = Pick<SettlementNetwork, 'chain' | 'relayers' | 'assets'> &
   PayerGuardOptions
 
-/** Puts together what settling on one network takes. */
+/** Makes the dependencies of settling on one network. */
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
   const { chain, relayers, assets } = parts
   return {
@@ -43,8 +40,6 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     pendingSpend: new PendingSpend(chain),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
-    provenPayers: new ProvenPayers(),
-    reservationPause: new ReservationPause(),
     blockMs: blockTimeMs(chain.network),
   }
 }

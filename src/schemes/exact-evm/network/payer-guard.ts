@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Receipt } from '../../chain/chain.js'
-import { recordId, type AuthorizationKey } from '../../ledger/index.js'
-import type { Address, Hex } from '../../protocol/payment.js'
-import type { Reason } from '../../protocol/reasons.js'
+import type { Receipt } from '../../../chain/types.js'
+import { recordId, type AuthorizationKey } from '../../../ledger/index.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
 import type { CodeGas, GasOfCode } from './code-gas.js'
-import type { CheckedTransfer } from './verify/checked-transfer.js'
+import type { CheckedTransfer } from './gas-limits.js'
 
 /** How many payers, codes and transactions are remembered. */
 const REMEMBERED = 10_000
@@ -21,7 +21,7 @@ const FREE_GAS_OF_CODE = 1_000_000n
 /** Gas that all codes together may lose us within two hours beyond what they have earned. */
 const FREE_GAS_OF_ALL = 5_000_000n
 
-/** Gas that a code's payments have to take for each unit of gas that the code may lose. */
+/** Gas that a code must have paid for per unit of gas that it may lose. */
 const GAS_PER_EARNED = 2n
 
 /** Once payers without code have lost us this much gas within an hour, those that never paid go alone. */
@@ -183,7 +183,7 @@ export class PayerGuard {
     return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
   }
 
-  /** Has a payer wait after a failure. */
+  /** Makes a payer wait after a failure. */
   #backOff(payer: Address, hasCode: boolean): void {
     const count = (this.#failures.get(payer)?.count ?? 0) + 1
     const counted = hasCode ? count : count - FREE_FAILURES

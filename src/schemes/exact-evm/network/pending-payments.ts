@@ -1,5 +1,5 @@
-/** What a payment takes of its payer's balance and of our gas, from its reservation to its end. */
-import type { AuthorizationKey } from '../../ledger/index.js'
+/** A payment's share of its payer's balance and of our gas, from its reservation to its end. */
+import type { AuthorizationKey } from '../../../ledger/index.js'
 import type { SettlementNetwork } from './settlement-network.js'
 
 /** Ends a request's part in a payment: another request has it, or it could not be reserved. */

@@ -1,10 +1,13 @@
 import { privateKeyToAddress } from 'viem/accounts'
 import { expect, it } from '@jest/globals'
-import { RpcChain } from '../../../src/chain/rpc-chain.js'
-import { findNetwork } from '../../../src/protocol/networks.js'
-import { PendingSpend, type Spend } from '../../../src/schemes/exact-evm/pending-spend.js'
-import { useDevnet } from '../../support/devnet.js'
-import { newNonce } from '../../support/sign-payment.js'
+import { RpcChain } from '../../../../src/chain/chain.js'
+import { findNetwork } from '../../../../src/protocol/networks.js'
+import {
+  PendingSpend,
+  type Spend,
+} from '../../../../src/schemes/exact-evm/network/pending-spend.js'
+import { useDevnet } from '../../../support/devnet.js'
+import { newNonce } from '../../../support/sign-payment.js'
 
 const devnet = useDevnet()
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Counters } from '../../../src/ledger/counters.js'
-import type { LedgerStore } from '../../../src/ledger/index.js'
-import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
-import type { Address, Hex } from '../../../src/protocol/payment.js'
-import { CodeGas } from '../../../src/schemes/exact-evm/code-gas.js'
-import { PayerGuard } from '../../../src/schemes/exact-evm/payer-guard.js'
-import type { CheckedTransfer } from '../../../src/schemes/exact-evm/verify/checked-transfer.js'
+import { Counters } from '../../../../src/ledger/counters.js'
+import type { LedgerStore } from '../../../../src/ledger/index.js'
+import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
+import type { Address, Hex } from '../../../../src/protocol/payment.js'
+import { CodeGas } from '../../../../src/schemes/exact-evm/network/code-gas.js'
+import { PayerGuard } from '../../../../src/schemes/exact-evm/network/payer-guard.js'
+import type { CheckedTransfer } from '../../../../src/schemes/exact-evm/network/gas-limits.js'
 
 const hex = (byte: string, bytes: number): Hex => `0x${byte.repeat(bytes)}`
 const hashOf = (index: number): Hex => `0x${index.toString(16).padStart(64, '0')}`

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { hashDomain, hashTypedData } from 'viem'
-import { lowerHex } from '../../../../src/protocol/hex.js'
+import { lowerHex } from '../../../src/protocol/hex.js'
 import {
   authorizationDigest,
   domainSeparator,
   type TokenDomain,
-} from '../../../../src/schemes/exact-evm/verify/digest.js'
-import type { Hex } from '../../../../src/protocol/payment.js'
-import { transferTypes } from '../../../support/sign-payment.js'
+} from '../../../src/schemes/exact-evm/digest.js'
+import type { Hex } from '../../../src/protocol/payment.js'
+import { transferTypes } from '../../support/sign-payment.js'
 
 const hex = (bytes: number): fc.Arbitrary<Hex> =>
   fc

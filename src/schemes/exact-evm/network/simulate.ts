@@ -1,4 +1,5 @@
-import type { CallResult, Chain } from '../../../chain/chain.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { CallResult } from '../../../chain/types.js'
 import { coalesce } from '../../../coalesce.js'
 import { decodeProbe, encodeProbe, type ProbeResult } from '../../../chain/transfer-probe.js'
 import { keccakHex } from '../../../crypto/keccak.js'
@@ -10,7 +11,7 @@ import { balanceCall, transferCall, wordOf, type SignedTransfer } from '../erc30
 /** Transfers that are simulated in one request: what a node runs within its gas limit for calls. */
 const MAX_PER_REQUEST = 30
 
-/** Milliseconds for which a node that did not run our code is not asked again. */
+/** How long to wait before a node that did not run our code is asked again (ms). */
 const UNSUPPORTED_MS = 60_000
 
 /** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929). */

@@ -1,17 +1,23 @@
 import { LRUCache } from 'lru-cache'
-import type { Call, Chain } from '../../../chain/chain.js'
+import type { Chain } from '../../../chain/chain.js'
+import type { Call } from '../../../chain/types.js'
 import { floorGas, intrinsicGas } from '../../../chain/intrinsic-gas.js'
 import { ChainError } from '../../../errors.js'
 import type { Address } from '../../../protocol/payment.js'
-import { FIRST_BALANCE_GAS, percent, type GasShare } from '../../../relayer/batch-gas.js'
+import {
+  FIRST_BALANCE_GAS,
+  MOST_PERCENT,
+  percent,
+  type GasShare,
+} from '../../../relayer/batch-gas.js'
 import type { SignedTransfer } from '../erc3009.js'
-import type { TransferSimulation } from '../verify/simulate.js'
+import type { TransferSimulation } from './simulate.js'
 
-/** Room above an estimate or a measurement, in percent. */
+/**
+ * Gas limit of a single transfer, in percent of its estimate or measurement: calls two deep leave two 64ths
+ * behind (EIP-150), 3.2 %. The rest covers state that changes before it is mined.
+ */
 const HEADROOM_PERCENT = 110n
-
-/** Most that is allowed above a measurement, in percent. */
-const MOST_PERCENT = 124n
 
 /**
  * Most gas a settlement may take. A contract account's own code runs in it, at our expense; accounts
@@ -22,10 +28,10 @@ const MAX_GAS = 1_000_000n
 /** Gas of past transfers that is remembered: tokens, transfers of each, and how many are enough. */
 const SAMPLES = { tokens: 1000, kept: 31, enough: 5 }
 
-/** Times the median of a token's transfers that another may take. */
+/** Most gas of a transfer, in medians of the token's last transfers. Twice leaves room for a first balance. */
 const MOST_MEDIANS = 2n
 
-/** Milliseconds for which a network's gas for a transaction's bytes is cached. */
+/** How long a network's gas for a transaction's bytes is cached (ms). */
 const NETWORK_GAS_MAX_AGE_MS = 600_000
 
 /** Most gas that a network is believed to take for them; Arbitrum takes some 100,000. */
@@ -44,6 +50,15 @@ export interface GasLimit {
   readonly gasShare?: GasShare | undefined
 }
 
+/** A transfer that the chain would make now. */
+export interface CheckedTransfer {
+  readonly simulation: TransferSimulation
+  /** Present for a payer with code, whose transfer was estimated; else the simulation measured it. */
+  readonly limit?: GasLimit | undefined
+  /** The relayer that it was estimated for, and that must send it: a payer's code may look at it. */
+  readonly sender?: Address | undefined
+}
+
 /**
  * Gas limits of settlements on one network.
  *
@@ -55,7 +70,7 @@ export class GasLimits {
   readonly #chain: Chain
   /** By token: execution gas of its last transfers. */
   readonly #samples = new LRUCache<Address, bigint[]>({ max: SAMPLES.tokens })
-  /** Gas that the network takes beside Ethereum's own, until a time by `performance.now()`. */
+  /** Gas that the network takes on top of Ethereum's, and until when it is cached (`performance.now()`). */
   #networkGas: { readonly gas: bigint; readonly until: number } | undefined
 
   constructor(chain: Chain) {

@@ -7,15 +7,15 @@ import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { ReservingFacilitator } from './facilitator.js'
 
-/** Options of {@link createLocalFacilitator}. */
-export interface LocalFacilitatorOptions {
+/** Options of {@link createSchemeFacilitator}. */
+export interface SchemeFacilitatorOptions {
   /** By the name that x402 gives them: `exact`. */
   readonly schemes: ReadonlyMap<string, Scheme>
   readonly events: EventBus
 }
 
 /** Verifies and settles by schemes. That of a remote facilitator asks elsewhere; its reservations are here. */
-export function createLocalFacilitator(options: LocalFacilitatorOptions): ReservingFacilitator {
+export function createSchemeFacilitator(options: SchemeFacilitatorOptions): ReservingFacilitator {
   const { schemes, events } = options
 
   const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
