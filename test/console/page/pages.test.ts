@@ -107,7 +107,7 @@ suite('the pages of the console', () => {
       expect(await page.locator('main img, main script').count()).toBe(0)
     }
     await page.getByRole('row').filter({ hasText: '<img src=x' }).getByRole('link').click()
-    await page.getByText('What was bought').waitFor()
+    await page.getByRole('heading', { name: 'Purchase' }).waitFor()
     await page.getByText(EVIL, { exact: true }).waitFor()
     await visit(page, views['webhook']!)
     await page.getByText('Response').first().click()
@@ -163,7 +163,7 @@ suite('the pages of the console', () => {
     await page.keyboard.press('Escape')
     await page.locator('button:focus', { hasText: 'New merchant' }).waitFor()
     await visit(page, [`#/merchants/${CONFIGURED}`, CONFIGURED])
-    await page.getByText('comes from the configuration').waitFor()
+    await page.getByText('is defined in the configuration').waitFor()
     expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0)
     await context.close()
   })
