@@ -1,4 +1,4 @@
-import { newDeliveryId } from '../ledger/webhooks/delivery-id.js'
+import { newDeliveryId } from '../ledger/webhooks.js'
 import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhooks.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import { visibleLines } from '../protocol/visible-text.js'

@@ -3,13 +3,13 @@ import type { RelayerAccount } from './relayer-transactions.js'
 import { ALL_COUNTED, COUNTED_DAYS, type Count } from './counts.js'
 import type { CountStore } from './index.js'
 
-/** What is counted, in the order in which it happens to a payment. */
+/** Events that are counted, in the order in which they happen to a payment. */
 export const COUNTED = ['asked', 'presented', 'refused', 'waived', 'settled', 'failed'] as const
 
 /** Phases of a payment whose time is measured. */
 export const PHASES = ['verify', 'handler', 'settle', 'total'] as const
 
-/** Kind of what relayers have paid for gas, counted in gwei. */
+/** Kind of the gas money that relayers have paid, counted in gwei. */
 export const SPENT = 'spent'
 
 /** In wei. */
@@ -18,7 +18,7 @@ export const GWEI = 10n ** 9n
 export type Counted = (typeof COUNTED)[number]
 export type Phase = (typeof PHASES)[number]
 
-/** Milliseconds between two writes. What a process counts in between is lost when it dies. */
+/** Time between two writes (ms). A process that dies loses its counts since the last one. */
 const FLUSH_MS = 5000
 
 /** Counts that are kept in memory at most, if the ledger cannot be written for long. */
@@ -48,7 +48,7 @@ export interface CountersOptions {
 /**
  * Counts what happens to payments, by day and project, and how long it takes.
  *
- * Counting is one change of a map. Every few seconds, what was counted is added to the ledger's in one
+ * Counting changes a map. Every few seconds, the counts are added to the ledger's in one
  * statement. Labels come from closed sets, never from a client.
  */
 export class Counters {
@@ -65,7 +65,7 @@ export class Counters {
     this.#timer = setInterval(() => void this.flush(), options.flushMs ?? FLUSH_MS).unref()
   }
 
-  /** @param label - Why, for what is refused, waived or has failed: one of a closed set. */
+  /** @param label - The reason of a refusal, waiver or failure: one of a closed set. */
   count(project: string | undefined, what: Counted, label = ''): void {
     this.#add(`${what} ${label} ${project ?? ALL_COUNTED}`)
   }
@@ -75,7 +75,7 @@ export class Counters {
     this.#add(`${phase} ${rangeOf(ms)} ${project ?? ALL_COUNTED}`)
   }
 
-  /** Counts what a relayer has paid for gas, to the next gwei. */
+  /** Adds the gas money that a relayer has paid, rounded up to gwei. */
   spend({ chainId, relayer }: RelayerAccount, wei: bigint): void {
     const gwei = Number((wei + GWEI - 1n) / GWEI)
     this.#add(`${SPENT} ${chainId}:${relayer.toLowerCase()} ${ALL_COUNTED}`, gwei)
@@ -86,13 +86,13 @@ export class Counters {
     this.#add(`${kind} ${label} ${ALL_COUNTED}`, gas)
   }
 
-  /** Writes what was counted. Never rejects: what cannot be written now is written with the next. */
+  /** Writes the counts. Never rejects: counts that cannot be written now are written next time. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(() => this.#write())
     return this.#flushing
   }
 
-  /** Writes what was counted, and counts no more. */
+  /** Writes the counts, and stops counting. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.flush()
@@ -119,7 +119,10 @@ export class Counters {
       for (const [key, count] of counted)
         if (this.#counts.size < MAX_KEPT)
           this.#counts.set(key, (this.#counts.get(key) ?? 0) + count)
-      if (!this.#isLogged) logger.warn('What was counted could not be written.', { error })
+      if (!this.#isLogged)
+        logger.warn('The ledger could not store counts. They are kept for the next attempt.', {
+          error,
+        })
       this.#isLogged = true
     }
   }
@@ -131,7 +134,7 @@ export class Counters {
   }
 }
 
-/** The rows of what was counted, each also counted for all projects together. */
+/** The rows of counts, each also added up for all projects. */
 function toCounts(counted: ReadonlyMap<string, number>): readonly Count[] {
   const counts = new Map<string, Count>()
   for (const [key, count] of counted) {
@@ -151,7 +154,7 @@ function rangeOf(ms: number): number {
 }
 
 /**
- * Estimates a percentile of what was timed, in milliseconds: it lies in the range that is found, which
+ * Estimates a percentile of the measured times, in milliseconds. It lies within the range that is found, which
  * is 19 % wide.
  *
  * @param ranges - How often each range was counted.

@@ -1,4 +1,6 @@
-/** Numbers of what happened, by day, kept beside the payments. */
+/** Counts of events by day, kept beside the payments. */
+import type { Statement } from './engine/statement.js'
+import type { SqlStore } from './engine/store.js'
 
 /** Project of the counts of all projects together. No project has an empty id. */
 export const ALL_COUNTED = ''
@@ -9,7 +11,7 @@ export interface Count {
   readonly day: number
   /** Id of the project, or {@link ALL_COUNTED}. */
   readonly project: string
-  /** What happened. */
+  /** The event. */
   readonly kind: string
   /** Divides a kind further: a reason, or a range of milliseconds. */
   readonly label: string
@@ -28,3 +30,61 @@ export interface CountQuery {
 
 /** Days that counts are kept. */
 export const COUNTED_DAYS = 400
+
+/** Adds to counts in the order of their keys: two gateways that added in different orders would deadlock. */
+const ADD: Statement = {
+  postgres: () => `
+   INSERT INTO x402_counts AS c (day, project, kind, label, count)
+   SELECT w.day, w.project, w.kind, w.label, w.count
+   FROM json_to_recordset($1::json) AS w(day int, project text, kind text, label text, count bigint)
+   ORDER BY w.project, w.day, w.kind, w.label
+   ON CONFLICT (project, day, kind, label) DO UPDATE SET count = c.count + excluded.count`,
+
+  // There is one writer. Without WHERE, SQLite would take ON CONFLICT for a condition of a join.
+  sqlite: () => `
+   INSERT INTO x402_counts AS c (day, project, kind, label, count)
+   SELECT value->>'day', value->>'project', value->>'kind', value->>'label', value->>'count'
+   FROM json_each(?) WHERE true
+   ON CONFLICT (project, day, kind, label) DO UPDATE SET count = c.count + excluded.count`,
+}
+
+/** Keeps counts in a table. */
+export class Counts {
+  readonly #store: SqlStore
+
+  constructor(store: SqlStore) {
+    this.#store = store
+  }
+
+  /**
+   * Adds to the counts, all at once.
+   *
+   * If the connection breaks, they may be added twice: counts are for charts, not for books.
+   */
+  async addCounts(counts: readonly Count[]): Promise<void> {
+    if (counts.length === 0) return
+    await this.#store.run(({ run }) => run(ADD, [JSON.stringify(counts)]))
+  }
+
+  /** Lists counts, in no order. */
+  listCounts({ project, fromDay, toDay, kinds }: CountQuery): Promise<readonly Count[]> {
+    return this.#store.run(async ({ db }) => {
+      const rows = await db
+        .selectFrom('x402_counts')
+        .selectAll()
+        .where('project', '=', project)
+        .where('day', '>=', fromDay)
+        .where('day', '<=', toDay)
+        .where('kind', 'in', kinds)
+        .execute()
+      return rows.map((row) => ({ ...row, count: Number(row.count) }))
+    })
+  }
+
+  /** Deletes the counts of earlier days. */
+  async dropCounts(beforeDay: number): Promise<void> {
+    await this.#store.run(({ db }) =>
+      db.deleteFrom('x402_counts').where('day', '<', beforeDay).execute(),
+    )
+  }
+}

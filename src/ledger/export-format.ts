@@ -5,7 +5,7 @@ import type { Hex } from '../protocol/payment.js'
 import type { LedgerEntry, LedgerRecord } from './record.js'
 import { REMOTE_SUBMISSION, transactionOf } from './record-transaction.js'
 
-/** What an export is written as. */
+/** The format of an export. */
 export type ExportFormat = 'csv' | 'jsonl'
 
 /** A payment, as it is exported. */

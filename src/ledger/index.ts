@@ -1,5 +1,5 @@
 /**
- * What is known of every authorization.
+ * Everything the gateway knows about each authorization.
  *
  * One record per authorization, which moves only forward:
  *
@@ -24,6 +24,7 @@
  * next request that presents the same payment may lock it again, once.
  */
 import type { Answers } from './idempotency/answers.js'
+import type { LockOwner } from './owners/lock-owner.js'
 import type { Locks } from './payments/locks.js'
 import type { Outcomes } from './payments/outcomes.js'
 import type { Records } from './payments/records.js'
@@ -36,7 +37,7 @@ import type { Nonces } from './relayers/nonces.js'
 import type { Transactions } from './relayers/transactions.js'
 import type { Secrets } from './secrets.js'
 import type { Sessions } from './sessions.js'
-import type { Counts } from './stored-counts.js'
+import type { Counts } from './counts.js'
 import type { WebhookDeliveries } from './webhooks/deliveries.js'
 import type { WebhookEndpoints } from './webhooks/endpoints.js'
 
@@ -44,7 +45,7 @@ export * from './record.js'
 export * from './relayer-transactions.js'
 
 /**
- * Keeps what is known of every payment, and the answers that may be asked for again.
+ * Keeps the record of every payment, and answers for requests that are repeated.
  *
  * Created by `memoryLedger`, `sqliteLedger` or `postgresLedger` and given to a gateway, which closes
  * it. Its methods belong to the gateway; only `close` is public.
@@ -76,7 +77,8 @@ export type PaymentStore = Public<Records> &
   Public<Locks> &
   Public<Submissions> &
   Public<Outcomes> &
-  Public<Revenue>
+  Public<Revenue> &
+  Pick<LockOwner, 'onFreed'>
 
 /** The account nonces of relayers, and their transactions. @internal */
 export type RelayerStore = Public<Transactions> & Public<Nonces>
@@ -98,10 +100,10 @@ export interface WebhookStore {
 }
 
 /**
- * What a gateway does with its ledger.
+ * The ledger's methods for the gateway.
  *
  * Every method is atomic, across processes where the store is shared, and throws `LedgerError` if it
- * did not do what it says. The caller must then act as if nothing had been allowed.
+ * failed. The caller must then allow nothing.
  *
  * @internal
  */

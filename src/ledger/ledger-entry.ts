@@ -1,4 +1,4 @@
-/** What the ledger keeps of a payment from its reservation on. */
+/** Makes the ledger's entry of a payment. */
 import type { AppliedRate } from '../money/rates.js'
 import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
@@ -6,11 +6,11 @@ import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
 import { hashOf, type Purchase } from './purchase.js'
 
-/** On which terms a payment is presented, as far as its record keeps them. */
+/** The terms of a payment that its record keeps. */
 export interface EntryTerms {
   readonly project?: string | undefined
   readonly appliedRate?: AppliedRate | undefined
-  /** What is bought, and by whom. */
+  /** The resource that is bought, and the buyer. */
   readonly purchase?:
     | {
         readonly method?: string | undefined
@@ -19,7 +19,7 @@ export interface EntryTerms {
         readonly asker?: string | undefined
       }
     | undefined
-  /** What its record says of it beside what is bought. */
+  /** Further details for its record. */
   readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
 }
 
@@ -43,15 +43,15 @@ export function ledgerEntryOf(
   return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
 }
 
-/** The URL of what is bought; without the caller's word, as the payment names it. */
+/** The URL of the resource: the caller's, or else the payment's. */
 function urlOf({ payload }: AuthorizedPayment, terms: EntryTerms | undefined): string | undefined {
   return terms?.purchase?.url ?? textOf(payload.resource?.['url'])
 }
 
 /**
- * Hashes what a payment is presented for.
+ * Hashes the purchase that a payment is presented for.
  *
- * What the caller does not say is taken from the payment itself.
+ * The payment itself fills in what the caller leaves out.
  */
 function purchaseOf(payment: AuthorizedPayment, terms: EntryTerms | undefined): Purchase {
   const { payload, paymentId, key } = payment

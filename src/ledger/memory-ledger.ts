@@ -61,7 +61,7 @@ export interface MemoryLedgerOptions {
 }
 
 /**
- * Creates a ledger in this process's memory, which is what a gateway uses by default.
+ * Creates a ledger in this process's memory: the default of a gateway.
  *
  * It is SQLite without a file: it does not survive a restart and cannot be shared by several processes. Use
  * `sqliteLedger` or `postgresLedger` for that.

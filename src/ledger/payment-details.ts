@@ -1,9 +1,9 @@
-/** What a record keeps of a payment for the merchant's books: what was sold, for which price. */
+/** The part of a record that is for the merchant's books: what was sold, and its price. */
 import { sha256 } from '../crypto/sha256.js'
 import { withoutInvisible } from '../protocol/visible-text.js'
 
 /**
- * What a payment was for. It is shown and searched for, and decides nothing.
+ * Describes what a payment was for. People see it and search for it; no decision depends on it.
  *
  * @example
  * ```ts
@@ -13,7 +13,7 @@ import { withoutInvisible } from '../protocol/visible-text.js'
  * ```
  */
 export interface PaymentDetails {
-  /** URL of the resource, with its query; what is beyond 2,048 characters is cut off. */
+  /** URL of the resource, with its query; cut after 2,048 characters. */
   readonly resource?: string | undefined
   /** HTTP method of the request that was paid for. */
   readonly method?: string | undefined
@@ -40,7 +40,7 @@ const MAX_REFERENCE_LENGTH = 200
 /** Letters, marks, digits, punctuation, symbols and spaces: nothing that a page or a CSV hides. */
 const REFERENCE = new RegExp(`^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S} ]{1,${MAX_REFERENCE_LENGTH}}$`, 'u')
 
-/** What is wrong with a reference that is refused. */
+/** Why a reference is refused. */
 export const NOT_A_REFERENCE = `must be 1 to ${MAX_REFERENCE_LENGTH} visible characters`
 
 /** Tells whether a text can be the reference of a payment. */

@@ -1,7 +1,7 @@
 import type { AuthorizationKey } from '../protocol/authorization.js'
 import { recordId, type LedgerEntry } from './record.js'
 
-/** What a line of the log says of a payment: its id, as settlements have it, network and project. */
+/** The fields of a payment in a log line: its id (as in settlements), network and project. */
 export function paymentFields(
   entry: AuthorizationKey & Pick<LedgerEntry, 'project'>,
 ): Readonly<Record<string, string | undefined>> {

@@ -8,7 +8,7 @@ import { OwnerSession } from './owners/owner-session.js'
 import { preparing } from './engine/prepared-statements.js'
 import { loadKysely } from './engine/load-kysely.js'
 import { requirePeers } from './engine/require-peers.js'
-import type { LedgerDatabase } from './schema/schema.js'
+import type { LedgerDatabase } from './schema/tables.js'
 import { POSTGRES } from './engine/dialect.js'
 import type { ChangeChannel } from './projects/projects.js'
 import { SqlLedger, type SqlLedgerOptions } from './store.js'
@@ -80,9 +80,8 @@ export interface PostgresPool {
  * await gateway.close()
  * ```
  */
-export function postgresLedger(poolOrUrl: PostgresPool | string): Ledger
-export function postgresLedger(...given: Parameters<typeof openPostgresLedger>): Ledger {
-  return openPostgresLedger(...given)
+export function postgresLedger(poolOrUrl: PostgresPool | string): Ledger {
+  return openPostgresLedger(poolOrUrl)
 }
 
 /**
@@ -158,7 +157,8 @@ const STATEMENT_TIMEOUTS = {
 } as const
 
 /**
- * Checks what the pool needs. It is created on first use, so that a failing declaration leaves none.
+ * Checks the packages and the URL of the pool. The pool itself is created on first use, so that a failing
+ * declaration leaves none.
  *
  * @param timeouts - Empty for work that no request waits for.
  *

@@ -1,5 +1,5 @@
 /**
- * Projects that an operator has made at run time, their tokens, and who has changed what.
+ * Projects that an operator has made at run time, their tokens, and the audit log.
  *
  * Every change and its entry of the audit log are one transaction. Changes are numbered without gaps
  * that matter: a process that has loaded version n knows all changes up to n.
@@ -63,12 +63,12 @@ export interface AuditEntry {
   readonly project: string
   /** Id of the token, where the change is about one. */
   readonly token?: string | undefined
-  /** What it was before and after; neither has a token or its hash. */
+  /** The object before and after the change, without tokens and their hashes. */
   readonly before?: object | undefined
   readonly after?: object | undefined
 }
 
-/** What a change has done. */
+/** A change, as the audit log records it. */
 export type AuditedChange = Omit<AuditEntry, 'id' | 'position' | 'at' | 'actor'>
 
 /** Who makes a change. */

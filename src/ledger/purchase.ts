@@ -1,5 +1,5 @@
 /**
- * What a payment was reserved for, and who may redeem it later.
+ * Which resource a payment buys, and who may redeem it later.
  *
  * An authorization and its signature are public once they are on chain. They say who pays how much to
  * whom, and nothing else. Only the checks here make sure that a record buys what it was reserved for,
@@ -32,7 +32,7 @@ export interface PresentedPurchase {
 }
 
 /**
- * Tells whether a record was reserved for what is presented now: same payee, amount and resource.
+ * Tells whether a record was reserved for the purchase that is presented now: same payee, amount and resource.
  *
  * @internal
  */
@@ -46,18 +46,17 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
     record.value === entry.value &&
     record.refundOf === entry.refundOf &&
     (record.purchase === undefined
-      ? // Records of earlier versions lack the resource, those adopted from a batch's calldata lack
-        // the project too. isSameBuyer limits who redeems them.
+      ? // A record without a resource may lack its project too. isSameBuyer limits who redeems it.
         record.project === undefined || record.project === entry.project
       : record.project === entry.project && record.purchase.resource === entry.purchase?.resource)
   )
 }
 
 /**
- * Tells whether a payment that was taken on earlier terms still buys what it was taken for: the payee,
+ * Tells whether a payment that was taken on earlier terms still buys its resource: the payee,
  * token or price may be another one by now.
  *
- * A record that does not say what it was made for may be another merchant's, or another route's. One whose
+ * A record without a resource may be another merchant's, or another route's. One whose
  * transaction failed buys nothing: its terms would hold for as long as the authorization.
  *
  * @internal
@@ -86,7 +85,7 @@ export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolea
 }
 
 /**
- * Tells whether who presents a payment now is who had its record locked last.
+ * Tells whether the asker of a payment is the one that had its record locked last.
  *
  * @internal
  */
@@ -124,7 +123,7 @@ export function isSameBuyer(
   return bound.client === undefined ? record.fresh : bound.client === entry.purchase?.client
 }
 
-/** Hashes what must not be stored in the clear. Where one part ends and the next begins matters. */
+/** Hashes values that must not be stored in the clear. The boundaries of the parts count. */
 export function hashOf(...parts: readonly (string | undefined)[]): string {
   const text = JSON.stringify(parts.map((part) => part ?? null))
   return sha256(text, 'base64url')

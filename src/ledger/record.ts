@@ -1,5 +1,6 @@
 /** The records of the ledger, and what identifies them. */
 import { sha256 } from '../crypto/sha256.js'
+import { LedgerError } from '../errors.js'
 import type { AppliedRate } from '../money/rates.js'
 import type { AuthorizationKey } from '../protocol/authorization.js'
 import type { Address, Hex } from '../protocol/payment.js'
@@ -9,7 +10,7 @@ import type { PaymentDetails } from './payment-details.js'
 export type { AuthorizationKey } from '../protocol/authorization.js'
 export type { PaymentDetails } from './payment-details.js'
 
-/** What is written down before a transaction is sent. */
+/** A signed transaction, written down before it is sent. */
 export interface Submission {
   /** Hash of the transaction. */
   readonly transaction: Hex
@@ -45,7 +46,7 @@ export interface PaidTransfer {
   readonly transfer: string
 }
 
-/** What a payment was presented for, and by whom. All members are hashes, because each may be a secret. */
+/** Which resource a payment buys, and who presented it. All members are hashes, because each may be a secret. */
 export interface Purchase {
   /** Method, URL and signed quote. */
   readonly resource: string
@@ -74,9 +75,9 @@ export interface LedgerEntry extends AuthorizationKey {
   readonly project?: string | undefined
   /** The rates that the amount was computed with, if any. */
   readonly appliedRate?: AppliedRate | undefined
-  /** What it was presented for. Absent from records of earlier versions. */
+  /** The resource it buys, and who presented it. */
   readonly purchase?: Purchase | undefined
-  /** What it was for. Absent from records of earlier versions, and where nobody has said it. */
+  /** Describes what it was for, if the caller did. */
   readonly details?: PaymentDetails | undefined
   /** Id of the payment that it refunds: then its payer is the merchant, and its payee the buyer. */
   readonly refundOf?: string | undefined
@@ -140,13 +141,13 @@ export interface LedgerQuery {
   readonly project: string | typeof EVERY_PROJECT
   /** One record, by its id. */
   readonly id?: string | undefined
-  /** What is searched for, where anything is. */
+  /** Only records that match this search. */
   readonly search?: RecordSearch | undefined
   /** Only records in this state. */
   readonly state?: LedgerStatus['state'] | undefined
-  /** Milliseconds since the epoch, inclusive: created at or after. */
+  /** Unix time in milliseconds: created at or after. */
   readonly from?: number | undefined
-  /** Milliseconds since the epoch, exclusive: created before. */
+  /** Unix time in milliseconds: created before. */
   readonly until?: number | undefined
   /** The last record of the previous page. */
   readonly after?: { readonly createdAt: number; readonly id: string } | undefined
@@ -192,11 +193,16 @@ export interface FinalQuery {
   readonly limit: number
 }
 
-/** A final record, reduced to what a check against the chain needs, because there may be many. */
+/** A final record, for the check against the chain. */
 export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 
 /** Computes a record's id: 128 bits of the SHA-256 of its key, as hexadecimal digits. */
 export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
   const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
   return sha256(key, 'hex').slice(0, 32)
+}
+
+/** Creates the error of a method whose caller has lost its lock, or never had it. */
+export function lockLost(): LedgerError {
+  return new LedgerError('ledger_unavailable', 'This payment is no longer locked: it was let go.')
 }

@@ -27,14 +27,14 @@ export type RefundRecord = LedgerRecord & { readonly refundOf: string }
 export type RefundRefusal =
   /** The project has no such payment, or it is not settled, or the refund does not pay it back. */
   | { readonly kind: 'not_refundable' }
-  /** A request is about to deliver what was paid for. */
+  /** A request is about to deliver the resource. */
   | { readonly kind: 'payment_in_use' }
   /** More than is left of the payment. */
   | { readonly kind: 'exceeds_payment'; readonly left: bigint }
   /** The payment has {@link MOST_REFUNDS}. */
   | { readonly kind: 'too_many_refunds' }
 
-/** What came of reserving a refund. */
+/** The result of reserving a refund. */
 export type RefundReservation =
   | { readonly kind: 'reserved' }
   /** Its authorization has a record already. */
@@ -64,7 +64,7 @@ export function heldUntil({ validBefore }: Pick<LedgerEntry, 'validBefore'>): bi
 /** A refund, as far as it takes from its payment. */
 export type RefundedAmount = Pick<RefundRecord, 'state' | 'value' | 'validBefore'>
 
-/** Computes what is left of a payment beside its refunds. @param nowSeconds - The ledger's clock. */
+/** Computes the rest of a payment that is not refunded. @param nowSeconds - The ledger's clock. */
 export function leftToRefund(
   value: bigint,
   refunds: readonly RefundedAmount[],

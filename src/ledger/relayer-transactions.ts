@@ -8,13 +8,13 @@ export interface RelayerAccount {
   readonly relayer: Address
 }
 
-/** A signed transaction, and what is written down of each payment that it makes. */
+/** A signed transaction, and its payments. */
 export interface SignedBatch {
   readonly submission: Submission
   readonly members: readonly KeyedSubmission[]
 }
 
-/** An account whose transactions are not all known to be mined. */
+/** An account that may have unmined transactions. */
 export interface PendingRelayer extends RelayerAccount {
   /** The account nonce that is handed out next. */
   readonly nextNonce: number
@@ -30,7 +30,7 @@ export interface RelayerTransaction extends Submission {
   readonly isNeeded: boolean
   /** Id of the payment that it refunds, if it makes a refund. A refund shares its transaction with nothing. */
   readonly refundOf?: string | undefined
-  /** Milliseconds since it was written down. */
+  /** Time since it was written down (ms). */
   readonly ageMs: number
 }
 
@@ -40,8 +40,8 @@ export const KEPT_MINED = 256
 /** Transactions that `listTransactions` returns at most. */
 export const LISTED_TRANSACTIONS = 100
 
-/** Milliseconds after which a transaction that is not mined is looked after, and between two looks. */
+/** How old an unmined transaction is when a gateway looks after it, and the pause between two looks (ms). */
 export const LOOK_AFTER_MS = { age: 1000, pause: 700 }
 
-/** Milliseconds without a transaction after which the chain's nonce counts more than the ledger's. */
+/** How long an account must send nothing before the chain's nonce overrules the ledger's (ms). */
 export const NONCE_LOWERED_AFTER_MS = 600_000

@@ -1,16 +1,16 @@
-/** What merchants were paid: sums of settled payments, exact to the token's smallest unit. */
+/** The revenue of merchants: sums of settled payments, exact to the token's smallest unit. */
 import type { Address } from '../protocol/payment.js'
 import type { LedgerQuery, LedgerRecord } from './record.js'
 
-/** What payments are summed by, beside their token. */
+/** Payments are summed by token and by one of these. */
 export const REVENUE_KEYS = ['day', 'project', 'asset', 'resource'] as const
 
 /** Which payments are summed. Their time is that of their reservation, as in lists. */
 export interface RevenueQuery {
   readonly project: LedgerQuery['project']
-  /** Milliseconds since the epoch, inclusive. */
+  /** Unix time in milliseconds, inclusive. */
   readonly from: number
-  /** Milliseconds since the epoch, exclusive. */
+  /** Unix time in milliseconds, exclusive. */
   readonly until: number
   readonly by: (typeof REVENUE_KEYS)[number]
 }
@@ -38,7 +38,7 @@ export const MAX_SUMMED_GROUPS = 10_000
 
 export const DAY_MS = 86_400_000
 
-/** What a payment is summed by. */
+/** The key of the group that a payment belongs to. */
 export function revenueKeyOf(
   { createdAt, project = '', details }: Pick<LedgerRecord, 'createdAt' | 'project' | 'details'>,
   by: RevenueQuery['by'],
@@ -74,7 +74,7 @@ export class RevenueSums {
     else this.#addRest(group)
   }
 
-  /** The groups, those with most payments first, and then what is left. */
+  /** The groups, those with most payments first, and then the rest. */
   groups(): readonly RevenueGroup[] {
     const all = [...this.#groups.values()].toSorted((one, other) => other.count - one.count)
     for (const group of all.slice(MAX_GROUPS)) this.#addRest(group)

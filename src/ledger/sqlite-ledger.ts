@@ -4,11 +4,11 @@ import { ConfigError } from '../errors.js'
 import type { Ledger, LedgerStore } from './index.js'
 import { migrate } from './schema/migrate.js'
 import { explainFailure, failureKind } from './engine/explain-failure.js'
-import { createNextSubmission } from './relayers/next-nonce-view.js'
+import { createNextSubmission } from './relayers/statements.js'
 import { LockOwner } from './owners/lock-owner.js'
 import { OwnerFile } from './owners/owner-file.js'
 import { loadKysely } from './engine/load-kysely.js'
-import type { LedgerDatabase } from './schema/schema.js'
+import type { LedgerDatabase } from './schema/tables.js'
 import { SQLITE, type SqlDialect } from './engine/dialect.js'
 import { SqlLedger, type SqlLedgerOptions } from './store.js'
 import { databaseOf, SqlStore, type SqlDatabase } from './engine/store.js'
@@ -65,9 +65,8 @@ const OWNER_ONLY = 0o600
  * await gateway.close()
  * ```
  */
-export function sqliteLedger(file: string): Ledger
-export function sqliteLedger(...given: Parameters<typeof openSqliteLedger>): Ledger {
-  return openSqliteLedger(...given)
+export function sqliteLedger(file: string): Ledger {
+  return openSqliteLedger(file)
 }
 
 /**
@@ -124,7 +123,7 @@ export function sqliteStore({
     })
     const target = { db, kysely, dialect }
     await migrate(target, (work) => db.transaction().execute(work))
-    connection.exec(createNextSubmission(dialect))
+    connection.exec(createNextSubmission(dialect.now))
     if (setUp !== undefined) connection.exec(setUp)
     const database = databaseOf(target)
     await owner.start(database)

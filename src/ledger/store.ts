@@ -2,7 +2,7 @@ import type { LedgerStore } from './index.js'
 import type { AnswerBudget } from './idempotency/answer-budget.js'
 import type { LockOwner } from './owners/lock-owner.js'
 import { OwnLocks, type LocksOptions } from './payments/own-locks.js'
-import { Counts } from './stored-counts.js'
+import { Counts } from './counts.js'
 import { Answers } from './idempotency/answers.js'
 import { Locks } from './payments/locks.js'
 import { Outcomes } from './payments/outcomes.js'
@@ -15,7 +15,6 @@ import { Revenue } from './payments/revenue.js'
 import { Secrets } from './secrets.js'
 import { Sessions } from './sessions.js'
 import type { SqlStore } from './engine/store.js'
-import { together } from './together.js'
 import { Submissions } from './payments/submissions.js'
 import { Transactions } from './relayers/transactions.js'
 import { pruneBytes, type PruneBytesOptions } from './relayers/transaction-bytes.js'
@@ -70,13 +69,16 @@ export class SqlLedger implements LedgerStore {
     this.#ownLocks = ownLocks
     const records = new Records(store, ownLocks)
     const submissions = new Submissions(store, ownLocks)
-    this.payments = together(
-      records,
-      new Locks(store, ownLocks, records),
-      submissions,
-      new Outcomes(store, ownLocks),
-      new Revenue(store),
-    )
+    this.payments = {
+      ...together(
+        records,
+        new Locks(store, ownLocks, records),
+        submissions,
+        new Outcomes(store, ownLocks),
+        new Revenue(store),
+      ),
+      onFreed: (listener) => owner.onFreed(listener),
+    }
     this.relayers = together(new Transactions(store, submissions), new Nonces(store))
     this.refunds = new Refunds(store, ownLocks, records)
     this.counts = new Counts(store)
@@ -104,4 +106,20 @@ export class SqlLedger implements LedgerStore {
     await this.#store.close((database) => this.#owner.leave(database))
     await this.#owner.end()
   }
+}
+
+/** The methods of several objects in one. */
+type Together<Parts extends readonly object[]> = Parts extends readonly [infer First, ...infer Rest]
+  ? Pick<First, keyof First> & (Rest extends readonly object[] ? Together<Rest> : unknown)
+  : unknown
+
+/** Makes one object of several instances of classes, whose methods have different names. */
+function together<const Parts extends readonly object[]>(...parts: Parts): Together<Parts> {
+  const methods: Record<string, unknown> = {}
+  for (const part of parts)
+    for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(part))) {
+      const member: unknown = Reflect.get(part, name)
+      if (name !== 'constructor' && typeof member === 'function') methods[name] = member.bind(part)
+    }
+  return methods as Together<Parts>
 }

@@ -4,9 +4,10 @@
  * A delivery is written in the same change as the record that it reports, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
+import { randomBytes } from 'node:crypto'
 import type { LedgerRecord } from './record.js'
 
-/** What an endpoint of a project may subscribe to. */
+/** Events that an endpoint of a project may subscribe to. */
 export const WEBHOOK_EVENTS = [
   /** The merchant was paid. */
   'payment.settled',
@@ -22,7 +23,7 @@ export const WEBHOOK_EVENTS = [
   'refund.failed',
 ] as const
 
-/** What the operator's own endpoints may subscribe to. */
+/** Events that the operator's own endpoints may subscribe to. */
 export const OPERATOR_EVENTS = [
   /** A relayer pays for few more settlements. */
   'relayer.low',
@@ -55,7 +56,7 @@ export interface WebhookEndpoint {
   readonly updatedAt: number
 }
 
-/** What may be changed of an endpoint. */
+/** A change of an endpoint. */
 export interface EndpointChange {
   readonly url?: string | undefined
   readonly events?: readonly WebhookEvent[] | undefined
@@ -67,9 +68,14 @@ export interface SecretRotation {
   readonly previousForMs: number
 }
 
-/** What the audit log keeps of an endpoint: never a secret. */
+/** The members of an endpoint that the audit log keeps: never a secret. */
 export function auditedEndpoint({ id, url, events }: WebhookEndpoint): object {
   return { id, url, events }
+}
+
+/** Names a delivery: 128 random bits. */
+export function newDeliveryId(): string {
+  return `msg_${randomBytes(16).toString('hex')}`
 }
 
 /** `pending` deliveries are tried again, `failed` ones only by hand. */
@@ -94,7 +100,7 @@ export interface WebhookDelivery {
   readonly nextAttemptAt: number
   readonly createdAt: number
   readonly deliveredAt?: number | undefined
-  /** The last attempt: its HTTP status, what was wrong, and the beginning of the response. */
+  /** The last attempt: its HTTP status, its error, and the beginning of the response. */
   readonly lastStatus?: number | undefined
   readonly lastError?: string | undefined
   readonly lastResponse?: string | undefined
@@ -114,7 +120,7 @@ export interface DeliveryQuery {
 export interface ClaimedDelivery extends WebhookDelivery {
   /** Names the claim. It lapses when its process is dead, and {@link CLAIM_MS} after it was made. */
   readonly claim: string
-  /** Milliseconds for which it has been tried. */
+  /** How long it has been tried (ms). */
   readonly ageMs: number
   /** The payment as it was after the change; `undefined` if its record is gone. */
   readonly record?: LedgerRecord | undefined
@@ -122,7 +128,7 @@ export interface ClaimedDelivery extends WebhookDelivery {
   readonly data?: object | undefined
 }
 
-/** Milliseconds for which a delivery is claimed: longer than an attempt lasts. */
+/** How long a claim of a delivery lasts (ms): longer than an attempt. */
 export const CLAIM_MS = 30_000
 
 /** The result of an attempt. */
@@ -133,14 +139,14 @@ export type AttemptOutcome =
   /** There is no result, because the process ends. Another process attempts it at once. */
   | { readonly kind: 'returned' }
 
-/** What was wrong with an attempt. */
+/** Why an attempt failed. */
 export interface AttemptFailure {
   readonly error: string
   readonly status?: number | undefined
   readonly response?: string | undefined
 }
 
-/** Milliseconds for which a delivery is kept that was delivered or has failed: 30 days. */
+/** How long a finished delivery is kept (ms): 30 days. */
 export const KEPT_MS = 30 * 24 * 3_600_000
 
 /** A record as it was after a change that an event reports. */

@@ -1,5 +1,5 @@
 import type { WebhookStore } from '../ledger/index.js'
-import type { RelayerBalance } from '../ledger/relayer-alerts.js'
+import type { RelayerBalance } from '../ledger/webhooks/relayer-alerts.js'
 import type { Network } from '../protocol/networks.js'
 
 /** How often the ledger is asked about a relayer that stays low (ms). */

@@ -219,7 +219,7 @@ describe('the program', () => {
       ...['express', 'viem', 'zod', 'lru-cache', 'express-rate-limit', 'currency-codes'],
       ...['jsonc-parser', 'kysely', 'standardwebhooks', '@noble/hashes'],
     ]
-    await mkdir(join(home, 'node_modules'), { recursive: true })
+    await mkdir(join(home, 'node_modules/@noble'), { recursive: true })
     await cp(resolve('dist'), join(home, 'dist'), { recursive: true })
     await writeFile(join(home, 'package.json'), '{}')
     for (const name of packages)

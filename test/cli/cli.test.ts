@@ -506,7 +506,9 @@ describe('serve with a wrong configuration', () => {
       projects: [{ id: 'acme', merchant: { payto: PAY_TO } }],
     })
     const { complained } = await run(['serve'])
-    expect(complained).toContain("networks.Base: 'Base' is not a known network; did you mean 'base'?")
+    expect(complained).toContain(
+      "networks.Base: 'Base' is not a known network; did you mean 'base'?",
+    )
     expect(complained).toContain("did you mean 'eip155:8453'?")
     expect(complained).toContain(
       "networks.Base.rpcURL: there is no such option; did you mean 'rpcUrl'?",
@@ -524,7 +526,9 @@ describe('serve with a wrong configuration', () => {
 
   it('names each variable that is missing beside those that are set, and the file', async () => {
     const { complained } = await run(['serve'], { X402_NETWORK: 'basee' })
-    expect(complained).toContain("X402_NETWORK: 'basee' is not a known network; did you mean 'base'?")
+    expect(complained).toContain(
+      "X402_NETWORK: 'basee' is not a known network; did you mean 'base'?",
+    )
     expect(complained).toContain('X402_PAY_TO: is missing')
     expect(complained).toContain(`config: there is no ${join(cwd, 'gateway.config.json')};`)
   })

@@ -111,18 +111,23 @@ describe('a token that is paused', () => {
     if (await isPaused()) await operate(devnet, 'unpause')
   })
 
-  it.each(overloads)('refuses an authorization (%s), and accepts it afterwards', async (_, prove) => {
-    const message = authorization()
-    const proof = prove(await sign(message))
-    expect(await isPaused()).toBe(false)
-    expect(await eventsOf(await operate(devnet, 'pause'))).toMatchObject([{ eventName: 'Paused' }])
-    expect(await isPaused()).toBe(true)
-    await expect(transfer(message, proof)).rejects.toMatchObject(refusal('EnforcedPause'))
-    expect(await eventsOf(await operate(devnet, 'unpause'))).toMatchObject([
-      { eventName: 'Unpaused' },
-    ])
-    expect((await transfer(message, proof)).status).toBe('success')
-  })
+  it.each(overloads)(
+    'refuses an authorization (%s), and accepts it afterwards',
+    async (_, prove) => {
+      const message = authorization()
+      const proof = prove(await sign(message))
+      expect(await isPaused()).toBe(false)
+      expect(await eventsOf(await operate(devnet, 'pause'))).toMatchObject([
+        { eventName: 'Paused' },
+      ])
+      expect(await isPaused()).toBe(true)
+      await expect(transfer(message, proof)).rejects.toMatchObject(refusal('EnforcedPause'))
+      expect(await eventsOf(await operate(devnet, 'unpause'))).toMatchObject([
+        { eventName: 'Unpaused' },
+      ])
+      expect((await transfer(message, proof)).status).toBe('success')
+    },
+  )
 
   it('can still be read, and mints nothing', async () => {
     const [payer] = devnet.payers
@@ -136,25 +141,22 @@ describe('a token that is paused', () => {
 describe('an account on the blacklist', () => {
   const blacklisted = 'Blacklistable: account is blacklisted'
 
-  it.each(overloads)(
-    'cannot pay by authorization (%s) until it is removed',
-    async (_, prove) => {
-      const message = authorization()
-      const proof = prove(await sign(message))
-      const account = message.from
-      expect(await isBlacklisted(account)).toBe(false)
-      expect(await eventsOf(await operate(devnet, 'blacklist', account))).toMatchObject([
-        { eventName: 'Blacklisted', args: { _account: account } },
-      ])
-      expect(await isBlacklisted(account)).toBe(true)
-      await expect(transfer(message, proof)).rejects.toThrow(blacklisted)
-      expect(await eventsOf(await operate(devnet, 'unBlacklist', account))).toMatchObject([
-        { eventName: 'UnBlacklisted', args: { _account: account } },
-      ])
-      expect(await isBlacklisted(account)).toBe(false)
-      expect((await transfer(message, proof)).status).toBe('success')
-    },
-  )
+  it.each(overloads)('cannot pay by authorization (%s) until it is removed', async (_, prove) => {
+    const message = authorization()
+    const proof = prove(await sign(message))
+    const account = message.from
+    expect(await isBlacklisted(account)).toBe(false)
+    expect(await eventsOf(await operate(devnet, 'blacklist', account))).toMatchObject([
+      { eventName: 'Blacklisted', args: { _account: account } },
+    ])
+    expect(await isBlacklisted(account)).toBe(true)
+    await expect(transfer(message, proof)).rejects.toThrow(blacklisted)
+    expect(await eventsOf(await operate(devnet, 'unBlacklist', account))).toMatchObject([
+      { eventName: 'UnBlacklisted', args: { _account: account } },
+    ])
+    expect(await isBlacklisted(account)).toBe(false)
+    expect((await transfer(message, proof)).status).toBe('success')
+  })
 
   it('cannot be paid either, while others pay each other', async () => {
     const { address: to } = await newPayer(devnet)

@@ -113,16 +113,19 @@ describe('a remote facilitator as a stranger (rule 18)', () => {
     ['half a transaction', { success: true, transaction: '0xabcd', network, payer }],
     ['a long transaction', { success: true, transaction: `0x${'a'.repeat(60_000)}`, network }],
     ['lines', { success: true, transaction: `${TRANSACTION}\r\nSet-Cookie: a=b`, network }],
-  ])('is not believed if its settlement names %s, and no response goes out', async (_name, body) => {
-    elsewhere.scripts = { verify: valid, settle: { body } }
-    const answer = await buy()
-    expect(answer.status).toBe(503)
-    expect(await answer.text()).not.toContain('what was paid for')
-    expect(answer.headers.get('set-cookie')).toBeNull()
-    // What it did is not known: the payment stays open.
-    expect(names()).toEqual(['verified', 'pending'])
-    expect(told[1]).toMatchObject(['pending', { transaction: '' }])
-  })
+  ])(
+    'is not believed if its settlement names %s, and no response goes out',
+    async (_name, body) => {
+      elsewhere.scripts = { verify: valid, settle: { body } }
+      const answer = await buy()
+      expect(answer.status).toBe(503)
+      expect(await answer.text()).not.toContain('what was paid for')
+      expect(answer.headers.get('set-cookie')).toBeNull()
+      // What it did is not known: the payment stays open.
+      expect(names()).toEqual(['verified', 'pending'])
+      expect(told[1]).toMatchObject(['pending', { transaction: '' }])
+    },
+  )
 
   it.each<[string, string]>([
     ['is long', 'x'.repeat(100_000)],

@@ -88,20 +88,23 @@ describe('a node that does not run the gateway’s code', () => {
     ['and calls it reverted', { kind: 'refuse', code: 3, message: 'execution reverted' }],
     ['and answers with nothing', { kind: 'answer', result: '0x' }],
   ]
-  it.each(faults)('%s, still distinguishes valid payments from invalid ones', async (_how, fault) => {
-    proxy.fault = (method, params) => (runsCode(method, params) ? fault : undefined)
-    const [good, poor, forged] = [
-      await signPayment(await newPayer(devnet), offerOf(devnet)),
-      await signPayment(poorPayer(), offerOf(devnet)),
-      await walletPayment(walletCode(APPROVED), `${newNonce()}cd`),
-    ]
-    const approved = await walletPayment()
-    expect(await Promise.all([good, poor, forged, approved].map(verify))).toEqual([
-      valid,
-      invalid('insufficient_funds'),
-      invalid('invalid_exact_evm_payload_signature'),
-      valid,
-    ])
-    expect(await core.facilitator.settle(good, offerOf(devnet))).toMatchObject({ success: true })
-  })
+  it.each(faults)(
+    '%s, still distinguishes valid payments from invalid ones',
+    async (_how, fault) => {
+      proxy.fault = (method, params) => (runsCode(method, params) ? fault : undefined)
+      const [good, poor, forged] = [
+        await signPayment(await newPayer(devnet), offerOf(devnet)),
+        await signPayment(poorPayer(), offerOf(devnet)),
+        await walletPayment(walletCode(APPROVED), `${newNonce()}cd`),
+      ]
+      const approved = await walletPayment()
+      expect(await Promise.all([good, poor, forged, approved].map(verify))).toEqual([
+        valid,
+        invalid('insufficient_funds'),
+        invalid('invalid_exact_evm_payload_signature'),
+        valid,
+      ])
+      expect(await core.facilitator.settle(good, offerOf(devnet))).toMatchObject({ success: true })
+    },
+  )
 })

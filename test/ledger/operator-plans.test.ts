@@ -152,7 +152,7 @@ function describePlans(name: string, open: (toEnd: Cleanup) => Promise<Filled>):
       const { ledger, statements, explain } = filled
       statements.length = 0
       await act(ledger)
-      const ran = statements.filter(({ text }) => /^(select|with|update|delete)/i.test(text))
+      const ran = statements.filter(({ text }) => /^\s*(select|with|update|delete)/i.test(text))
       expect(ran.length).toBeGreaterThan(0)
       for (const statement of ran) expect(await explain(statement)).toEqual([])
     })

@@ -5,7 +5,6 @@ import { loadPeer } from '../../src/crypto/load-peer.cjs'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { preparing } from '../../src/ledger/engine/prepared-statements.js'
-import { POSTGRES } from '../../src/ledger/engine/dialect.js'
 import { useCleanup } from '../support/cleanup.js'
 import { hasPgbouncer, startPgbouncer } from '../support/pgbouncer.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -20,7 +19,7 @@ const toEnd = useCleanup()
 const { acquireConnection } = PostgresDriver.prototype
 
 /** A statement that takes rows. */
-const COUNT = `SELECT count(*) FROM ${POSTGRES.rows({ id: 'text' })}`
+const COUNT = 'SELECT count(*) FROM json_to_recordset($1::json) AS w(id text)'
 const rows = (count: number): readonly unknown[] => [
   JSON.stringify(Array.from({ length: count }, (_, id) => ({ id }))),
 ]
@@ -55,7 +54,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
 
   it('have unique names, because another gateway may prepare its own behind the same pooler', async () => {
     const [one, other] = [await connect(), await connect()]
-    const sum = `SELECT sum(w.id) FROM ${POSTGRES.rows({ id: 'bigint' })}`
+    const sum = 'SELECT sum(w.id) FROM json_to_recordset($1::json) AS w(id bigint)'
     await one.client.query(COUNT, rows(3))
     await other.client.query(sum, rows(3))
     await other.client.query(COUNT, rows(3))

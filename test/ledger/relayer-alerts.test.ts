@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LedgerStore } from '../../src/ledger/index.js'
-import { ALERT_PAUSE_MS } from '../../src/ledger/relayer-alerts.js'
+import { ALERT_PAUSE_MS } from '../../src/ledger/webhooks/relayer-alerts.js'
 import { OPERATOR, type WebhookEvent } from '../../src/ledger/webhooks.js'
 import { useCleanup } from '../support/cleanup.js'
 import { stores } from '../webhooks/stores.js'

@@ -60,6 +60,7 @@ describe('an app that mounts the API', () => {
     const { later } = await load('router')
     expect(filesIn(later, 'router')).toContain('router/gateway-router.ts')
     expect(filesIn(later, 'router/openapi')).toEqual([])
+    expect(filesIn(later, 'router/documents')).toEqual([])
     // There is no admin token.
     expect(filesIn(later, 'console')).toEqual([])
   })

@@ -156,16 +156,22 @@ describe('the guard of a pegged token', () => {
   }
   const UNAVAILABLE = { code: 'rate_unavailable' }
 
-  it.each(['1', '0.99', '1.01', '0.995'])('offers it at face value at a rate of %s', async (rate) => {
-    expect(await priceOf([guarded], { 'USDC/USD': rate })).toStrictEqual(['15000000'])
-  })
+  it.each(['1', '0.99', '1.01', '0.995'])(
+    'offers it at face value at a rate of %s',
+    async (rate) => {
+      expect(await priceOf([guarded], { 'USDC/USD': rate })).toStrictEqual(['15000000'])
+    },
+  )
 
-  it.each(['0.9899', '1.0101', '0.5', '2'])('removes it from the offer at a rate of %s', async (rate) => {
-    await expect(priceOf([guarded], { 'USDC/USD': rate })).rejects.toMatchObject(UNAVAILABLE)
-    expect(await priceOf([guarded, usdx], { 'USDC/USD': rate })).toStrictEqual([
-      '15000000000000000000',
-    ])
-  })
+  it.each(['0.9899', '1.0101', '0.5', '2'])(
+    'removes it from the offer at a rate of %s',
+    async (rate) => {
+      await expect(priceOf([guarded], { 'USDC/USD': rate })).rejects.toMatchObject(UNAVAILABLE)
+      expect(await priceOf([guarded, usdx], { 'USDC/USD': rate })).toStrictEqual([
+        '15000000000000000000',
+      ])
+    },
+  )
 
   it('removes it from the offer if its rate is unknown', async () => {
     const unsupported = { code: 'unsupported_currency' }

@@ -9,7 +9,7 @@ import {
   type TransactionRequest,
 } from '../../src/relayer/transaction.js'
 import type { Submission } from '../../src/ledger/index.js'
-import { lockLost } from '../../src/ledger/payments/lock-lost.js'
+import { lockLost } from '../../src/ledger/record.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { newNonce } from '../support/sign-payment.js'
 

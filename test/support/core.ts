@@ -188,7 +188,7 @@ export function termsOf(devnet: Devnet): MerchantTerms {
 }
 
 /** Reserves a payment of one cent. */
-export async function reserveOn(
+async function reserveOn(
   { facilitator }: Core,
   devnet: Devnet,
   payment: PaymentPayload,

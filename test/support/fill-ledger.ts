@@ -19,11 +19,18 @@ export interface Filling {
   readonly until?: number
 }
 
+/** SQL that makes bytes of hexadecimal digits. */
+export const digitsReader =
+  ({ isPostgres }: SqlDialect) =>
+  (digits: string): string =>
+    isPostgres ? `decode(${digits}, 'hex')` : `unhex(${digits})`
+
 /** A statement that inserts delivered payments which have lapsed. */
 export function fillStatement(
-  { fromDigits }: Pick<SqlDialect, 'fromDigits'>,
+  dialect: SqlDialect,
   { count, start = 1, project = 'filled', until = Date.now() - 2 * 86_400_000 }: Filling,
 ): string {
+  const fromDigits = digitsReader(dialect)
   const first = until - (start + count) * STEP_MS
   const time = `${first} + n.i * ${STEP_MS}`
   // As long as hashes, all different, and as scattered: an index is slower for those than for ones in order.

@@ -7,8 +7,11 @@ import {
   explainFailure,
   failureKind,
 } from '../../ledger/engine/explain-failure.js'
-import { LedgerInspector, type LedgerState } from '../../ledger/operate/inspect-ledger.js'
-import type { InspectedWebhook } from '../../ledger/operate/inspect-webhooks.js'
+import {
+  LedgerInspector,
+  type InspectedWebhook,
+  type LedgerState,
+} from '../../ledger/operate/inspect-ledger.js'
 import { UNFINISHED_COPY } from '../../ledger/schema/migrate.js'
 import type { NamedLedger } from '../ledger-location.js'
 import { checkMode } from './check-files.js'

@@ -1,5 +1,5 @@
 import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
-import type { InspectedWebhook } from '../../ledger/operate/inspect-webhooks.js'
+import type { InspectedWebhook } from '../../ledger/operate/inspect-ledger.js'
 import { OPERATOR } from '../../ledger/webhooks.js'
 import { isPublicAddress } from '../../webhooks/public-address.js'
 import { findReceiver, type Receiver } from '../../webhooks/receiver-url.js'

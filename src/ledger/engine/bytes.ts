@@ -2,7 +2,7 @@
 import { bytesOf, hexOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 
-/** The bytes of an id, as a parameter of a statement. @throws `TypeError` for what is no id. */
+/** The bytes of an id, as a parameter of a statement. @throws `TypeError` if it is no id. */
 export function idBytes(id: string): Uint8Array {
   return bytesOf(`0x${id}`)
 }
@@ -16,7 +16,7 @@ export function idOf(stored: Uint8Array): string {
  * An address or a hash without `0x`, as a member of a statement's rows. SQLite would make nothing of
  * anything else.
  *
- * @throws `TypeError` for what is neither.
+ * @throws `TypeError` for anything else.
  */
 export function digitsOf(hex: Hex): string {
   if (!BYTES.test(hex)) throw new TypeError('not pairs of hexadecimal digits')

@@ -4,7 +4,7 @@ import { sqliteFailure } from './sqlite.js'
 /** A `postgres://` URL, or the path of an SQLite file. */
 export type LedgerLocation = { readonly url: string } | { readonly file: string }
 
-/** What `pg` says without a code, and the kind that we make of it. */
+/** Messages of `pg` that come without a code, and the kind of failure they mean. */
 const KIND_OF_WORDS: ReadonlyArray<readonly [RegExp, string]> = [
   [/timeout|timed out/i, 'ETIMEDOUT'],
   [/does not support SSL/i, 'TLS_NOT_SUPPORTED'],
@@ -30,7 +30,7 @@ interface Target {
   readonly database: string
 }
 
-/** Failures of PostgreSQL by code: what is wrong, and what to do. */
+/** Failures of PostgreSQL by code: the problem and the remedy. */
 const POSTGRES: Readonly<Record<string, (target: Target) => string>> = {
   ECONNREFUSED: ({ at }) => `nobody listens at ${at}: start PostgreSQL, or correct host and port`,
   ENOTFOUND: ({ host }) => `no host is called '${host}': correct it, or its DNS`,
@@ -88,7 +88,7 @@ const FILE: Readonly<Record<string, string>> = {
 }
 
 /**
- * Says what is wrong with a database and what to do.
+ * Explains a failure of a database and how to fix it.
  *
  * @param kind - The failure, by {@link failureKind}.
  * @returns One sentence with host, port, database and user, or the file; never a password.

@@ -1,13 +1,15 @@
 import type * as KyselyModule from 'kysely'
 import type * as PgModule from 'pg'
 import { sha256 } from '../../crypto/sha256.js'
-import { takesRows } from './dialect.js'
 
 /**
  * SQLSTATEs of prepared statements that are of no use: its connection does not know it, or knows another
  * one of its name, which both happens behind a pooler; or another gateway has just changed the table.
  */
 const UNUSABLE = new Set(['26000', '42P05', '0A000'])
+
+/** Statements of the hot path take their rows as JSON. */
+const HOT = /json_to_recordset\(\$1::json\)/
 
 /**
  * A pool that prepares the statements of the hot path: PostgreSQL then parses and plans each of them once
@@ -41,7 +43,7 @@ function preparingClient(
   prepared: Prepared,
 ): KyselyModule.PostgresPoolClient {
   const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
-    if (prepared.isOff || !takesRows(text)) return client.query(text, [...values])
+    if (prepared.isOff || !HOT.test(text)) return client.query(text, [...values])
     const name = prepared.names.get(text) ?? nameOf(text)
     prepared.names.set(text, name)
     try {

@@ -51,7 +51,7 @@ export function isSoundSqlite(version: string): boolean {
 /** The first major version of Node whose own SQLite is used without a warning that it is experimental. */
 const QUIET_NODE = 24
 
-/** What a process says of its Node: the part of `process.versions` that is read. */
+/** The part of `process.versions` that decides which SQLite is used. */
 export interface NodeVersions {
   readonly node: string
   /** Version of Node's own SQLite, `undefined` if it has none. */
@@ -183,7 +183,7 @@ export function sqliteFailure(error: unknown): string | undefined {
 
 const SQLITE_ERROR = 'ERR_SQLITE_ERROR'
 
-/** What `node:sqlite` throws when SQLite fails. */
+/** The error that `node:sqlite` throws when SQLite fails. */
 interface SqliteError {
   readonly code: string
   readonly errcode: number

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely, RawBuilder } from 'kysely'
+import type { Expression, ExpressionBuilder, Kysely, RawBuilder, Sql, SqlBool } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
 import { idBytes } from './bytes.js'
 import { failureKind } from './explain-failure.js'
 import { failedAsPrepared } from './prepared-statements.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { MigrationTarget } from '../schema/migrate.js'
-import { statementsOf, type RunStatement } from './dialect.js'
+import { statementsOf, type RunStatement } from './statement.js'
 import { isSqliteBusy, sqliteFailure } from './sqlite.js'
 
 /** How long a failing statement is retried. A request is waiting. */
@@ -16,12 +16,14 @@ const PATIENCE_MS = 3000
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 160
 
-/** What a trigger says that refuses a payment because nothing can be forgotten. */
+/** The message of the trigger that refuses a payment because it cannot drop another one. */
 export const LEDGER_FULL = 'x402: ledger_full'
 
 /** An open database, and what differs between databases. */
 export interface SqlDatabase {
   readonly db: Kysely<LedgerDatabase>
+  /** Makes a statement that is clearer in SQL than in the words of Kysely. */
+  readonly sql: Sql
   /** Runs a statement of the hot path: its text is made once. */
   readonly run: RunStatement
   /** The database's own clock in milliseconds since the epoch, which is the same for all processes. */
@@ -38,9 +40,10 @@ export function databaseOf({ db, kysely, dialect }: MigrationTarget): SqlDatabas
   const now = sql<number>`${sql.raw(dialect.now)}`
   return {
     db,
+    sql,
     run: statementsOf(db, kysely, dialect),
     now,
-    plus: (ms) => sql`${now} + CAST(${ms} AS ${sql.raw(dialect.bigint)})`,
+    plus: (ms) => sql`${now} + CAST(${ms} AS BIGINT)`,
     locksRows: dialect.isPostgres,
   }
 }
@@ -51,6 +54,23 @@ export function databaseOf({ db, kysely, dialect }: MigrationTarget): SqlDatabas
  */
 export function timeOnce(db: Kysely<LedgerDatabase>, time: RawBuilder<number>) {
   return db.selectNoFrom(time.as('time'))
+}
+
+type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
+
+/**
+ * Returns the condition of a change of several rows, such that they are locked in the order of their
+ * ids. Two changes that locked the same rows in different orders would deadlock, which PostgreSQL
+ * notices after a second.
+ */
+export function rowsInOrder(
+  { locksRows }: SqlDatabase,
+  db: Kysely<LedgerDatabase>,
+  condition: (where: Where) => Expression<SqlBool>,
+): (where: Where) => Expression<SqlBool> {
+  if (!locksRows) return condition
+  const rows = db.selectFrom('x402_authorizations').select('id').where(condition)
+  return (where) => where('id', 'in', rows.orderBy('id').forUpdate())
 }
 
 /** How a database is opened and closed. */

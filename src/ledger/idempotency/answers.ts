@@ -9,11 +9,12 @@ import type {
   RepeatableRequest,
 } from '../../idempotency/store.js'
 import type { AnswerBudget } from './answer-budget.js'
-import type { IdempotencyRow } from '../schema/schema.js'
+import type { LedgerDatabase, Row } from '../schema/tables.js'
+import { every } from '../engine/every.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 
 /** How long an answer is kept. */
-const DEFAULT_RETENTION_MS = 24 * 3_600_000
+const RETENTION_MS = 24 * 3_600_000
 
 /** Time between two purges. */
 const PURGE_EVERY_MS = 600_000
@@ -27,16 +28,12 @@ const RENEWED_AT_ONCE = 500
 /** Options of {@link Answers}. */
 export interface AnswersOptions {
   /**
-   * Milliseconds after which a claim that was not renewed is free for others. It must be longer than the
+   * How long a claim lasts without renewal (ms); others may then take it. It must be longer than the
    * ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
    */
   readonly leaseMs: number
   /** Returns a unique name for a claim. */
   readonly newName: () => string
-  /** @defaultValue 24 hours */
-  readonly retentionMs?: number
-  /** @defaultValue 10 minutes */
-  readonly purgeEveryMs?: number
   /** How much room answers may take. @defaultValue as much as they need */
   readonly budget?: AnswerBudget | undefined
 }
@@ -46,24 +43,17 @@ type Store = Pick<SqlStore, 'run'>
 /** Keeps answers beside an SQL ledger, for all processes that share it. */
 export class Answers implements IdempotencyStore {
   readonly #store: Store
-  readonly #options: Required<Omit<AnswersOptions, 'budget'>>
-  readonly #budget: AnswerBudget | undefined
+  readonly #options: AnswersOptions
   /** Names of the claims of this process. */
   readonly #claims = new Set<string>()
-  readonly #renewal: NodeJS.Timeout
+  readonly #endRenewals: () => void
   /** When expired answers were last deleted, by `performance.now()`. */
   #purgedAt = -Infinity
 
   constructor(store: Store, options: AnswersOptions) {
-    const { retentionMs = DEFAULT_RETENTION_MS, purgeEveryMs = PURGE_EVERY_MS } = options
     this.#store = store
-    this.#options = { ...options, retentionMs, purgeEveryMs }
-    this.#budget = options.budget
-    this.#renewal = setInterval(
-      () => void this.#renew().catch(() => undefined),
-      options.leaseMs / RENEWALS_PER_LEASE,
-    )
-    this.#renewal.unref()
+    this.#options = options
+    this.#endRenewals = every(options.leaseMs / RENEWALS_PER_LEASE, () => this.#renew())
   }
 
   look({ key, fingerprint }: RepeatableRequest): Promise<IdempotencyState> {
@@ -86,53 +76,46 @@ export class Answers implements IdempotencyStore {
     void this.#purge().catch(() => undefined)
     const name = this.#options.newName()
     const taken = await this.#store.run((database) => this.#take(database, request, name))
-    if (taken === undefined) return this.#store.run((database) => lookAgain(database, request))
+    if (taken === undefined) {
+      const found = await this.look(request)
+      // Another process has just let the key go: the next request may claim it.
+      return found.state === 'free' || found.state === 'paused' ? { state: 'busy' } : found
+    }
     this.#claims.add(name)
     const claim = new SqlClaim(this.#store, {
       request,
       name,
       kept: keptIn(taken),
       onEnd: () => this.#claims.delete(name),
-      budget: this.#budget,
+      budget: this.#options.budget,
     })
     return { state: 'fresh', claim }
   }
 
   noteSent(key: string): void {
-    this.#budget?.noteSent(key)
+    this.#options.budget?.noteSent(key)
   }
 
   /** Ends the renewals. */
   close(): void {
-    clearInterval(this.#renewal)
+    this.#endRenewals()
   }
 
-  /** Claims a key that is new, or that is unclaimed and has no final answer. */
+  /** Claims a key that is new, or that is unclaimed and has no final answer. It may run twice. */
   async #take(
-    { db, now, plus }: SqlDatabase,
+    { db, sql, now, plus }: SqlDatabase,
     { key, fingerprint }: RepeatableRequest,
     claim: string,
-  ): Promise<Pick<IdempotencyRow, 'answer' | 'delivery'> | undefined> {
-    const claimed = { claim, claimed_until: plus(this.#options.leaseMs), updated_at: now }
-    return db
-      .insertInto('x402_idempotency')
-      .values({ key, fingerprint, answer: null, delivery: null, done: 0, ...claimed })
-      .onConflict((conflict) =>
-        conflict
-          .column('key')
-          .doUpdateSet(claimed)
-          .where('x402_idempotency.fingerprint', '=', fingerprint)
-          .where('x402_idempotency.done', '=', 0)
-          .where((where) =>
-            where.or([
-              where('x402_idempotency.claimed_until', '<', now),
-              // The statement ran already, and its answer was lost.
-              where('x402_idempotency.claim', '=', claim),
-            ]),
-          ),
-      )
-      .returning(['answer', 'delivery'])
-      .executeTakeFirst()
+  ): Promise<Pick<Row<'x402_idempotency'>, 'answer' | 'delivery'> | undefined> {
+    const until = plus(this.#options.leaseMs)
+    const { rows } = await sql<Pick<Row<'x402_idempotency'>, 'answer' | 'delivery'>>`
+      INSERT INTO x402_idempotency AS k (key, fingerprint, done, claim, claimed_until, updated_at)
+      VALUES (${key}, ${fingerprint}, 0, ${claim}, ${until}, ${now})
+      ON CONFLICT (key) DO UPDATE SET claim = ${claim}, claimed_until = ${until}, updated_at = ${now}
+      WHERE k.fingerprint = ${fingerprint} AND k.done = 0
+        AND (k.claimed_until < ${now} OR k.claim = ${claim})
+      RETURNING answer, delivery`.execute(db)
+    return rows[0]
   }
 
   async #renew(): Promise<void> {
@@ -152,44 +135,28 @@ export class Answers implements IdempotencyStore {
 
   /** Deletes expired answers, once in a while. */
   async #purge(): Promise<void> {
-    const { retentionMs, purgeEveryMs } = this.#options
-    if (performance.now() - this.#purgedAt < purgeEveryMs) return
+    if (performance.now() - this.#purgedAt < PURGE_EVERY_MS) return
     this.#purgedAt = performance.now()
     await this.#store.run(async ({ db, now, plus }) => {
       const expired = db
         .deleteFrom('x402_idempotency')
-        .where('updated_at', '<', plus(-retentionMs))
+        .where('updated_at', '<', plus(-RETENTION_MS))
         .where('claimed_until', '<', now)
-      if (this.#budget === undefined) return expired.execute()
-      for (const { key } of await expired.returning('key').execute()) this.#budget.remove(key)
+      for (const { key } of await expired.returning('key').execute())
+        this.#options.budget?.remove(key)
     })
   }
 }
 
-/** Tells why a key could not be claimed. */
-async function lookAgain(
-  { db }: SqlDatabase,
-  { key, fingerprint }: RepeatableRequest,
-): Promise<Exclude<IdempotencyAttempt, { state: 'fresh' }>> {
-  const row = await db
-    .selectFrom('x402_idempotency')
-    .select(['fingerprint', 'answer', 'done'])
-    .where('key', '=', key)
-    .executeTakeFirst()
-  if (row !== undefined && row.fingerprint !== fingerprint) return { state: 'conflict' }
-  if (row?.done === 1) return { state: 'done', answer: row.answer ?? '' }
-  return { state: 'busy' }
-}
-
-/** The answer that was kept under a key, with what it was made for. */
+/** The answer that was kept under a key, with the name of its delivery. */
 function keptIn({
   answer,
   delivery,
-}: Pick<IdempotencyRow, 'answer' | 'delivery'>): KeptAnswer | undefined {
+}: Pick<Row<'x402_idempotency'>, 'answer' | 'delivery'>): KeptAnswer | undefined {
   return answer === null ? undefined : { answer, delivery: delivery ?? undefined }
 }
 
-/** What a {@link SqlClaim} is made of. */
+/** Options of {@link SqlClaim}. */
 interface ClaimOptions {
   readonly request: RepeatableRequest
   /** Name of the claim. */
@@ -241,12 +208,12 @@ class SqlClaim implements IdempotencyClaim {
   }
 
   /** Ends the claim. If the database does not hear of it, the claim lapses. */
-  #end(to: Updateable<IdempotencyRow>): Promise<void> {
+  #end(to: Updateable<LedgerDatabase['x402_idempotency']>): Promise<void> {
     this.#options.onEnd()
     return this.#change({ ...to, claimed_until: 0 })
   }
 
-  async #change(to: Updateable<IdempotencyRow>): Promise<void> {
+  async #change(to: Updateable<LedgerDatabase['x402_idempotency']>): Promise<void> {
     const { request, name } = this.#options
     const changed = await this.#store.run(({ db, now }) =>
       db
@@ -261,7 +228,7 @@ class SqlClaim implements IdempotencyClaim {
     await this.#makeRoom(to.answer ?? '')
   }
 
-  /** Deletes what gives way to an answer, except for what is claimed now. */
+  /** Deletes the answers that give way to a new one, except for claimed ones. */
   async #makeRoom(answer: string): Promise<void> {
     const { request, budget } = this.#options
     const keys = budget?.add(request, answer) ?? []

@@ -1,9 +1,8 @@
 /** Copies a ledger into another database, while gateways use the first. */
-import type { Selectable } from 'kysely'
-import type { MaintenanceConnection } from './maintenance.js'
+import type { SqlDatabase } from '../engine/store.js'
 import { ConfigError } from '../../errors.js'
 import { hexOf } from '../../protocol/hex.js'
-import type { AuthorizationRow } from '../schema/schema.js'
+import type { Row as TypedRow } from '../schema/tables.js'
 import { UNFINISHED_COPY } from '../schema/migrate.js'
 
 /** Rows that one statement reads or writes: fewer than 32,766 parameters, the limit of SQLite. */
@@ -66,8 +65,8 @@ export interface SettledSum {
  * @throws `ConfigError` if the target has payments that the source does not know. Nothing is changed then.
  */
 export async function copyLedger(
-  source: MaintenanceConnection,
-  target: MaintenanceConnection,
+  source: SqlDatabase,
+  target: SqlDatabase,
   options: CopyOptions,
 ): Promise<LedgerCopy> {
   await requireOwnCopy(source, target, options.signal)
@@ -78,7 +77,7 @@ export async function copyLedger(
     write: (rows) => writePayments(target, rows),
   })
   for (const table of Object.keys(KEYS) as CopiedTable[])
-    await copyTable(source, target, table, options.signal)
+    await copyTable(table, { source, target }, options.signal)
   const { behind, payments, settled } = await comparePayments(source, target, {
     signal: options.signal,
   })
@@ -95,25 +94,21 @@ export async function copyLedger(
 
 /** Copies a table that has no rows of its own in the target. */
 async function copyTable(
-  source: MaintenanceConnection,
-  target: MaintenanceConnection,
   table: CopiedTable,
+  { source, target }: Readonly<Record<'source' | 'target', SqlDatabase>>,
   signal: AbortSignal,
 ): Promise<void> {
   await clear(target, table)
   for await (const rows of pagesOf(source, table, KEYS[table])) {
     signal.throwIfAborted()
-    await target.db
-      .insertInto(table)
-      .values(rows as never)
-      .execute()
+    await target.db.insertInto(table).values(rows).execute()
   }
 }
 
 /** Walks both ledgers in the order of ids, and hands those rows to `write` that the target lacks or has otherwise. */
 async function comparePayments(
-  source: MaintenanceConnection,
-  target: MaintenanceConnection,
+  source: SqlDatabase,
+  target: SqlDatabase,
   {
     write,
     onRead,
@@ -138,7 +133,7 @@ async function comparePayments(
       behind++
       lacking.push(one!)
     }
-    if (order >= 0) addTo(sums, other as unknown as Selectable<AuthorizationRow>)
+    if (order >= 0) addTo(sums, other as unknown as TypedRow<'x402_authorizations'>)
     if (lacking.length >= PAGE) {
       await write?.(lacking)
       lacking = []
@@ -171,8 +166,8 @@ class Rows {
   }
 }
 
-async function writePayments({ db }: MaintenanceConnection, rows: readonly Row[]): Promise<void> {
-  const columns = Object.keys(rows[0]!) as (keyof AuthorizationRow)[]
+async function writePayments({ db }: SqlDatabase, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0]!) as (keyof TypedRow<'x402_authorizations'>)[]
   await db
     .insertInto('x402_authorizations')
     .values(rows as never)
@@ -188,7 +183,7 @@ async function writePayments({ db }: MaintenanceConnection, rows: readonly Row[]
 
 /** Reads a table page by page, in the order of its key. */
 async function* pagesOf(
-  { db, kysely: { sql } }: MaintenanceConnection,
+  { db, sql }: SqlDatabase,
   table: Table,
   key: readonly string[],
 ): AsyncGenerator<readonly Row[]> {
@@ -206,8 +201,8 @@ async function* pagesOf(
 
 /** @throws `ConfigError` if the target is more than an earlier copy of the source. */
 async function requireOwnCopy(
-  source: MaintenanceConnection,
-  target: MaintenanceConnection,
+  source: SqlDatabase,
+  target: SqlDatabase,
   signal: AbortSignal,
 ): Promise<void> {
   const [ours, theirs] = await Promise.all([secretsOf(source), secretsOf(target)])
@@ -221,16 +216,13 @@ async function requireOwnCopy(
     )
 }
 
-async function secretsOf({ db }: MaintenanceConnection): Promise<ReadonlyMap<string, string>> {
+async function secretsOf({ db }: SqlDatabase): Promise<ReadonlyMap<string, string>> {
   const rows = await db.selectFrom('x402_secrets').selectAll().execute()
   return new Map(rows.map(({ name, secret }) => [name, secret]))
 }
 
 /** Tables, beside that of payments, that have other numbers of rows in both ledgers. */
-async function differingCounts(
-  source: MaintenanceConnection,
-  target: MaintenanceConnection,
-): Promise<number> {
+async function differingCounts(source: SqlDatabase, target: SqlDatabase): Promise<number> {
   const counts = await Promise.all(
     (Object.keys(KEYS) as CopiedTable[]).map(async (table) => [
       await countOf(source, table),
@@ -240,7 +232,7 @@ async function differingCounts(
   return counts.filter(([one, other]) => one !== other).length
 }
 
-async function countOf({ db }: MaintenanceConnection, table: Table): Promise<number> {
+async function countOf({ db }: SqlDatabase, table: Table): Promise<number> {
   const { count } = await db
     .selectFrom(table)
     .select((where) => where.fn.countAll().as('count'))
@@ -248,12 +240,12 @@ async function countOf({ db }: MaintenanceConnection, table: Table): Promise<num
   return Number(count)
 }
 
-async function clear({ db }: MaintenanceConnection, table: CopiedTable): Promise<void> {
+async function clear({ db }: SqlDatabase, table: CopiedTable): Promise<void> {
   await db.deleteFrom(table).execute()
 }
 
 /** Has gateways refuse to start on an unfinished copy: they would honour payments a second time. */
-async function mark({ db }: MaintenanceConnection): Promise<void> {
+async function mark({ db }: SqlDatabase): Promise<void> {
   await db
     .insertInto('x402_migrations')
     .values({ name: UNFINISHED_COPY })
@@ -261,7 +253,7 @@ async function mark({ db }: MaintenanceConnection): Promise<void> {
     .execute()
 }
 
-async function unmark({ db }: MaintenanceConnection): Promise<void> {
+async function unmark({ db }: SqlDatabase): Promise<void> {
   await db.deleteFrom('x402_migrations').where('name', '=', UNFINISHED_COPY).execute()
 }
 
@@ -278,13 +270,13 @@ function textOf(row: Row): string {
   return JSON.stringify(
     columns.map((column) => {
       const value = row[column]
-      if (value === null) return null
-      return value instanceof Uint8Array ? hexOf(value) : String(value)
+      if (value instanceof Uint8Array) return hexOf(value)
+      return typeof value === 'number' || typeof value === 'bigint' ? value.toString() : value
     }),
   )
 }
 
-function addTo(sums: Map<string, SettledSum>, row: Selectable<AuthorizationRow>): void {
+function addTo(sums: Map<string, SettledSum>, row: TypedRow<'x402_authorizations'>): void {
   if (row.state !== 'settled' || row.kind === 'refund') return
   const chainId = Number(row.chain_id)
   const asset = hexOf(row.asset)

@@ -1,31 +1,29 @@
-/** Looks into a ledger's database without changing anything. */
-import { bytesOf, hexOf } from '../../protocol/hex.js'
-import type { RelayerStore } from '../index.js'
-import { LISTED_TRANSACTIONS } from '../relayer-transactions.js'
+/** Reads the state of a ledger's database without changing it. */
 import type { LedgerLocation } from '../engine/explain-failure.js'
-import { readWebhooks, type InspectedWebhook } from './inspect-webhooks.js'
-import { isMissingTable, type MaintenanceConnection } from './maintenance.js'
-import { migrations } from '../schema/migrations.js'
+import { Nonces } from '../relayers/nonces.js'
+import { migrations } from '../schema/migrate.js'
+import { OPERATOR } from '../webhooks.js'
+import { findApplied, type MaintenanceConnection } from './maintenance.js'
 import { connectMaintenance } from './open-maintenance.js'
 
-/** What a ledger's database looks like. */
+/** The state of a ledger's database. */
 export interface LedgerState {
-  /** Whether it is a ledger at all, and not an empty database. */
+  /** Whether it has the ledger's tables. */
   readonly isMigrated: boolean
   /** Migrations of this version that were not applied. */
   readonly missing: readonly string[]
   /** Migrations that this version does not know: a newer one has applied them. */
   readonly unknown: readonly string[]
   readonly isReadOnly: boolean
-  /** Whether tables can be made. */
+  /** Whether this user may create tables. */
   readonly mayCreate: boolean
-  /** Tables of the ledger in which this user may not write. */
+  /** Tables of the ledger that this user may not write. */
   readonly forbidden: readonly string[]
   /** The database's clock, in milliseconds since the epoch. */
   readonly now: number
 }
 
-/** A ledger's database that is only looked at. */
+/** Reads a ledger's database, and writes nothing. */
 export class LedgerInspector {
   readonly #connection: MaintenanceConnection
   readonly #isPostgres: boolean
@@ -36,10 +34,10 @@ export class LedgerInspector {
     this.#isPostgres = 'url' in location
   }
 
-  /** Reads what the database looks like. Throws what the driver throws. */
+  /** Reads the database's state. @throws the driver's errors. */
   async readState(): Promise<LedgerState> {
     const rights = this.#isPostgres ? await this.#readRights() : OWN_FILE
-    const read = await this.#readMigrations()
+    const read = await findApplied(this.#connection)
     const applied = read ?? []
     const known = Object.keys(migrations)
     return {
@@ -51,53 +49,43 @@ export class LedgerInspector {
     }
   }
 
-  /** As `listTransactions` of a ledger; all count as needed. */
-  readonly listTransactions: RelayerStore['listTransactions'] = async (
-    { chainId, relayer },
-    fromNonce,
-  ) => {
-    const rows = await this.#connection.db
-      .selectFrom('x402_relayer_transactions')
-      .select(['transaction_hash', 'account_nonce', 'raw', 'written_at'])
-      .where((where) => where.and({ chain_id: chainId, relayer: bytesOf(relayer) }))
-      .where('account_nonce', '>=', fromNonce)
-      .orderBy('account_nonce')
-      .limit(LISTED_TRANSACTIONS)
-      .execute()
-    return rows.map((row) => ({
-      transaction: hexOf(row.transaction_hash),
-      relayer,
-      accountNonce: Number(row.account_nonce),
-      raw: hexOf(row.raw),
-      isNeeded: true,
-      ageMs: Date.now() - Number(row.written_at),
-    }))
-  }
+  /** As `listTransactions` of a ledger. */
+  readonly listTransactions: Nonces['listTransactions'] = (...query) =>
+    new Nonces({ run: (work) => work(this.#connection) }).listTransactions(...query)
 
-  /** Reads all webhooks. @param now - The database's clock. */
-  readWebhooks(now: number): Promise<readonly InspectedWebhook[]> {
-    return readWebhooks(this.#connection.db, now)
+  /** Reads the oldest {@link MAX_ENDPOINTS} webhooks, with the state of their deliveries. @param now - The database's clock. */
+  async readWebhooks(now: number): Promise<readonly InspectedWebhook[]> {
+    const { db, sql } = this.#connection
+    const { rows } = await sql<WebhookRow>`
+      SELECT e.id, e.project, e.url, p.id AS owner,
+        count(CASE WHEN d.state = 'failed' THEN 1 END) AS failed,
+        count(CASE WHEN d.state = 'pending' AND d.attempts > 0 THEN 1 END) AS waiting,
+        min(CASE WHEN d.state = 'pending' AND d.attempts = 0 THEN d.created_at END) AS untried_since,
+        max(d.last_error) AS error
+      FROM x402_webhook_endpoints AS e
+        LEFT JOIN x402_projects AS p ON p.id = e.project AND p.deleted_at IS NULL
+        LEFT JOIN x402_webhook_deliveries AS d ON d.endpoint = e.id AND d.state <> 'delivered'
+      GROUP BY e.id, e.project, e.url, e.created_at, p.id
+      ORDER BY e.created_at LIMIT ${MAX_ENDPOINTS}`.execute(db)
+    return rows.map(({ id, project, url, owner, failed, waiting, untried_since, error }) => ({
+      id,
+      project,
+      url,
+      isOwned: owner !== null || project === OPERATOR,
+      failed: Number(failed),
+      waiting: Number(waiting),
+      untriedMs: untried_since === null ? 0 : now - Number(untried_since),
+      lastError: error ?? undefined,
+    }))
   }
 
   close(): Promise<void> {
     return this.#connection.end()
   }
 
-  /** @returns Undefined where there is no table of them. */
-  async #readMigrations(): Promise<readonly string[] | undefined> {
-    const { db } = this.#connection
-    try {
-      const rows = await db.selectFrom('x402_migrations').select('name').execute()
-      return rows.map(({ name }) => name)
-    } catch (error) {
-      if (isMissingTable(error)) return undefined
-      throw error
-    }
-  }
-
   async #readRights(): Promise<Omit<LedgerState, 'isMigrated' | 'missing' | 'unknown'>> {
-    const { db, kysely } = this.#connection
-    const { rows } = await kysely.sql<PostgresRights>`
+    const { db, sql } = this.#connection
+    const { rows } = await sql<PostgresRights>`
       SELECT current_setting('transaction_read_only') AS read_only,
         coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
         CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now,
@@ -118,7 +106,15 @@ export class LedgerInspector {
   }
 }
 
-/** What PostgreSQL says. */
+type WebhookRow = Pick<InspectedWebhook, 'id' | 'project' | 'url'> & {
+  readonly owner: string | null
+  readonly failed: number | string
+  readonly waiting: number | string
+  readonly untried_since: number | string | null
+  readonly error: string | null
+}
+
+/** The answer of PostgreSQL. */
 interface PostgresRights {
   readonly read_only: string
   readonly may_create: boolean
@@ -128,3 +124,23 @@ interface PostgresRights {
 
 /** SQLite has no rights of its own; the rights of the file are checked elsewhere. */
 const OWN_FILE = { isReadOnly: false, mayCreate: true, forbidden: [], now: undefined } as const
+
+/** Endpoints that are looked at, the oldest first. */
+const MAX_ENDPOINTS = 1000
+
+/** A webhook, and the state of its deliveries. */
+export interface InspectedWebhook {
+  readonly id: string
+  readonly project: string
+  readonly url: string
+  /** Whether a project of the ledger has it, or the operator. */
+  readonly isOwned: boolean
+  /** Deliveries that are not tried any more. */
+  readonly failed: number
+  /** Deliveries whose attempts have failed so far, and that are tried again. */
+  readonly waiting: number
+  /** How long the oldest delivery has waited for its first attempt (ms); 0 if none waits. */
+  readonly untriedMs: number
+  /** The error of a failed attempt, if there is one. */
+  readonly lastError?: string | undefined
+}

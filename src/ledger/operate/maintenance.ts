@@ -1,26 +1,23 @@
 /** Work on a whole ledger, beside the gateways that use it. */
-import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
-import type * as KyselyModule from 'kysely'
-import { hexOf } from '../../protocol/hex.js'
-import type { ExportedPayment } from '../export-format.js'
-import { detailsOf, entryOf, LISTED_COLUMNS } from '../payments/rows.js'
-import { idOf } from '../engine/bytes.js'
-import { comparedTo } from '../payments/list-rows.js'
-import { projectsOf } from '../projects/recorded-projects.js'
-import { migrations } from '../schema/migrations.js'
+import type { SqlBool } from 'kysely'
+import { exportedOf, type ExportedPayment } from '../export-format.js'
+import { listPages } from '../payments/list-rows.js'
+import { projectsOf } from '../payments/recorded-projects.js'
+import { recordOf } from '../payments/rows.js'
+import { appliedMigrations, migrations } from '../schema/migrate.js'
+import type { SqlDatabase } from '../engine/store.js'
 import { copyLedger, type CopyOptions, type LedgerCopy } from './copy-ledger.js'
-import { prunable, REORG_MS } from './prunable.js'
-import type { LedgerDatabase } from '../schema/schema.js'
 import { sqliteFailure } from '../engine/sqlite.js'
+import { LAPSED_SECONDS } from './memory-limits.js'
 
 /** Rows that one statement reads or deletes. Gateways write between two statements. */
 const PAGE = 500
 
+/** How long a record is kept after its last change (ms), so that a reorganisation can still undo it. */
+const REORG_MS = 3_600_000
+
 /** States of payments for which a transaction was sent. */
 const EXPORTED = ['submitted', 'settled', 'failed'] as const
-
-/** A page begins after the payment with this time and id. */
-type PagePosition = Pick<ExportedPayment, 'createdAt' | 'id'>
 
 /** Milliseconds since the epoch: created at or after `from`, and before `until`. */
 export interface ExportQuery {
@@ -30,12 +27,8 @@ export interface ExportQuery {
   readonly refunds?: boolean | undefined
 }
 
-type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
-
 /** How a database is opened for maintenance. */
-export interface MaintenanceConnection {
-  readonly kysely: typeof KyselyModule
-  readonly db: Kysely<LedgerDatabase>
+export interface MaintenanceConnection extends SqlDatabase {
   readonly migrate: () => Promise<void>
   readonly end: () => Promise<void>
 }
@@ -43,26 +36,15 @@ export interface MaintenanceConnection {
 /** An SQL ledger, opened without migrating it. */
 export class LedgerMaintenance {
   readonly #connection: MaintenanceConnection
-  readonly #now: () => number
 
-  constructor(connection: MaintenanceConnection, now: () => number) {
+  constructor(connection: MaintenanceConnection) {
     this.#connection = connection
-    this.#now = now
   }
 
   /** The names of the migrations that were not applied, in order. */
   async missingMigrations(): Promise<readonly string[]> {
-    const { db } = this.#connection
-    const rows = await db
-      .selectFrom('x402_migrations')
-      .select('name')
-      .execute()
-      .catch((error: unknown) => {
-        if (isMissingTable(error)) return []
-        throw error
-      })
-    const applied = new Set(rows.map(({ name }) => name))
-    return Object.keys(migrations).filter((name) => !applied.has(name))
+    const applied = (await findApplied(this.#connection)) ?? []
+    return Object.keys(migrations).filter((name) => !applied.includes(name))
   }
 
   migrate(): Promise<void> {
@@ -74,21 +56,27 @@ export class LedgerMaintenance {
     return copyLedger(this.#connection, target.#connection, options)
   }
 
-  async count(query: ExportQuery): Promise<number> {
+  async count({ from, until, refunds }: ExportQuery): Promise<number> {
     const { count } = await this.#connection.db
       .selectFrom('x402_authorizations')
       .select((where) => where.fn.countAll().as('count'))
-      .where(isExported(query))
+      .where('state', 'in', EXPORTED)
+      .where('kind', 'in', kindsOf(refunds))
+      .where('created_at', '>=', from)
+      .where('created_at', '<', until)
       .executeTakeFirstOrThrow()
     return Number(count)
   }
 
   /** Reads payments page by page: one project after the other, oldest first in each. */
-  async *export(query: ExportQuery): AsyncGenerator<ExportedPayment> {
+  async *export({ from, until, refunds }: ExportQuery): AsyncGenerator<ExportedPayment> {
+    const order = { kinds: kindsOf(refunds), order: 'asc' } as const
     for (const project of await projectsOf(this.#connection)) {
-      let after: PagePosition = { createdAt: query.from, id: '' }
+      let after: Pick<ExportedPayment, 'createdAt' | 'id'> = { createdAt: from, id: '' }
       for (;;) {
-        const page = await this.#page(query, project, after)
+        const query = { project, states: EXPORTED, until, after, limit: PAGE }
+        const rows = await listPages(this.#connection, [query], order)
+        const page = rows.map((row) => exportedOf(recordOf(row)))
         yield* page
         const last = page.at(-1)
         if (last === undefined || page.length < PAGE) break
@@ -100,21 +88,27 @@ export class LedgerMaintenance {
   /**
    * Deletes payments that nobody needs any more: settled and delivered, or failed; last changed before
    * a time in milliseconds, and at least an hour ago; locked by nobody; and whose authorization has
-   * lapsed, so that the chain refuses it. Tells after each page how many are deleted by then.
+   * lapsed, so that the chain refuses it. Refunds go after their payments, because what is left of a payment
+   * is computed from them. Tells after each page how many are deleted by then.
    *
    * @returns How many were deleted.
    */
   async prune(before: number, onDeleted?: (count: number) => void): Promise<number> {
-    const { db, kysely } = this.#connection
-    const now = this.#now()
-    const until = Math.min(before, now - REORG_MS)
+    const { db, sql } = this.#connection
+    const now = Date.now()
+    const isPrunable = sql<SqlBool>`updated_at < ${Math.min(before, now - REORG_MS)}
+      AND (delivered = 1 OR state = 'failed' OR kind = 'refund')
+      AND (delivered = 1 OR lock_owner IS NULL OR locked_until < ${now - REORG_MS})
+      AND CAST(valid_before AS NUMERIC) < ${Math.floor(now / 1000) - LAPSED_SECONDS}
+      AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
+        WHERE payment.id = x402_authorizations.refund_of)`
     let count = 0
     for (const state of ['settled', 'failed'] as const) {
-      const isPrunable = prunable(kysely, state, { until, now })
       for (let from = 0; ;) {
         const page = await db
           .selectFrom('x402_authorizations')
           .select(['id', 'updated_at'])
+          .where('state', '=', sql.lit(state))
           .where(isPrunable)
           .where('updated_at', '>=', from)
           .orderBy('updated_at')
@@ -125,6 +119,7 @@ export class LedgerMaintenance {
         const { numDeletedRows } = await db
           .deleteFrom('x402_authorizations')
           .where('id', 'in', ids)
+          .where('state', '=', state)
           .where(isPrunable)
           .executeTakeFirst()
         count += Number(numDeletedRows)
@@ -139,70 +134,22 @@ export class LedgerMaintenance {
   close(): Promise<void> {
     return this.#connection.end()
   }
+}
 
-  async #page(
-    query: ExportQuery,
-    project: string | null,
-    after: PagePosition,
-  ): Promise<readonly ExportedPayment[]> {
-    const { db } = this.#connection
-    // The index of lists begins with project and state: each state is read from where its page begins.
-    const [first, ...others] = EXPORTED.map((state) =>
-      db
-        .selectFrom(
-          db
-            .selectFrom('x402_authorizations')
-            .select(LISTED_COLUMNS)
-            .where('state', '=', state)
-            .where('kind', 'in', query.refunds ? ['payment', 'refund'] : ['payment'])
-            .where((where) =>
-              project === null ? where('project', 'is', null) : where('project', '=', project),
-            )
-            .where('created_at', '<', query.until)
-            .where((where) => comparedTo(where, '>', after))
-            .orderBy('created_at')
-            .orderBy('id')
-            .limit(PAGE)
-            .as(state),
-        )
-        .selectAll(),
-    )
-    const rows = await db
-      .selectFrom(others.reduce((sum, one) => sum.unionAll(one), first!).as('exported'))
-      .selectAll()
-      .orderBy('created_at')
-      .orderBy('id')
-      .limit(PAGE)
-      .execute()
-    return rows.map((row) => ({
-      ...entryOf(row),
-      ...detailsOf(row),
-      id: idOf(row.id),
-      state: row.state,
-      transaction: row.transaction_hash ? hexOf(row.transaction_hash) : undefined,
-      reason: row.reason ?? undefined,
-      delivered: row.delivered === 1,
-      createdAt: Number(row.created_at),
-      updatedAt: Number(row.updated_at),
-    }))
+const kindsOf = (refunds = false) =>
+  refunds ? (['payment', 'refund'] as const) : (['payment'] as const)
+
+/** The names of the migrations that were applied. @returns `undefined` where there is no table of them. */
+export async function findApplied({
+  db,
+}: MaintenanceConnection): Promise<readonly string[] | undefined> {
+  try {
+    return await appliedMigrations(db)
+  } catch (error) {
+    // SQLSTATE `undefined_table`, and what SQLite says instead.
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    const isSqlite = sqliteFailure(error) !== undefined
+    if (code === '42P01' || (isSqlite && /no such table/.test(String(message)))) return undefined
+    throw error
   }
-}
-
-function isExported({ from, until, refunds = false }: ExportQuery) {
-  return (where: Where): Expression<SqlBool> =>
-    where.and([
-      where('state', '!=', 'reserved'),
-      ...(refunds ? [] : [where('kind', '=', 'payment')]),
-      where('created_at', '>=', from),
-      where('created_at', '<', until),
-    ])
-}
-
-/** SQLSTATE `undefined_table`, and what SQLite says instead. */
-export function isMissingTable(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  return (
-    code === '42P01' ||
-    (sqliteFailure(error) !== undefined && /no such table/.test(String(message)))
-  )
 }

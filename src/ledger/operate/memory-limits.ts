@@ -1,8 +1,6 @@
-/** Keeps a ledger in memory from growing for ever. */
-import type * as KyselyModule from 'kysely'
-import { LAPSED_SECONDS } from './prunable.js'
+/** Limits the size of a ledger in memory. */
 import type { SqlDialect } from '../engine/dialect.js'
-import { loadKysely } from '../engine/load-kysely.js'
+import { every } from '../engine/every.js'
 import { LEDGER_FULL, type SqlStore } from '../engine/store.js'
 
 /** Settled and delivered payments that are kept: usually, and while a reorganisation may undo them. */
@@ -19,6 +17,9 @@ const MAX_DELIVERIES = 20_000
 
 /** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
+
+/** How long after `validBefore` an authorization counts as lapsed, because clocks and chains differ. */
+export const LAPSED_SECONDS = 3600
 
 /** Time between two sweeps. */
 const SWEEP_MS = 5000
@@ -64,21 +65,12 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
   END`
 
 /**
- * Forgets now and then what nobody needs any more.
+ * Deletes rows that nobody needs any more, every few seconds.
  *
  * @returns A function that ends the sweeps.
  */
 export function forgetLapsed(store: SqlStore): () => void {
-  let isRunning = false
-  const timer = setInterval(() => {
-    if (isRunning) return
-    isRunning = true
-    void sweep(store)
-      .catch(() => undefined)
-      .finally(() => (isRunning = false))
-  }, SWEEP_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  return every(SWEEP_MS, () => sweep(store))
 }
 
 /**
@@ -86,15 +78,13 @@ export function forgetLapsed(store: SqlStore): () => void {
  * ones that nobody has fetched, and refunds of payments that were forgotten.
  */
 async function sweep(store: SqlStore): Promise<void> {
-  const { sql } = loadKysely()
-  const lapsed = (now: KyselyModule.RawBuilder<number>, ms: number) =>
-    sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
-  await store.run(async ({ db, now }) => {
+  await store.run(async ({ db, sql, now }) => {
+    const lapsed = (ms: number) => sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
     const long = sql`updated_at < ${now} - ${UNFETCHED_MS}`
     await sql`DELETE FROM x402_authorizations WHERE
-      (state = 'failed' AND ${lapsed(now, LAPSED_SECONDS * 1000)}
+      (state = 'failed' AND ${lapsed(LAPSED_SECONDS * 1000)}
         OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND ${long}
-        OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(now, UNFETCHED_MS)}
+        OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(UNFETCHED_MS)}
         OR state = 'settled' AND refund_of IS NOT NULL AND ${long})
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
         WHERE payment.id = x402_authorizations.refund_of)`.execute(db)

@@ -4,10 +4,11 @@ import { ConfigError } from '../../errors.js'
 import { LedgerMaintenance, type MaintenanceConnection } from './maintenance.js'
 import { migrate } from '../schema/migrate.js'
 import { migratePostgres, preparePool } from '../postgres-ledger.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { LedgerLocation } from '../engine/explain-failure.js'
-import { SQLITE } from '../engine/dialect.js'
+import { POSTGRES, SQLITE } from '../engine/dialect.js'
 import { loadKysely } from '../engine/load-kysely.js'
+import { databaseOf } from '../engine/store.js'
 import { forKysely, loadSqlite } from '../engine/sqlite.js'
 
 /** How long SQLite waits for the gateways that write to the same file. */
@@ -21,10 +22,7 @@ const BUSY_TIMEOUT_MS = 10_000
  */
 export function openMaintenance(
   location: LedgerLocation,
-  {
-    create = false,
-    now = Date.now,
-  }: { readonly create?: boolean; readonly now?: () => number } = {},
+  { create = false }: { readonly create?: boolean } = {},
 ): LedgerMaintenance {
   if ('file' in location) {
     const { file } = location
@@ -32,7 +30,7 @@ export function openMaintenance(
     else if (!existsSync(file))
       throw new ConfigError('ledger', `there is no ledger at ${file}`, 'unusable_ledger')
   }
-  return new LedgerMaintenance(connectMaintenance(location), now)
+  return new LedgerMaintenance(connectMaintenance(location))
 }
 
 /** Connects to a ledger's database. SQLite makes a file that does not exist. */
@@ -46,7 +44,8 @@ function openPostgres(url: string): MaintenanceConnection {
   const db = new kysely.Kysely<LedgerDatabase>({
     dialect: new kysely.PostgresDialect({ pool: pool() }),
   })
-  return { kysely, db, end, migrate: () => migratePostgres(db, preparePool(url, {})) }
+  const database = databaseOf({ db, kysely, dialect: POSTGRES })
+  return { ...database, end, migrate: () => migratePostgres(db, preparePool(url, {})) }
 }
 
 function openSqlite(file: string): MaintenanceConnection {
@@ -58,7 +57,7 @@ function openSqlite(file: string): MaintenanceConnection {
     dialect: new kysely.SqliteDialect({ database: forKysely(connection) }),
   })
   const end = async (): Promise<void> => connection.close()
-  const apply = () =>
-    migrate({ db, kysely, dialect: SQLITE }, (work) => db.transaction().execute(work))
-  return { kysely, db, end, migrate: apply }
+  const target = { db, kysely, dialect: SQLITE }
+  const apply = () => migrate(target, (work) => db.transaction().execute(work))
+  return { ...databaseOf(target), end, migrate: apply }
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { rowsInOrder } from '../engine/rows-in-order.js'
-import type { SqlDatabase } from '../engine/store.js'
+import { rowsInOrder, type SqlDatabase } from '../engine/store.js'
 
-/** Milliseconds between two searches for dead owners. */
+/** Time between two searches for dead owners (ms). */
 const SEARCH_MS = 1000
 
 /** Digits of an owner's id, and of the rest of a lock's name. */
@@ -18,9 +17,9 @@ export interface Liveness {
   show(owner: string): Promise<boolean>
   /** Which of these owners, all of which have shown that they live, are dead. */
   findDead(owners: readonly string[]): Promise<readonly string[]>
-  /** Removes what a dead owner has left. */
+  /** Removes the traces of a dead owner. */
   forget?(owner: string): void
-  /** Ends what this process shows. */
+  /** Ends the sign of life of this process. */
   end(): Promise<void>
 }
 
@@ -55,14 +54,14 @@ export class LockOwner {
     this.#onFreed.push(listener)
   }
 
-  /** Shows that this process lives, and frees what dead ones have locked, now and from now on. */
+  /** Shows that this process lives, and frees the locks of dead ones, now and from now on. */
   async start(database: SqlDatabase): Promise<void> {
     await this.#freeDead(database)
     this.#database = database
     this.#timer ??= setInterval(() => this.#startSearch(database), SEARCH_MS).unref()
   }
 
-  /** Frees what this process has locked. */
+  /** Frees the locks of this process. */
   async leave(database: SqlDatabase): Promise<void> {
     this.#stop()
     await this.#search
@@ -113,7 +112,7 @@ export class LockOwner {
  * another has taken them, its locks are still its own.
  */
 async function free(database: SqlDatabase, owner: string): Promise<void> {
-  const { db } = database
+  const { db, sql, now } = database
   const [first, last] = [owner + '0'.repeat(DIGITS), owner + 'f'.repeat(DIGITS)]
   await db
     .updateTable('x402_authorizations')
@@ -130,18 +129,9 @@ async function free(database: SqlDatabase, owner: string): Promise<void> {
     )
     .execute()
   // Last: once a claim has lapsed, a payment that is still locked was delivered.
-  await db
-    .updateTable('x402_idempotency')
-    .set({ claimed_until: 0 })
-    .where('claim', '>=', first)
-    .where('claim', '<=', last)
-    .where((where) => where('done', '=', where.lit(0)))
-    .execute()
-  await db
-    .updateTable('x402_webhook_deliveries')
-    .set({ claim: null, next_at: database.now })
-    .where('claim', '>=', first)
-    .where('claim', '<=', last)
-    .execute()
+  await sql`UPDATE x402_idempotency SET claimed_until = 0
+    WHERE claim >= ${first} AND claim <= ${last} AND done = 0`.execute(db)
+  await sql`UPDATE x402_webhook_deliveries SET claim = NULL, next_at = ${now}
+    WHERE claim >= ${first} AND claim <= ${last}`.execute(db)
   await db.deleteFrom('x402_owners').where('owner', '=', owner).execute()
 }

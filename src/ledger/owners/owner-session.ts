@@ -3,31 +3,31 @@ import type * as PgModule from 'pg'
 import { processWarnings } from '../../logger.js'
 import type { Liveness } from './lock-owner.js'
 
-/** Milliseconds without a session after which an owner counts as dead: it may be reconnecting until then. */
+/** How long an owner may be without a session before it counts as dead (ms): it may be reconnecting. */
 const DEAD_AFTER_MS = 900
 
-/** Milliseconds after a restart of the server or of our own session in which no owner is found dead. */
+/** How long after a restart of the server, or of our own session, no owner counts as dead (ms). */
 const GRACE_MS = 5000
 
-/** Milliseconds between two attempts to connect again. */
+/** Pause between two attempts to reconnect (ms). */
 const RECONNECT_MS = 250
 
-/** Milliseconds that connecting may take, unless the pool says otherwise. Requests may be waiting. */
+/** Timeout of connecting (ms), unless the pool has its own. Requests may be waiting. */
 const CONNECT_TIMEOUT_MS = 5000
 
-/** Milliseconds that a statement of the session may take. */
+/** Timeout of the session's statements (ms). */
 const QUERY_TIMEOUT_MS = 10_000
 
 /** The advisory lock of an owner, by its id of 16 hexadecimal digits. */
 const KEY = `('x' || owner)::bit(64)::bigint`
 
-/** What `pg` does not declare of its pools. */
+/** Members of a pool that the types of `pg` leave out. */
 type SessionPool = Partial<{
   readonly Client: new (options?: PgModule.ClientConfig) => SessionClient
   readonly options: PgModule.ClientConfig
 }>
 
-/** A connection, with what `pg` does not declare of it. */
+/** A connection, with members that the types of `pg` leave out. */
 interface SessionClient extends PgModule.Client {
   /** Id of the server's process, as the server reports it when a client connects. */
   readonly processID?: number

@@ -2,17 +2,14 @@
 import type { ExpressionBuilder } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
-import { EVERY_PROJECT, type LatestQuery, type LedgerQuery } from '../record.js'
-import type { LedgerRecord, RecordSearch } from '../record.js'
+import { EVERY_PROJECT } from '../record.js'
+import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
-import { LISTED_COLUMNS, type TimedRow } from './rows.js'
+import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
-import { isFound, type IndexedSearch } from './record-search.js'
-import { projectsOf } from '../projects/recorded-projects.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import { isFound, projectsOf, type IndexedSearch } from './recorded-projects.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import { timeOnce, type SqlDatabase } from '../engine/store.js'
-
-const STATES = ['reserved', 'submitted', 'settled', 'failed'] as const
 
 /** Projects whose pages one statement reads: a page of each state is a part of it. */
 const PROJECTS_AT_ONCE = 50
@@ -22,10 +19,17 @@ const MAX_BATCH = 500
 
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
 
-/** Where a page is: of one project, or of payments without one. */
-type PageQuery = Omit<LedgerQuery, 'project' | 'search'> & {
+/** A page of one project, or of payments without one. */
+interface PageQuery extends Pick<LedgerQuery, 'from' | 'until' | 'after' | 'limit'> {
   readonly project: string | null
-  readonly search: IndexedSearch | undefined
+  readonly states: readonly LedgerRecord['state'][]
+  readonly search?: IndexedSearch | undefined
+}
+
+/** Which records a page has, and in which order. */
+interface PageOrder {
+  readonly kinds: readonly ('payment' | 'refund')[]
+  readonly order: 'asc' | 'desc'
 }
 
 /** Reads the rows of a list, newest first. */
@@ -33,142 +37,121 @@ export async function listRows(
   database: SqlDatabase,
   { search, ...query }: LedgerQuery,
 ): Promise<readonly TimedRow[]> {
+  const { project, state, from, until, after, limit } = query
   if (search !== undefined && 'transaction' in search)
-    return listBatch(database, { ...query, search })
-  const { project } = query
-  if (project !== EVERY_PROJECT) return listPages(database, [{ ...query, project, search }])
-  if (query.id !== undefined) return listOne(database, { ...query, id: query.id })
-  const projects = await projectsOf(database, search)
+    return listFew(database, query, search.transaction)
+  if (query.id !== undefined) return listFew(database, query)
+  const states = state ? [state] : (['reserved', 'submitted', 'settled', 'failed'] as const)
+  const page = { states, search, from, until, after, limit }
+  const projects = project === EVERY_PROJECT ? await projectsOf(database, search) : [project]
   let rows: readonly TimedRow[] = []
   for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE) {
     const some = projects.slice(start, start + PROJECTS_AT_ONCE)
-    const pages = some.map((one) => ({ ...query, project: one, search }))
-    rows = [...rows, ...(await listPages(database, pages))].toSorted(newestFirst)
-    rows = rows.slice(0, query.limit)
+    const pages = some.map((one) => ({ ...page, project: one }))
+    rows = [...rows, ...(await listPages(database, pages))].toSorted(newestFirst).slice(0, limit)
   }
   return rows
 }
 
-/** The records of several projects, merged. Each page is read from its newest record. */
-async function listPages(
+/** The records of several projects, merged. Each page is read from where it begins. */
+export async function listPages(
   database: SqlDatabase,
   queries: readonly PageQuery[],
+  page: PageOrder = { kinds: ['payment'], order: 'desc' },
 ): Promise<readonly TimedRow[]> {
   const { db, now } = database
-  const [{ state, limit } = { state: undefined, limit: 0 }] = queries
   // The indexes of lists begin with project and state.
   const [first, ...others] = queries.flatMap((query, index) =>
-    (state === undefined ? STATES : [state]).map((one) =>
-      db.selectFrom(pageOf(database, { ...query, state: one }).as(`${one}_${index}`)).selectAll(),
-    ),
+    query.states.map((state) => {
+      const places = placesOf(database, { ...query, state }, page)
+      return db.selectFrom(places.as(`${state}_${index}`)).selectAll()
+    }),
   )
   if (first === undefined) return []
-  const all = others.reduce((sum, one) => sum.unionAll(one), first)
   const ids = db
-    .selectFrom(all.as('listed'))
+    .selectFrom(others.reduce((sum, one) => sum.unionAll(one), first).as('listed'))
     .selectAll()
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
+    .orderBy('created_at', page.order)
+    .orderBy('id', page.order)
+    .limit(queries[0]?.limit ?? 0)
   return db
     .selectFrom('x402_authorizations as a')
     .innerJoin(ids.as('page'), 'page.id', 'a.id')
-    .select(LISTED_COLUMNS.map((name) => `a.${name}` as const))
+    .selectAll('a')
     .select(now.as('now'))
-    .orderBy('a.created_at', 'desc')
-    .orderBy('a.id', 'desc')
+    .orderBy('a.created_at', page.order)
+    .orderBy('a.id', page.order)
     .execute()
 }
 
-/** Places of a page of one state, newest first. */
-function pageOf(
-  { db, now }: SqlDatabase,
-  {
-    project,
-    id,
-    search,
-    state,
-    from,
-    until,
-    after,
-    limit,
-  }: PageQuery & Pick<LedgerRecord, 'state'>,
+/** The places of a page of one state. */
+function placesOf(
+  database: SqlDatabase,
+  query: PageQuery & Pick<LedgerRecord, 'state'>,
+  { kinds, order }: PageOrder,
 ) {
+  const { db, now } = database
+  const { project, search, state, from, until, after } = query
   let select = db
     .selectFrom('x402_authorizations')
     .select(['created_at', 'id'])
     .where('project', project === null ? 'is' : '=', project)
     .where('state', '=', state)
-    .where('kind', '=', 'payment')
+    .where('kind', 'in', kinds)
   if (state === 'reserved')
     select = select.where((where) =>
       where.or([where('lock_owner', 'is', null), where('locked_until', '>=', now)]),
     )
-  if (search !== undefined) select = select.where((where) => isFound(where, search))
-  if (id !== undefined) select = select.where('id', '=', idBytes(id))
+  if (search !== undefined) select = select.where(isFound(database, search))
   if (from !== undefined) select = select.where('created_at', '>=', from)
   if (until !== undefined) select = select.where('created_at', '<', until)
-  if (after !== undefined) select = select.where((where) => comparedTo(where, '<', after))
-  return select.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit)
+  if (after !== undefined)
+    select = select.where((where) => comparedTo(where, order === 'asc' ? '>' : '<', after))
+  return select.orderBy('created_at', order).orderBy('id', order).limit(query.limit)
 }
 
-/** The record of an id, whatever its project. */
-async function listOne(
+/** The records of an id or a transaction: few, so that the rest of the query is compared here. */
+async function listFew(
   { db, now }: SqlDatabase,
-  { id, ...query }: LedgerQuery & { readonly id: string },
-): Promise<readonly TimedRow[]> {
-  const rows = await db
-    .selectFrom('x402_authorizations')
-    .select(LISTED_COLUMNS)
-    .select(now.as('now'))
-    .where('id', '=', idBytes(id))
-    .execute()
-  return rows.filter(matching(query))
-}
-
-/** The records of a transaction: few, so that the rest of the query is compared here. */
-async function listBatch(
-  { db, now }: SqlDatabase,
-  { search, ...query }: LedgerQuery & { readonly search: RecordSearch & { transaction: Hex } },
+  query: LedgerQuery,
+  transaction?: Hex,
 ): Promise<readonly TimedRow[]> {
   // Stands for transactions that only a remote facilitator knows.
-  if (search.transaction === REMOTE_SUBMISSION.transaction) return []
+  if (transaction === REMOTE_SUBMISSION.transaction) return []
+  const { project, id = '', state, from = 0, until = Infinity, after, limit } = query
   const rows = await db
     .selectFrom('x402_authorizations')
-    .select(LISTED_COLUMNS)
+    .selectAll()
     .select(now.as('now'))
-    .where('transaction_hash', '=', bytesOf(search.transaction))
+    .where((where) =>
+      transaction === undefined
+        ? where('id', '=', idBytes(id))
+        : where('transaction_hash', '=', bytesOf(transaction)),
+    )
     .limit(MAX_BATCH)
     .execute()
-  return rows.filter(matching(query)).toSorted(newestFirst).slice(0, query.limit)
-}
-
-function matching({ project, id, state, from = 0, until = Infinity, after }: LedgerQuery) {
-  return (row: TimedRow): boolean => {
+  const isListed = (row: TimedRow): boolean => {
     const createdAt = Number(row.created_at)
     return (
       (project === EVERY_PROJECT || row.project === project) &&
       row.kind === 'payment' &&
-      (id === undefined || idOf(row.id) === id) &&
+      (query.id === undefined || idOf(row.id) === id) &&
       (state === undefined || row.state === state) &&
       (row.state !== 'reserved' || row.lock_owner === null || row.locked_until >= row.now) &&
       createdAt >= from &&
       createdAt < until &&
-      (after === undefined || newestFirst(positionOf(after), row) < 0)
+      (after === undefined ||
+        newestFirst({ created_at: after.createdAt, id: idBytes(after.id) }, row) < 0)
     )
   }
+  return rows.filter(isListed).toSorted(newestFirst).slice(0, limit)
 }
 
-function newestFirst(
-  one: Pick<TimedRow, 'created_at' | 'id'>,
-  other: Pick<TimedRow, 'created_at' | 'id'>,
-): number {
+type Place = Pick<TimedRow, 'created_at' | 'id'>
+
+function newestFirst(one: Place, other: Place): number {
   const later = Number(other.created_at) - Number(one.created_at)
   return later || Buffer.compare(other.id, one.id)
-}
-
-function positionOf({ createdAt, id }: Pick<LedgerRecord, 'createdAt' | 'id'>) {
-  return { created_at: createdAt, id: idBytes(id) }
 }
 
 /** Compares creation time and id with those of another record. */
@@ -180,26 +163,36 @@ export function comparedTo(
   return where(where.refTuple('created_at', 'id'), operator, where.tuple(createdAt, idBytes(id)))
 }
 
-/** Reads the rows of what has just happened: each state by an index of its own. */
-export async function latestRows(
+/** Reads the rows that became final recently, the last ones first. */
+export function finalRows(
   { db, now, plus }: SqlDatabase,
-  { withinMs, limit }: LatestQuery,
+  { state, withinMs, limit }: FinalQuery,
 ): Promise<readonly TimedRow[]> {
-  const rows = db
+  return db
     .selectFrom('x402_authorizations')
-    .select(LISTED_COLUMNS)
+    .selectAll()
     .select(now.as('now'))
+    .where('state', '=', state)
+    .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
+    .orderBy('updated_at', 'desc')
     .limit(limit)
-  const ofState = (state: 'settled' | 'failed'): Promise<readonly TimedRow[]> =>
-    rows
-      .where('state', '=', state)
-      .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
-      .orderBy('updated_at', 'desc')
-      .execute()
-  const submitted = await rows
+    .execute()
+}
+
+/** Reads the rows that changed last: each state by an index of its own. */
+export async function latestRows(
+  database: SqlDatabase,
+  query: LatestQuery,
+): Promise<readonly TimedRow[]> {
+  const submitted = await database.db
+    .selectFrom('x402_authorizations')
+    .selectAll()
+    .select(database.now.as('now'))
     .where('state', '=', 'submitted')
     .orderBy('created_at', 'desc')
+    .limit(query.limit)
     .execute()
   // In this order, so that what moves on meanwhile is seen in one of them.
-  return [...submitted, ...(await ofState('settled')), ...(await ofState('failed'))]
+  const settled = await finalRows(database, { ...query, state: 'settled' })
+  return [...submitted, ...settled, ...(await finalRows(database, { ...query, state: 'failed' }))]
 }

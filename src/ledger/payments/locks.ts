@@ -1,60 +1,24 @@
 import { LedgerError } from '../../errors.js'
-import { lockLost } from './lock-lost.js'
-import { recordId, UNPAID } from '../record.js'
+import { lockLost, recordId, UNPAID } from '../record.js'
 import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
-import { entryColumns, RESERVED_BYTES, RESERVED_COLUMNS } from './rows.js'
-import { idBytes, digitsOf } from '../engine/bytes.js'
+import { entryColumns } from './rows.js'
+import { digitsOf, idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
-import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
+import { idsOf, rowsParameter, type Statement } from '../engine/statement.js'
+import { DELIVER, RELEASE, RESERVE } from './statements.js'
 import { releaseRefund, reopen } from './release-refund.js'
 import type { Records } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 
 /** How often a reservation is tried while others reserve and release the same authorization. */
-export const RESERVE_ATTEMPTS = 10
-
-/** Creates records, locked. Those of dead processes that have sent nothing are replaced. */
-export const RESERVE: Statement = ({ now, rows, toDigits }) => {
-  const given = [...RESERVED_COLUMNS, 'lock_owner'] as const
-  const columns = [...given, 'state', 'locked_until', 'created_at', 'updated_at']
-  const texts = Object.fromEntries(given.map((name) => [name, 'text'] as const))
-  const bytes = Object.fromEntries(RESERVED_BYTES.map((name) => [name, 'bytes'] as const))
-  const numbers = { chain_id: 'bigint', decimals: 'bigint', lock_ms: 'bigint' } as const
-  return `INSERT INTO x402_authorizations AS a (${columns.join(', ')})
-    SELECT ${given.map((name) => `w.${name}`).join(', ')}, 'reserved', ${now} + w.lock_ms, ${now}, ${now}
-    FROM ${rows({ ...texts, ...bytes, ...numbers })} WHERE true
-    ON CONFLICT (id)
-    DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
-    WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
-      AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)
-    RETURNING ${toDigits('id')} AS id`
-}
-
-/** Forgets payments for which nothing was sent. */
-const RELEASE: Statement = ({ rows, indexedById, toDigits }) =>
-  `DELETE FROM x402_authorizations AS a ${indexedById}
-   WHERE a.state = 'reserved' AND a.refund_of IS NULL AND (a.id, a.lock_owner) IN
-     (SELECT w.record_id, w.lock_owner FROM ${rows({ record_id: 'bytes', lock_owner: 'text' })})
-   RETURNING ${toDigits('id')} AS id`
-
-/** Also settles what was paid by a transfer that is named. */
-const DELIVER = updateEach({
-  columns: { lock_owner: 'text', transaction_hash: 'bytes', transfer: 'text' },
-  set: `delivered = 1,
-    state = CASE WHEN w.transaction_hash IS NULL THEN a.state ELSE 'settled' END,
-    transaction_hash = CASE a.state WHEN 'submitted'
-      THEN coalesce(w.transaction_hash, a.transaction_hash) ELSE a.transaction_hash END,
-    transfer = CASE a.state WHEN 'submitted'
-      THEN coalesce(w.transfer, a.transfer) ELSE a.transfer END`,
-  where: `a.lock_owner = w.lock_owner AND a.state IN ('submitted', 'settled') AND ${UNSPENT}`,
-})
+const RESERVE_ATTEMPTS = 10
 
 /** A record that a statement is to lock, or that is locked. */
 interface Locked {
   readonly record_id: string
   readonly lock_owner: string
-  /** What is written down with its delivery. */
+  /** The transfer that has paid, if it is recorded with the delivery. */
   readonly transaction_hash?: string | undefined
   readonly transfer?: string | undefined
 }
@@ -94,11 +58,8 @@ export class Locks {
    */
   async reserve(entry: LedgerEntry): Promise<LedgerRecord | undefined> {
     const candidate = { entry, record_id: recordId(entry), lock_owner: this.#locks.newName() }
-    for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
-      const record = await this.#reservations.add(candidate)
-      if (record !== undefined) return record === 'reserved' ? undefined : record
-    }
-    throw new LedgerError('ledger_unavailable', 'Others work on this payment.')
+    const record = await untilReserved(() => this.#reservations.add(candidate))
+    return record === 'reserved' ? undefined : record
   }
 
   /**
@@ -139,39 +100,21 @@ export class Locks {
     const id = recordId(key)
     if (this.#locks.of(id) !== undefined) return false
     const lock = this.#locks.newName()
-    const isLocked = await this.#store.run(async ({ db, now, plus }) => {
-      const { numUpdatedRows } = await db
-        .updateTable('x402_authorizations')
-        .set({
-          lock_owner: lock,
-          locked_until: plus(this.#locks.lockMs),
-          asker: asker ?? null,
-          updated_at: now,
-        })
-        .where('id', '=', idBytes(id))
-        .where((where) =>
-          where.or([
-            where('state', 'in', ['reserved', 'submitted', 'settled']),
-            where.and({ state: 'failed', reason: UNPAID, kind: 'payment' }),
-          ]),
-        )
-        .where('delivered', '=', 0)
-        .where((where) =>
-          where.or([
-            where('lock_owner', 'is', null),
-            where('locked_until', '<', now),
-            where('lock_owner', '=', lock),
-          ]),
-        )
-        .executeTakeFirst()
-      return numUpdatedRows > 0n
+    const isLocked = await this.#store.run(async ({ db, sql, now, plus }) => {
+      const { numAffectedRows } = await sql`
+        UPDATE x402_authorizations SET lock_owner = ${lock}, locked_until = ${plus(this.#locks.lockMs)},
+          asker = ${asker ?? null}, updated_at = ${now}
+        WHERE id = ${idBytes(id)} AND delivered = 0
+          AND (state <> 'failed' OR reason = ${UNPAID} AND kind = 'payment')
+          AND (lock_owner IS NULL OR lock_owner = ${lock} OR locked_until < ${now})`.execute(db)
+      return numAffectedRows === 1n
     })
     if (isLocked) this.#locks.add(id, lock)
     return isLocked
   }
 
   /**
-   * Records that the payer is about to be given what was paid for. The record stays locked for good.
+   * Records that the payer is about to be given the resource. The record stays locked for good.
    *
    * This is the last step before the response is sent. If it throws, the response must not be sent.
    *
@@ -206,11 +149,6 @@ export class Locks {
     await this.#store.run((database) => reopen(database, own))
   }
 
-  /** Calls back when what a dead process had locked was freed. */
-  onFreed(listener: () => void): void {
-    this.#locks.onFreed(listener)
-  }
-
   /**
    * The name of the lock that this process has on a record, and of the delivery under it: no other has it. A
    * request reads it as soon as it has reserved or relocked the record.
@@ -226,12 +164,7 @@ export class Locks {
     database: SqlDatabase,
     all: readonly Candidate[],
   ): Promise<readonly (LedgerRecord | 'reserved' | undefined)[]> {
-    const firsts = new Map<string, Candidate>()
-    for (const one of all) {
-      // What this process works on stays its own, even if its lock has lapsed in the database.
-      const isFree = this.#locks.of(one.record_id) === undefined
-      if (isFree && !firsts.has(one.record_id)) firsts.set(one.record_id, one)
-    }
+    const firsts = firstsOf(all, this.#locks)
     const reserved = await this.#tryReserve(database, [...firsts.values()])
     const isReserved = (one: Candidate): boolean =>
       firsts.get(one.record_id) === one && reserved.has(one.record_id)
@@ -256,9 +189,35 @@ export class Locks {
 /** @returns A function that runs a statement, and returns for each member whether its record has changed. */
 function changeAll(statement: Statement) {
   return async ({ run }: SqlDatabase, members: readonly Locked[]): Promise<readonly boolean[]> => {
-    const changed = idsOf(await run(statement, [JSON.stringify(inOrder(members))]))
+    const changed = idsOf(await run(statement, [rowsParameter(members)]))
     return members.map(({ record_id }) => changed.has(record_id))
   }
+}
+
+/** Tries a reservation until it has a result. @throws `LedgerError` where others keep taking the record. */
+export async function untilReserved<Result>(
+  tryOnce: () => Promise<Result | undefined>,
+): Promise<Result> {
+  for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
+    const result = await tryOnce()
+    if (result !== undefined) return result
+  }
+  throw new LedgerError('ledger_unavailable', 'Others work on this payment.')
+}
+
+/**
+ * The first candidate of each record, unless this process works on the record: then it stays its own, even if its
+ * lock has lapsed in the database.
+ */
+export function firstsOf<One extends Candidate>(
+  all: readonly One[],
+  locks: OwnLocks,
+): ReadonlyMap<string, One> {
+  const firsts = new Map<string, One>()
+  for (const one of all)
+    if (locks.of(one.record_id) === undefined && !firsts.has(one.record_id))
+      firsts.set(one.record_id, one)
+  return firsts
 }
 
 /** The parameters of {@link RESERVE}. */
@@ -266,8 +225,8 @@ export function reservedRows(
   candidates: readonly Candidate[],
   { lockMs: lock_ms }: OwnLocks,
 ): readonly unknown[] {
-  const rows = inOrder(candidates).map(({ entry, record_id, lock_owner }) => {
+  const rows = candidates.map(({ entry, record_id, lock_owner }) => {
     return { lock_owner, lock_ms, ...entryColumns(entry, record_id) }
   })
-  return [JSON.stringify(rows)]
+  return [rowsParameter(rows)]
 }

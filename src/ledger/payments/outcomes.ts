@@ -1,36 +1,18 @@
-import type { ExpressionBuilder } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { recordId, type AuthorizationKey } from '../record.js'
 import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
-import type { LedgerDatabase } from '../schema/schema.js'
-import { idsOf, inOrder, UNSPENT, updateEach, type Statement } from '../engine/dialect.js'
+import { idsOf, rowsParameter } from '../engine/statement.js'
+import { CONCLUDE } from './statements.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 
 /** SQLSTATE of a statement that gave a transfer log to a second record at the same moment. */
 const UNIQUE_VIOLATION = '23505'
 
-/**
- * A failed payment is unlocked: it may be sent again. What was known of an earlier failure then comes too late. A
- * failed payment that is locked is about to be sent again, and may turn out to be paid.
- */
-const CONCLUDE: Statement = (dialect) =>
-  updateEach({
-    columns: { state: 'text', transaction_hash: 'bytes', transfer: 'text', reason: 'text' },
-    set: `state = w.state, transaction_hash = w.transaction_hash,
-    transfer = coalesce(w.transfer, a.transfer), reason = w.reason,
-    lock_owner = CASE w.state WHEN 'failed' THEN NULL ELSE a.lock_owner END,
-    locked_until = CASE w.state WHEN 'failed' THEN 0 ELSE a.locked_until END`,
-    where: `(a.state IN ('reserved', 'submitted')
-        OR a.state = 'failed' AND w.state = 'settled' AND a.lock_owner IS NOT NULL)
-      AND (w.state = 'settled' OR a.failed IS NULL
-        OR a.failed NOT LIKE '%' || ${dialect.toDigits('w.transaction_hash')} || '%') AND ${UNSPENT}`,
-  })(dialect)
-
-/** What the chain has decided of a record. */
+/** The outcome of a record's transaction on the chain. */
 interface Conclusion {
   readonly record_id: string
   readonly state: 'settled' | 'failed'
@@ -39,7 +21,7 @@ interface Conclusion {
   readonly reason?: Reason
 }
 
-/** Records what the chain has decided. This needs no lock. */
+/** Records the outcomes of transactions on the chain. This needs no lock. */
 export class Outcomes {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
@@ -93,34 +75,20 @@ export class Outcomes {
     transaction: Hex,
     transfer?: string,
   ): Promise<boolean> {
-    const isDone = await this.#store.run(async ({ db, now }) => {
-      const id = idBytes(recordId(key))
-      const transaction_hash = bytesOf(transaction)
-      const changed = { transaction_hash, transfer: transfer ?? null, updated_at: now }
-      const paid = { state: 'settled', reason: null, paid_late: 1 } as const
-      const settled = await db
-        .updateTable('x402_authorizations')
-        .set(changed)
-        .where((where) => where.and({ id, state: 'settled' }))
-        .where((where) =>
-          where.or([
-            where('transaction_hash', '!=', transaction_hash),
-            ...(transfer === undefined
-              ? []
-              : [where('transfer', 'is', null), where('transfer', '!=', transfer)]),
-          ]),
-        )
-        .where((where) => isUnspent(where, key, transfer))
-        .executeTakeFirst()
-        .catch(noneWhereSpent)
-      const failed = await db
-        .updateTable('x402_authorizations')
-        .set({ ...changed, ...paid })
-        .where((where) => where.and({ id, state: 'failed' }))
-        .where((where) => isUnspent(where, key, transfer))
-        .executeTakeFirst()
-        .catch(noneWhereSpent)
-      return settled.numUpdatedRows + failed.numUpdatedRows > 0n
+    const id = idBytes(recordId(key))
+    const hash = bytesOf(transaction)
+    const paid = transfer ?? null
+    const isDone = await this.#store.run(async ({ db, sql, now }) => {
+      const change = sql`
+        UPDATE x402_authorizations SET state = 'settled', reason = NULL, transaction_hash = ${hash},
+          transfer = ${paid}, paid_late = CASE state WHEN 'failed' THEN 1 ELSE paid_late END, updated_at = ${now}
+        WHERE id = ${id}
+          AND (state = 'failed' OR state = 'settled' AND (transaction_hash <> ${hash}
+            OR CAST(${paid} AS TEXT) IS NOT NULL AND coalesce(transfer, '') <> ${paid}))
+          AND NOT EXISTS (
+            SELECT 1 FROM x402_authorizations AS other WHERE other.transfer = ${paid} AND other.id <> ${id})`
+      const { numAffectedRows } = await change.execute(db).catch(noneWhereSpent)
+      return numAffectedRows === 1n
     })
     return isDone || !(await this.#isSpent(key, transfer))
   }
@@ -157,7 +125,7 @@ async function conclude(
   all: readonly Conclusion[],
 ): Promise<readonly boolean[]> {
   const firsts = new Map(all.toReversed().map((one) => [one.record_id, one]))
-  const rows = await run(CONCLUDE, [JSON.stringify(inOrder([...firsts.values()]))]).catch(
+  const rows = await run(CONCLUDE, [rowsParameter([...firsts.values()])]).catch(
     (error: unknown) => {
       if (all.length > 1 || !isUniqueViolation(error)) throw error
       return []
@@ -167,27 +135,9 @@ async function conclude(
   return all.map((one) => firsts.get(one.record_id) === one && concluded.has(one.record_id))
 }
 
-/** The condition that a transfer log has not paid for another record. */
-function isUnspent(
-  where: ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>,
-  key: AuthorizationKey,
-  transfer: string | undefined,
-) {
-  if (transfer === undefined) return where.lit(true)
-  return where.not(
-    where.exists(
-      where
-        .selectFrom('x402_authorizations as other')
-        .select('other.id')
-        .where('other.transfer', '=', transfer)
-        .where('other.id', '!=', idBytes(recordId(key))),
-    ),
-  )
-}
-
 /** Changes nothing when another statement has just given the transfer log to its record. */
-function noneWhereSpent(error: unknown): { readonly numUpdatedRows: bigint } {
-  if (isUniqueViolation(error)) return { numUpdatedRows: 0n }
+function noneWhereSpent(error: unknown): { readonly numAffectedRows: bigint } {
+  if (isUniqueViolation(error)) return { numAffectedRows: 0n }
   throw error
 }
 

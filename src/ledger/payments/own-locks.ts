@@ -1,8 +1,8 @@
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { LockOwner } from '../owners/lock-owner.js'
-import { rowsInOrder } from '../engine/rows-in-order.js'
-import type { AuthorizationRow } from '../schema/schema.js'
-import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { every } from '../engine/every.js'
+import type { Row } from '../schema/tables.js'
+import { rowsInOrder, type SqlStore } from '../engine/store.js'
 import { reopen } from './release-refund.js'
 
 /** How long a lock lasts without renewal. */
@@ -20,7 +20,7 @@ const RENEWED_AT_ONCE = 500
 /** Options of {@link OwnLocks}. */
 export interface LocksOptions {
   /**
-   * Milliseconds after which a lock that was not renewed is free for others. The locks of a process that is
+   * How long a lock lasts without renewal (ms); others may then take it. The locks of a process that is
    * seen to be dead are free at once ({@link LockOwner}).
    *
    * @defaultValue 30000
@@ -49,8 +49,7 @@ export class OwnLocks {
    * the database may have written it down.
    */
   readonly #uncertain = new Map<string, string>()
-  readonly #renewal: NodeJS.Timeout
-  #isRenewing = false
+  readonly #endRenewals: () => void
 
   constructor(store: SqlStore, owner: LockOwner, { lockMs = DEFAULT_LOCK_MS }: LocksOptions) {
     const renewalMs = lockMs / RENEWALS_PER_LOCK
@@ -58,13 +57,7 @@ export class OwnLocks {
     this.silentMs = lockMs - MISSED_RENEWALS * renewalMs
     this.#store = store
     this.#owner = owner
-    this.#renewal = setInterval(() => void this.#renewOnce(), renewalMs)
-    this.#renewal.unref()
-  }
-
-  /** Calls back when what a dead process had locked was freed. */
-  onFreed(listener: () => void): void {
-    this.#owner.onFreed(listener)
+    this.#endRenewals = every(renewalMs, () => this.#renew())
   }
 
   /** A name for a lock that this process asks for. */
@@ -72,12 +65,12 @@ export class OwnLocks {
     return this.#owner.newName()
   }
 
-  /** The lock of a record, if this process has it. */
+  /** The name of a record's lock, if this process has it. */
   of(id: string): string | undefined {
     return this.#locks.get(id)
   }
 
-  isOurs({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+  isOurs({ id, lock_owner: lock }: Pick<Row<'x402_authorizations'>, 'id' | 'lock_owner'>): boolean {
     return lock !== null && this.#locks.get(idOf(id)) === lock
   }
 
@@ -109,7 +102,10 @@ export class OwnLocks {
   }
 
   /** Tells whether a record's delivery failed and was not reverted yet. Its payment is still open. */
-  isUncertain({ id, lock_owner: lock }: Pick<AuthorizationRow, 'id' | 'lock_owner'>): boolean {
+  isUncertain({
+    id,
+    lock_owner: lock,
+  }: Pick<Row<'x402_authorizations'>, 'id' | 'lock_owner'>): boolean {
     return lock !== null && this.#uncertain.get(idOf(id)) === lock
   }
 
@@ -120,16 +116,8 @@ export class OwnLocks {
 
   /** Ends the renewals: nobody can use the remaining locks any more. */
   end(): void {
-    clearInterval(this.#renewal)
+    this.#endRenewals()
     this.#locks.clear()
-  }
-
-  /** Renews the locks, unless the last renewal is still under way. */
-  async #renewOnce(): Promise<void> {
-    if (this.#isRenewing) return
-    this.#isRenewing = true
-    await this.#renew().catch(() => undefined)
-    this.#isRenewing = false
   }
 
   async #renew(): Promise<void> {
@@ -137,7 +125,17 @@ export class OwnLocks {
     const locks = [...this.#locks.values()]
     while (locks.length > 0) {
       const some = locks.splice(0, RENEWED_AT_ONCE)
-      await this.#store.run((database) => extend(database, some, this.lockMs))
+      await this.#store.run((database) =>
+        database.db
+          .updateTable('x402_authorizations')
+          .set({ locked_until: database.plus(this.lockMs) })
+          .where(
+            rowsInOrder(database, database.db, (where) =>
+              where.and([where('lock_owner', 'in', some), where('delivered', '=', where.lit(0))]),
+            ),
+          )
+          .execute(),
+      )
     }
   }
 
@@ -147,22 +145,4 @@ export class OwnLocks {
       this.#uncertain.delete(id)
     }
   }
-}
-
-/** Renews locks. */
-async function extend(
-  database: SqlDatabase,
-  locks: readonly string[],
-  lockMs: number,
-): Promise<void> {
-  const { db } = database
-  await db
-    .updateTable('x402_authorizations')
-    .set({ locked_until: database.plus(lockMs) })
-    .where(
-      rowsInOrder(database, db, (where) =>
-        where.and([where('lock_owner', 'in', locks), where('delivered', '=', where.lit(0))]),
-      ),
-    )
-    .execute()
 }

@@ -8,19 +8,13 @@ import type {
   LedgerRecord,
   SubmittedQuery,
 } from '../record.js'
-import { ENTRY_COLUMNS, entryOf, LISTED_COLUMNS, recordOf, type TimedRow } from './rows.js'
+import { entryOf, recordOf, type TimedRow } from './rows.js'
 import { idOf } from '../engine/bytes.js'
-import { comparedTo, latestRows, listRows } from './list-rows.js'
+import { comparedTo, finalRows, latestRows, listRows } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
-import type { Statement } from '../engine/dialect.js'
-import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
+import { FIND } from './statements.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
-
-const FIND: Statement = ({ now, rows, indexedById }) =>
-  `SELECT ${LISTED_COLUMNS.map((name) => `a.${name}`).join(', ')}, sent.raw, ${now} AS now FROM x402_authorizations AS a ${indexedById}
-   LEFT JOIN x402_relayer_transactions AS sent ON sent.chain_id = a.chain_id
-     AND sent.relayer = a.relayer AND sent.account_nonce = a.account_nonce
-   WHERE a.id IN (SELECT w.record_id FROM ${rows({ record_id: 'bytes' })})`
 
 /** Reads records. */
 export class Records {
@@ -70,7 +64,7 @@ export class Records {
     return this.#store.run(async ({ db, now }) => {
       let select = db
         .selectFrom('x402_authorizations')
-        .select(LISTED_COLUMNS)
+        .selectAll()
         .select(now.as('now'))
         .where('state', '=', 'submitted')
       if (after !== undefined) select = select.where((where) => comparedTo(where, '>', after))
@@ -80,24 +74,17 @@ export class Records {
   }
 
   /** Lists records that became final recently. */
-  listFinal({ state, withinMs, limit }: FinalQuery): Promise<readonly FinalEntry[]> {
-    return this.#store.run(async ({ db, plus }) => {
-      const rows = await db
-        .selectFrom('x402_authorizations')
-        .select(ENTRY_COLUMNS)
-        .where('state', '=', state)
-        .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
-        .orderBy('updated_at', 'desc')
-        .limit(limit)
-        .execute()
-      return rows.map((row) => ({ id: idOf(row.id), state, ...entryOf(row) }))
+  listFinal(query: FinalQuery): Promise<readonly FinalEntry[]> {
+    return this.#store.run(async (database) => {
+      const rows = await finalRows(database, query)
+      return rows.map((row) => ({ id: idOf(row.id), state: query.state, ...entryOf(row) }))
     })
   }
 
   /**
-   * Lists what has just happened, in no order, refunds included: the submitted records that were created
-   * last, and the final ones that were changed last, without the bytes of their transactions. What that
-   * costs does not depend on how many records there are.
+   * Lists the latest records, in no order, refunds included: the submitted records that were created
+   * last, and the final ones that were changed last, without the bytes of their transactions. The cost
+   * does not depend on the number of records.
    */
   listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]> {
     return this.#store.run(async (database) => {

@@ -1,4 +1,3 @@
-import { LedgerError } from '../../errors.js'
 import { recordId } from '../record.js'
 import { checkRefund, isRefundRecord } from '../refunds.js'
 import type {
@@ -9,19 +8,20 @@ import type {
   RefundRefusal,
   RefundReservation,
 } from '../refunds.js'
-import { LISTED_COLUMNS, type TimedRow } from './rows.js'
+import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { REFUNDED, reopenUnrefunded } from './release-refund.js'
-import { idsOf } from '../engine/dialect.js'
-import { RESERVE, RESERVE_ATTEMPTS, reservedRows, type Candidate } from './locks.js'
+import { idsOf } from '../engine/statement.js'
+import { firstsOf, reservedRows, untilReserved, type Candidate } from './locks.js'
+import { RESERVE } from './statements.js'
 import type { Records } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 
 type RefundCandidate = Candidate<RefundEntry>
 
-/** What one transaction made of its candidates, by the ids of their records. */
+/** The outcome of one transaction, by the ids of its candidates' records. */
 interface Tried {
   readonly reserved: ReadonlySet<string>
   readonly refused: ReadonlyMap<string, RefundRefusal>
@@ -30,7 +30,7 @@ interface Tried {
 /**
  * Reserves refunds.
  *
- * The row of a payment is locked while what is left of it is computed and its refunds are written, so that
+ * The row of a payment is locked while its rest is computed and its refunds are written, so that
  * only one process at a time refunds it.
  */
 export class Refunds {
@@ -47,7 +47,7 @@ export class Refunds {
   }
 
   /**
-   * Creates the record of a refund, locked for the caller, if what is left of its payment covers it.
+   * Creates the record of a refund, locked for the caller, if the rest of its payment covers it.
    *
    * However many refunds of a payment are reserved at once, by however many processes: together they
    * never take more than was paid. From then on the payment counts as delivered: its buyer does not
@@ -55,17 +55,23 @@ export class Refunds {
    */
   async reserveRefund(entry: RefundEntry): Promise<RefundReservation> {
     const candidate = { entry, record_id: recordId(entry), lock_owner: this.#locks.newName() }
-    for (let attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
-      const reservation = await this.#reservations.add(candidate)
-      if (reservation !== undefined) return reservation
-    }
-    throw new LedgerError('ledger_unavailable', 'Others work on this refund.')
+    return untilReserved(() => this.#reservations.add(candidate))
   }
 
   /** Lists the refunds of payments, oldest first, without the bytes of their transactions. */
   refundsOf(payments: readonly string[]): Promise<readonly RefundRecord[]> {
     if (payments.length === 0) return Promise.resolve([])
-    return this.#store.run((database) => this.#readRefunds(database, payments))
+    return this.#store.run(async ({ db, now }) => {
+      const rows = await db
+        .selectFrom('x402_authorizations')
+        .selectAll()
+        .select(now.as('now'))
+        .where('refund_of', 'in', storedIds(payments))
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute()
+      return rows.flatMap((row) => this.#records.recordOf(row) ?? []).filter(isRefundRecord)
+    })
   }
 
   /** @returns For each: its result; `undefined` if the existing record has just gone. */
@@ -73,12 +79,7 @@ export class Refunds {
     database: SqlDatabase,
     all: readonly RefundCandidate[],
   ): Promise<readonly (RefundReservation | undefined)[]> {
-    const firsts = new Map<string, RefundCandidate>()
-    for (const one of all) {
-      // What this process works on stays its own, even if its lock has lapsed in the database.
-      const isFree = this.#locks.of(one.record_id) === undefined
-      if (isFree && !firsts.has(one.record_id)) firsts.set(one.record_id, one)
-    }
+    const firsts = firstsOf(all, this.#locks)
     const { reserved, refused } = await database.db
       .transaction()
       .execute((db) => this.#tryReserve({ ...database, db }, [...firsts.values()]))
@@ -139,7 +140,7 @@ export class Refunds {
   ): Promise<ReadonlyMap<string, Omit<RefundedPayment, 'others'>>> {
     const select = db
       .selectFrom('x402_authorizations')
-      .select(LISTED_COLUMNS)
+      .selectAll()
       .select(now.as('now'))
       .where('id', 'in', storedIds(ids))
       .orderBy('id')
@@ -150,22 +151,6 @@ export class Refunds {
         return [idOf(row.id), { payment: this.#records.recordOf(row), nowSeconds }] as const
       }),
     )
-  }
-
-  async #readRefunds(
-    { db, now }: SqlDatabase,
-    payments: readonly string[],
-  ): Promise<readonly RefundRecord[]> {
-    if (payments.length === 0) return []
-    const rows = await db
-      .selectFrom('x402_authorizations')
-      .select(LISTED_COLUMNS)
-      .select(now.as('now'))
-      .where('refund_of', 'in', storedIds(payments))
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute()
-    return rows.flatMap((row) => this.#records.recordOf(row) ?? []).filter(isRefundRecord)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Opens payments that counted as delivered, unless something of them is refunded: nobody gets both. */
 import type { ExpressionBuilder } from 'kysely'
 import { idBytes, idOf } from '../engine/bytes.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDatabase } from '../engine/store.js'
 
 /**
@@ -28,8 +28,7 @@ export async function releaseRefund(
     const payment = (await own.executeTakeFirst())?.refund_of
     if (!payment) return false
     // The payment's row first, as where refunds are reserved: two orders would deadlock.
-    const lock = db.selectFrom('x402_authorizations').select('id').where('id', '=', payment)
-    await (database.locksRows ? lock.forNoKeyUpdate() : lock).execute()
+    await lockRow({ ...database, db }, payment)
     const released = await db
       .deleteFrom('x402_authorizations')
       .where((where) => where.and({ id, lock_owner, state: 'reserved' }))
@@ -65,8 +64,7 @@ export async function reopen(
   const id = idBytes(record_id)
   await database.db.transaction().execute(async (db) => {
     // Waits for a refund that is being reserved: an update alone would not see it.
-    const lock = db.selectFrom('x402_authorizations').select('id').where('id', '=', id)
-    await (database.locksRows ? lock.forNoKeyUpdate() : lock).execute()
+    await lockRow({ ...database, db }, id)
     await db
       .updateTable('x402_authorizations')
       .set({ delivered: 0, lock_owner: null, locked_until: 0, updated_at: database.now })
@@ -74,6 +72,12 @@ export async function reopen(
       .where(isUnrefunded)
       .execute()
   })
+}
+
+/** Locks a record's row until the transaction ends, where several may be changed at once. */
+async function lockRow({ db, locksRows }: SqlDatabase, id: Uint8Array): Promise<void> {
+  const row = db.selectFrom('x402_authorizations').select('id').where('id', '=', id)
+  if (locksRows) await row.forNoKeyUpdate().execute()
 }
 
 function isUnrefunded(where: ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>) {

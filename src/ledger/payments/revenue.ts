@@ -11,8 +11,8 @@ import {
 } from '../revenue.js'
 import { idOf } from '../engine/bytes.js'
 import { comparedTo } from './list-rows.js'
-import { projectsOf } from '../projects/recorded-projects.js'
-import type { Statement } from '../engine/dialect.js'
+import { projectsOf } from './recorded-projects.js'
+import { inBoth, type Statement } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 
 /** Payments that SQLite reads at once: it blocks this process meanwhile. */
@@ -26,37 +26,33 @@ interface ProjectQuery extends Omit<RevenueQuery, 'project'> {
   readonly project: string | null
 }
 
-const KEYS: Readonly<Record<RevenueQuery['by'], string>> = {
-  day: `CAST(created_at / ${DAY_MS} AS TEXT)`,
-  project: "coalesce(project, '')",
-  asset: "CAST('' AS TEXT)",
-  resource: "split_part(coalesce(resource_url, ''), '?', 1)",
+/**
+ * Sums in PostgreSQL. Only groups beyond {@link MAX_SUMMED_GROUPS} are merged. The statement is planned for its
+ * values: of the project's two conditions, one is left.
+ */
+const sumBy = (key: string): Statement =>
+  inBoth(
+    () => `
+   WITH sums AS (
+     SELECT ${key} AS key, chain_id, asset, sum(CAST(value AS NUMERIC)) AS amount, count(*) AS count
+     FROM x402_authorizations
+     WHERE state = 'settled' AND kind = 'payment' AND created_at >= $1 AND created_at < $2
+       AND (project = $3::text OR $3::text IS NULL AND project IS NULL)
+     GROUP BY 1, 2, 3
+   ), places AS (
+     SELECT sums.*, row_number() OVER (ORDER BY count DESC, key) <= ${MAX_SUMMED_GROUPS} AS is_told FROM sums
+   )
+   SELECT CASE WHEN is_told THEN key END AS key, chain_id, asset,
+     CAST(sum(amount) AS TEXT) AS amount, sum(count) AS count
+   FROM places GROUP BY 1, 2, 3`,
+  )
+
+const SUM: Readonly<Record<RevenueQuery['by'], Statement>> = {
+  day: sumBy(`CAST(created_at / ${DAY_MS} AS TEXT)`),
+  project: sumBy(`coalesce(project, '')`),
+  asset: sumBy(`''`),
+  resource: sumBy(`split_part(coalesce(resource_url, ''), '?', 1)`),
 }
-
-/** Sums in the database. Only groups beyond {@link MAX_SUMMED_GROUPS} are merged. */
-const sumStatement =
-  (by: RevenueQuery['by'], project: string): Statement =>
-  () =>
-    `WITH sums AS (
-       SELECT ${KEYS[by]} AS key, chain_id, asset, sum(CAST(value AS NUMERIC)) AS amount, count(*) AS count
-       FROM x402_authorizations
-       WHERE state = 'settled' AND kind = 'payment' AND created_at >= $1 AND created_at < $2 AND ${project}
-       GROUP BY 1, 2, 3
-     ), places AS (
-       SELECT sums.*, row_number() OVER (ORDER BY count DESC, key) <= ${MAX_SUMMED_GROUPS} AS is_told FROM sums
-     )
-     SELECT CASE WHEN is_told THEN key END AS key, chain_id, asset,
-       CAST(sum(amount) AS TEXT) AS amount, sum(count) AS count
-     FROM places GROUP BY 1, 2, 3`
-
-const statementsOf = (project: string): Readonly<Record<RevenueQuery['by'], Statement>> => ({
-  day: sumStatement('day', project),
-  project: sumStatement('project', project),
-  asset: sumStatement('asset', project),
-  resource: sumStatement('resource', project),
-})
-
-const SUM = { named: statementsOf('project = $3'), nameless: statementsOf('project IS NULL') }
 
 /** A row of such a statement. Numbers are text. */
 interface SummedRow {
@@ -122,10 +118,8 @@ async function sumGroups(
   { run }: SqlDatabase,
   { project, from, until, by }: ProjectQuery,
 ): Promise<readonly RevenueGroup[]> {
-  const rows = await (project === null
-    ? run(SUM.nameless[by], [from, until])
-    : run(SUM.named[by], [from, until, project]))
-  return (rows as readonly SummedRow[]).map((row) => ({
+  const rows = (await run(SUM[by], [from, until, project])) as readonly SummedRow[]
+  return rows.map((row) => ({
     key: row.key ?? undefined,
     chainId: Number(row.chain_id),
     asset: hexOf(row.asset),

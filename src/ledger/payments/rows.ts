@@ -1,5 +1,4 @@
 /** Converts records to rows and back. */
-import type { Selectable } from 'kysely'
 import type { AppliedRate } from '../../money/rates.js'
 import { hexOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
@@ -8,10 +7,10 @@ import { resourceHash, type PaymentDetails } from '../payment-details.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import type { LedgerEntry, LedgerRecord, LedgerStatus, Submission } from '../record.js'
 import { digitsOf, idOf } from '../engine/bytes.js'
-import type { AuthorizationRow } from '../schema/schema.js'
+import type { Row } from '../schema/tables.js'
 
 /** A row, with the database's time at which it was read. */
-export type TimedRow = Omit<Selectable<AuthorizationRow>, 'transfer' | 'resource_hash'> & {
+export type TimedRow = Row<'x402_authorizations'> & {
   readonly now: number | string
   /** The bytes of its transaction. Absent from a row that was read for a list. */
   readonly raw?: Uint8Array | null
@@ -21,16 +20,16 @@ export type TimedRow = Omit<Selectable<AuthorizationRow>, 'transfer' | 'resource
  * The columns of an entry, as members of a statement's rows: bytes are digits. One literal: put together
  * from several, they take four times as long.
  *
- * @param id - `recordId` of the entry.
+ * @param record_id - `recordId` of the entry.
  */
-export function entryColumns(entry: LedgerEntry, id: string) {
+export function entryColumns(entry: LedgerEntry, record_id: string) {
   const { resource, method, route, decimals, askedPrice, reference } = entry.details ?? {}
   return {
     chain_id: entry.chainId,
     asset: digitsOf(entry.asset),
     payer: digitsOf(entry.from),
     nonce: digitsOf(entry.nonce),
-    id,
+    record_id,
     pay_to: digitsOf(entry.payTo),
     value: entry.value.toString(),
     valid_before: entry.validBefore.toString(),
@@ -53,66 +52,8 @@ export function entryColumns(entry: LedgerEntry, id: string) {
   }
 }
 
-/** The columns that {@link entryOf} needs, and the record's id. */
-export const ENTRY_COLUMNS = [
-  'chain_id',
-  'asset',
-  'payer',
-  'nonce',
-  'pay_to',
-  'value',
-  'valid_before',
-  'project',
-  'applied_rate',
-  'resource',
-  'offer',
-  'payment_id',
-  'client',
-  'asker',
-  'kind',
-  'refund_of',
-  'id',
-] as const
-
-/** The columns that {@link detailsOf} needs. */
-export const DETAIL_COLUMNS = [
-  'resource_url',
-  'method',
-  'route',
-  'decimals',
-  'asked_price',
-  'reference',
-] as const
-
-/** The columns that a reservation writes. */
-export const RESERVED_COLUMNS = [...ENTRY_COLUMNS, ...DETAIL_COLUMNS, 'resource_hash'] as const
-
-/** Those of them that are bytes. */
-export const RESERVED_BYTES = ['asset', 'payer', 'nonce', 'id', 'pay_to', 'refund_of'] as const
-
-/** The columns of a record. */
-export const LISTED_COLUMNS = [
-  ...ENTRY_COLUMNS,
-  ...DETAIL_COLUMNS,
-  'state',
-  'delivered',
-  'lock_owner',
-  'locked_until',
-  'transaction_hash',
-  'relayer',
-  'account_nonce',
-  'replaces',
-  'failed',
-  'reason',
-  'paid_late',
-  'created_at',
-  'updated_at',
-] as const
-
 /** Converts a row to an entry. */
-export function entryOf(
-  row: Pick<Selectable<AuthorizationRow>, (typeof ENTRY_COLUMNS)[number]>,
-): LedgerEntry {
+export function entryOf(row: Row<'x402_authorizations'>): LedgerEntry {
   return {
     chainId: Number(row.chain_id),
     asset: hexOf(row.asset),
@@ -134,13 +75,12 @@ export function entryOf(
       },
     }),
     ...(row.refund_of !== null && { refundOf: idOf(row.refund_of) }),
+    ...detailsOf(row),
   }
 }
 
 /** Reads the details of a row, if it has any. */
-export function detailsOf(
-  row: Pick<Selectable<AuthorizationRow>, (typeof DETAIL_COLUMNS)[number]>,
-): Pick<LedgerEntry, 'details'> {
+function detailsOf(row: Row<'x402_authorizations'>): Pick<LedgerEntry, 'details'> {
   const details: PaymentDetails = {
     ...(row.resource_url !== null && { resource: row.resource_url }),
     ...(row.method !== null && { method: row.method }),
@@ -152,20 +92,20 @@ export function detailsOf(
   return Object.keys(details).length === 0 ? {} : { details }
 }
 
-/** Converts a row to a record. */
-export function recordOf(
-  row: TimedRow,
-  {
-    isOurs,
-    isUncertain,
-    silentMs,
-  }: { readonly isOurs: boolean; readonly isUncertain: boolean; readonly silentMs: number },
-): LedgerRecord {
+/** How a process knows a record's lock. */
+interface KnownLock {
+  readonly isOurs: boolean
+  readonly isUncertain: boolean
+  readonly silentMs: number
+}
+
+/** Converts a row to a record. @param lock - Omitted by who locks nothing. */
+export function recordOf(row: TimedRow, lock?: KnownLock): LedgerRecord {
+  const { isOurs = false, isUncertain = false, silentMs = 0 } = lock ?? {}
   const leftMs = row.lock_owner === null ? -1 : Number(row.locked_until) - Number(row.now)
   const isDelivered = row.delivered === 1 && !isUncertain
   return {
     ...entryOf(row),
-    ...detailsOf(row),
     id: idOf(row.id),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
@@ -202,7 +142,15 @@ function statusOf(row: TimedRow): LedgerStatus {
 
 const NO_BYTES = new Uint8Array()
 
-function submissionOf(row: TimedRow): Submission {
+/** The columns of a transaction, of a record or of its relayer. */
+type SubmittedRow = Pick<
+  TimedRow,
+  'transaction_hash' | 'relayer' | 'account_nonce' | 'replaces' | 'raw'
+> &
+  Partial<Pick<TimedRow, 'failed'>>
+
+/** Converts the columns of a transaction. */
+export function submissionOf(row: SubmittedRow): Submission {
   const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
   const failed = row.failed?.split(',') as readonly Hex[] | undefined
   return {

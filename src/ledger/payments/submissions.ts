@@ -1,13 +1,12 @@
 import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
-import { lockLost } from './lock-lost.js'
-import { recordId } from '../record.js'
+import { lockLost, recordId } from '../record.js'
 import type { AuthorizationKey, KeyedSubmission, Submission } from '../record.js'
 import { idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
-import { idsOf, inOrder } from '../engine/dialect.js'
+import { idsOf, rowsParameter } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
-import { SUBMIT } from '../relayers/submit-statements.js'
+import { SUBMIT } from '../relayers/statements.js'
 import { keepBytes } from '../relayers/transaction-bytes.js'
 
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
@@ -86,27 +85,16 @@ export class Submissions {
 
   /** Tells whether a transaction, or one that replaced it, was sent for this ledger. */
   knowsTransaction(transaction: Hex): Promise<boolean> {
-    return this.#store.run(async ({ db }) => {
-      const named = await db
-        .selectFrom('x402_authorizations')
-        .select('id')
-        .where('transaction_hash', '=', bytesOf(transaction))
-        // A failed record may name a foreign transaction, which used its authorization.
-        .where((where) =>
-          where.or([where('state', '!=', 'failed'), where('reason', '!=', ALREADY_USED)]),
-        )
-        .limit(1)
-        .executeTakeFirst()
-      if (named !== undefined) return true
-      // Final records name the transaction that was mined.
-      const replaced = await db
-        .selectFrom('x402_authorizations')
-        .select('id')
-        .where('state', '=', 'submitted')
-        .where('replaces', 'like', `%${transaction}%`)
-        .limit(1)
-        .executeTakeFirst()
-      return replaced !== undefined
+    return this.#store.run(async ({ db, sql }) => {
+      // A failed record may name a foreign transaction, which used its authorization. Final records name the
+      // transaction that was mined.
+      const { rows } = await sql`
+        SELECT 1 FROM x402_authorizations WHERE transaction_hash = ${bytesOf(transaction)}
+          AND (state <> 'failed' OR reason <> ${ALREADY_USED})
+        UNION ALL SELECT 1 FROM x402_authorizations
+          WHERE state = 'submitted' AND replaces LIKE ${`%${transaction}%`}
+        LIMIT 1`.execute(db)
+      return rows.length > 0
     })
   }
 
@@ -122,6 +110,6 @@ export class Submissions {
       const replaces = submission.replaces?.join(',')
       return { record_id, lock_owner: this.#locks.of(record_id), replaces }
     })
-    return [JSON.stringify(inOrder(rows)), bytesOf(transaction), bytesOf(relayer), accountNonce]
+    return [rowsParameter(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
 }

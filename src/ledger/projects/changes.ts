@@ -2,8 +2,7 @@
 import type { Kysely } from 'kysely'
 import type { AuditedChange, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import { PROJECTS_VERSION } from '../schema/tables.js'
-import { writeAudit } from './rows.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDatabase } from '../engine/store.js'
 
 /** The transaction of a change. */
@@ -37,8 +36,15 @@ export async function makeChange(
       const { position, at } = await startChange(database, db)
       // The connection may have broken after the first attempt had ended well.
       if (await wasMade(db, id)) throw new Undone('done')
-      const change = await make({ db, position, at })
-      await writeAudit(db, { ...change, id, actor, position, at })
+      const { before, after, ...change } = await make({ db, position, at })
+      const objects = {
+        before: before === undefined ? null : JSON.stringify(before),
+        after: after === undefined ? null : JSON.stringify(after),
+      }
+      await db
+        .insertInto('x402_audit_log')
+        .values({ id, position, at, actor, ...change, ...objects })
+        .execute()
     })
     return 'done'
   } catch (error) {

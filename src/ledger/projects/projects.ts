@@ -5,7 +5,7 @@ import type { ProjectSnapshot, StoredProject, StoredToken } from '../projects.js
 import { makeChange, Undone, type Changing } from './changes.js'
 import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
 import { selectProjects, tokenOf, versionOf } from './rows.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
 
 /** Announces changes to other processes, and receives their announcements. */
@@ -73,8 +73,12 @@ export class Projects {
       const { numInsertedOrUpdatedRows } = await db
         .insertInto('x402_projects')
         .values({
-          ...{ id, position, settings: JSON.stringify(settings) },
-          ...{ version: 1, created_at: at, updated_at: at },
+          id,
+          settings: JSON.stringify(settings),
+          version: 1,
+          position,
+          created_at: at,
+          updated_at: at,
         })
         .onConflict((conflict) => conflict.column('id').doNothing())
         .executeTakeFirst()
@@ -197,7 +201,7 @@ export class Projects {
     )
   }
 
-  /** Writes down what an admin is about to do that changes nothing here, once for each change id. */
+  /** Writes an admin's act into the audit log that changes no project, once for each change id. */
   async noteAct(act: AuditedChange, by: ChangeAuthor): Promise<void> {
     await this.#change(by, async () => act)
   }

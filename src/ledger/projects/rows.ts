@@ -1,23 +1,7 @@
 /** Rows of projects, their tokens and the audit log. */
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
-import { PROJECTS_VERSION } from '../schema/tables.js'
-import type { AuditRow, LedgerDatabase, ProjectRow, ProjectTokenRow } from '../schema/schema.js'
-
-/** Writes an entry of the audit log. */
-export async function writeAudit(
-  db: Kysely<LedgerDatabase>,
-  { id, position, at, actor, action, project, token, before, after }: AuditEntry,
-): Promise<void> {
-  await db
-    .insertInto('x402_audit_log')
-    .values({
-      ...{ id, position, at, actor, action, project, token: token ?? null },
-      before: before === undefined ? null : JSON.stringify(before),
-      after: after === undefined ? null : JSON.stringify(after),
-    })
-    .execute()
-}
+import { PROJECTS_VERSION, type LedgerDatabase, type Row } from '../schema/tables.js'
 
 /** Selects the projects that are not deleted. */
 export function selectProjects(db: Kysely<LedgerDatabase>) {
@@ -58,7 +42,7 @@ export async function versionOf(db: Kysely<LedgerDatabase>): Promise<number> {
 }
 
 /** The project of a row. */
-export function projectOf(row: Selectable<ProjectRow>): StoredProject {
+export function projectOf(row: Row<'x402_projects'>): StoredProject {
   return {
     id: row.id,
     settings: JSON.parse(row.settings) as object,
@@ -70,21 +54,29 @@ export function projectOf(row: Selectable<ProjectRow>): StoredProject {
 }
 
 /** The token of a row. */
-export function tokenOf(row: Selectable<ProjectTokenRow>): StoredToken {
+export function tokenOf(row: Row<'x402_project_tokens'>): StoredToken {
   const { id, project, hash, label, last_used_at, revoked_at } = row
   return {
-    ...{ id, project, hash, label, createdAt: Number(row.created_at) },
+    id,
+    project,
+    hash,
+    label,
+    createdAt: Number(row.created_at),
     ...(last_used_at !== null && { lastUsedAt: Number(last_used_at) }),
     ...(revoked_at !== null && { revokedAt: Number(revoked_at) }),
   }
 }
 
 /** The entry of a row. */
-export function auditOf(row: Selectable<AuditRow>): AuditEntry {
+export function auditOf(row: Row<'x402_audit_log'>): AuditEntry {
   const { id, actor, project, token, before, after } = row
   return {
-    ...{ id, actor, project, action: row.action as AuditAction },
-    ...{ position: Number(row.position), at: Number(row.at) },
+    id,
+    position: Number(row.position),
+    at: Number(row.at),
+    actor,
+    action: row.action as AuditAction,
+    project,
     ...(token !== null && { token }),
     ...(before !== null && { before: JSON.parse(before) as object }),
     ...(after !== null && { after: JSON.parse(after) as object }),

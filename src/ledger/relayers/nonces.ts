@@ -1,8 +1,6 @@
-import type { Selectable } from 'kysely'
 import { bytesOf, hexOf } from '../../protocol/hex.js'
-import type { Address, Hex } from '../../protocol/payment.js'
 import { idOf } from '../engine/bytes.js'
-import type { Submission } from '../record.js'
+import { submissionOf } from '../payments/rows.js'
 import {
   LISTED_TRANSACTIONS,
   LOOK_AFTER_MS,
@@ -11,39 +9,29 @@ import {
   type RelayerAccount,
   type RelayerTransaction,
 } from '../relayer-transactions.js'
-import type { TransactionRow } from '../schema/schema.js'
+import type { Row } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
 
-/** Tells which transactions of relayers must be looked after, and forgets those that are mined. */
+/** Knows which transactions of relayers are not mined yet. */
 export class Nonces {
-  readonly #store: SqlStore
+  readonly #store: Pick<SqlStore, 'run'>
 
-  constructor(store: SqlStore) {
+  constructor(store: Pick<SqlStore, 'run'>) {
     this.#store = store
   }
 
   /** Lists accounts of a chain that have transactions which are not known to be mined. */
   claimPending(chainId: number): Promise<readonly PendingRelayer[]> {
-    return this.#store.run(async ({ db, now, plus }) => {
-      const pending = await db
-        .selectFrom('x402_relayer_nonces as pending')
-        .select(['relayer', 'next_nonce', 'mined_nonce'])
-        .select((select) =>
-          select
-            .exists(
-              select
-                .selectFrom('x402_relayer_transactions as sent')
-                .select('sent.account_nonce')
-                .whereRef('sent.chain_id', '=', 'pending.chain_id')
-                .whereRef('sent.relayer', '=', 'pending.relayer')
-                .whereRef('sent.account_nonce', '>=', 'pending.mined_nonce')
-                .where('sent.written_at', '<=', plus(-LOOK_AFTER_MS.age)),
-            )
-            .as('is_due'),
-        )
-        .where('chain_id', '=', chainId)
-        .whereRef('next_nonce', '>', 'mined_nonce')
-        .execute()
+    return this.#store.run(async ({ db, sql, now, plus }) => {
+      const { rows: pending } = await sql<
+        Row<'x402_relayer_nonces'> & { is_due: number | boolean }
+      >`
+        SELECT n.*, EXISTS (
+          SELECT 1 FROM x402_relayer_transactions AS sent
+          WHERE sent.chain_id = n.chain_id AND sent.relayer = n.relayer
+            AND sent.account_nonce >= n.mined_nonce AND sent.written_at <= ${plus(-LOOK_AFTER_MS.age)}) AS is_due
+        FROM x402_relayer_nonces AS n
+        WHERE n.chain_id = ${chainId} AND n.next_nonce > n.mined_nonce`.execute(db)
       const due = pending.flatMap((row) => (row.is_due ? [row.relayer] : []))
       const claimed =
         due.length === 0
@@ -71,38 +59,22 @@ export class Nonces {
     { chainId, relayer }: RelayerAccount,
     fromNonce: number,
   ): Promise<readonly RelayerTransaction[]> {
-    return this.#store.run(async ({ db, now }) => {
-      const rows = await db
-        .selectFrom('x402_relayer_transactions as sent')
-        .selectAll()
-        .select(now.$castTo<number | string>().as('now'))
-        .select((select) =>
-          select
-            .exists(
-              select
-                .selectFrom('x402_authorizations as named')
-                .select('named.id')
-                .whereRef('named.transaction_hash', '=', 'sent.transaction_hash')
-                .where('named.state', 'in', ['submitted', 'settled']),
-            )
-            .as('is_needed'),
-        )
-        .select((select) =>
-          select
-            .selectFrom('x402_authorizations as refund')
-            .select('refund.refund_of')
-            .whereRef('refund.transaction_hash', '=', 'sent.transaction_hash')
-            .where('refund.refund_of', 'is not', null)
-            .limit(1)
-            .as('refund_of'),
-        )
-        .where((where) => where.and({ chain_id: chainId, relayer: bytesOf(relayer) }))
-        .where('account_nonce', '>=', fromNonce)
-        .orderBy('account_nonce')
-        .limit(LISTED_TRANSACTIONS)
-        .execute()
+    return this.#store.run(async ({ db, sql, now }) => {
+      const { rows } = await sql<SentRow>`
+        SELECT sent.*, ${now} AS now, EXISTS (
+            SELECT 1 FROM x402_authorizations AS named
+            WHERE named.transaction_hash = sent.transaction_hash
+              AND named.state IN ('submitted', 'settled')) AS is_needed,
+          (SELECT refund.refund_of FROM x402_authorizations AS refund
+            WHERE refund.transaction_hash = sent.transaction_hash AND refund.refund_of IS NOT NULL
+            LIMIT 1) AS refund_of
+        FROM x402_relayer_transactions AS sent
+        WHERE sent.chain_id = ${chainId} AND sent.relayer = ${bytesOf(relayer)}
+          AND sent.account_nonce >= ${fromNonce}
+        ORDER BY sent.account_nonce LIMIT ${LISTED_TRANSACTIONS}`.execute(db)
       return rows.map((row) => ({
-        ...submissionOf(row, relayer),
+        ...submissionOf(row),
+        relayer,
         isNeeded: Boolean(row.is_needed),
         refundOf: row.refund_of ? idOf(row.refund_of) : undefined,
         ageMs: Number(row.now) - Number(row.written_at),
@@ -112,12 +84,11 @@ export class Nonces {
 
   /** Records that all lower account nonces are mined. */
   async noteMinedNonce({ chainId, relayer }: RelayerAccount, minedNonce: number): Promise<void> {
-    const key = { chain_id: chainId, relayer: bytesOf(relayer) }
     await this.#store.run(({ db }) =>
       db
         .updateTable('x402_relayer_nonces')
         .set({ mined_nonce: minedNonce })
-        .where((where) => where.and(key))
+        .where((where) => where.and({ chain_id: chainId, relayer: bytesOf(relayer) }))
         .execute(),
     )
   }
@@ -127,43 +98,21 @@ export class Nonces {
    * a transaction from there on was written down lately, or is not known to be mined.
    */
   async lowerNonce({ chainId, relayer }: RelayerAccount, nonce: number): Promise<void> {
-    const key = { chain_id: chainId, relayer: bytesOf(relayer) }
-    await this.#store.run(({ db, plus }) =>
+    const account = bytesOf(relayer)
+    await this.#store.run(({ db, sql, plus }) =>
       db.transaction().execute(async (trx) => {
-        const { numUpdatedRows } = await trx
-          .updateTable('x402_relayer_nonces')
-          .set((set) => ({
-            next_nonce: nonce,
-            mined_nonce: set
-              .case()
-              .when('mined_nonce', '>', nonce)
-              .then(nonce)
-              .else(set.ref('mined_nonce').$castTo<number>())
-              .end(),
-          }))
-          .where((where) => where.and(key))
-          .where('next_nonce', '>', nonce)
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(
-                selectFrom('x402_relayer_transactions')
-                  .select('account_nonce')
-                  .where((where) => where.and(key))
-                  .where('account_nonce', '>=', nonce)
-                  .where((where) =>
-                    where.or([
-                      where('written_at', '>', plus(-NONCE_LOWERED_AFTER_MS)),
-                      where('account_nonce', '>=', where.ref('mined_nonce')),
-                    ]),
-                  ),
-              ),
-            ),
-          )
-          .executeTakeFirst()
-        if (numUpdatedRows === 0n) return
+        const { numAffectedRows } = await sql`
+          UPDATE x402_relayer_nonces SET next_nonce = ${nonce},
+            mined_nonce = CASE WHEN mined_nonce > ${nonce} THEN ${nonce} ELSE mined_nonce END
+          WHERE chain_id = ${chainId} AND relayer = ${account} AND next_nonce > ${nonce} AND NOT EXISTS (
+            SELECT 1 FROM x402_relayer_transactions AS sent
+            WHERE sent.chain_id = ${chainId} AND sent.relayer = ${account} AND sent.account_nonce >= ${nonce}
+              AND (sent.written_at > ${plus(-NONCE_LOWERED_AFTER_MS)}
+                OR sent.account_nonce >= x402_relayer_nonces.mined_nonce))`.execute(trx)
+        if (!numAffectedRows) return
         await trx
           .deleteFrom('x402_relayer_transactions')
-          .where((where) => where.and(key))
+          .where((where) => where.and({ chain_id: chainId, relayer: account }))
           .where('account_nonce', '>=', nonce)
           .execute()
       }),
@@ -171,13 +120,9 @@ export class Nonces {
   }
 }
 
-function submissionOf(row: Selectable<TransactionRow>, relayer: Address): Submission {
-  const replaces = row.replaces?.split(',') as readonly Hex[] | undefined
-  return {
-    transaction: hexOf(row.transaction_hash),
-    relayer,
-    accountNonce: Number(row.account_nonce),
-    raw: hexOf(row.raw),
-    ...(replaces && { replaces }),
-  }
+/** A row of `listTransactions`. */
+type SentRow = Row<'x402_relayer_transactions'> & {
+  readonly now: number | string
+  readonly is_needed: number | boolean
+  readonly refund_of: Uint8Array | null
 }

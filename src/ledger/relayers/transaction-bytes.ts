@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Submission } from '../record.js'
-import { KEPT_MINED } from '../relayer-transactions.js'
+import { KEPT_MINED, type RelayerAccount } from '../relayer-transactions.js'
+import { every } from '../engine/every.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
 
 /** How long a final transaction may have to be sent again after a reorganisation, with a margin. */
@@ -15,27 +16,39 @@ const PAGE = 500
 
 /** Options of {@link pruneBytes}. */
 export interface PruneBytesOptions {
-  /** Milliseconds that the bytes of a mined transaction are kept. @defaultValue 3600000 */
+  /** How long the bytes of a mined transaction are kept (ms). @defaultValue 3600000 */
   readonly keptMs?: number | undefined
-  /** Milliseconds between two sweeps. @defaultValue 300000 */
+  /** Time between two sweeps (ms). @defaultValue 300000 */
   readonly sweepMs?: number | undefined
+}
+
+/** The primary key of a transaction. */
+export function keyOf({ chainId, relayer }: RelayerAccount, accountNonce: number) {
+  return { chain_id: chainId, relayer: bytesOf(relayer), account_nonce: accountNonce }
+}
+
+/** The other columns of a transaction. */
+export function columnsOf({ now }: SqlDatabase, { transaction, raw, replaces }: Submission) {
+  return {
+    transaction_hash: bytesOf(transaction),
+    raw: bytesOf(raw),
+    replaces: replaces?.join(',') || null,
+    written_at: now,
+  }
 }
 
 /** Stores a transaction's bytes, if known. Overwrites those of its account nonce only if it replaces them. */
 export async function keepBytes(
-  { db, now }: SqlDatabase,
+  database: SqlDatabase,
   chainId: number,
-  { transaction, relayer, accountNonce, raw, replaces = [] }: Submission,
+  submission: Submission,
 ): Promise<void> {
+  const { relayer, accountNonce, raw, replaces = [] } = submission
   if (raw === '0x') return
-  const account = { chain_id: chainId, relayer: bytesOf(relayer) }
-  const key = { ...account, account_nonce: accountNonce }
-  const columns = {
-    ...{ transaction_hash: bytesOf(transaction), raw: bytesOf(raw), written_at: now },
-    replaces: replaces.length > 0 ? replaces.join(',') : null,
-  }
-  const insert = db.insertInto('x402_relayer_transactions').values({ ...key, ...columns })
-  await insert
+  const columns = columnsOf(database, submission)
+  await database.db
+    .insertInto('x402_relayer_transactions')
+    .values({ ...keyOf({ chainId, relayer }, accountNonce), ...columns })
     .onConflict((conflict) =>
       replaces.length === 0
         ? conflict.doNothing()
@@ -48,7 +61,7 @@ export async function keepBytes(
 }
 
 /**
- * Forgets the bytes of transactions that were mined long ago, now and then.
+ * Deletes the bytes of transactions that were mined long ago, every few minutes.
  *
  * They may be 17 KB each. The records of their payments stay for good, and so do their hashes.
  *
@@ -56,14 +69,7 @@ export async function keepBytes(
  */
 export function pruneBytes(store: SqlStore, options: PruneBytesOptions = {}): () => void {
   const { keptMs = KEPT_MS, sweepMs = SWEEP_MS } = options
-  let sweeping: Promise<void> | undefined
-  const timer = setInterval(() => {
-    sweeping ??= sweep(store, keptMs)
-      .catch(() => undefined)
-      .finally(() => (sweeping = undefined))
-  }, sweepMs)
-  timer.unref()
-  return () => clearInterval(timer)
+  return every(sweepMs, () => sweep(store, keptMs))
 }
 
 /** Prunes page by page, until nothing is left. @throws `LedgerError`, also once the store is closed. */

@@ -1,13 +1,12 @@
-import type { Kysely } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { UNPAID, type AuthorizationKey, type Submission } from '../record.js'
 import type { RelayerAccount, SignedBatch } from '../relayer-transactions.js'
-import { rowsInOrder } from '../engine/rows-in-order.js'
-import type { LedgerDatabase } from '../schema/schema.js'
-import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import type { Row } from '../schema/tables.js'
+import { rowsInOrder, type SqlDatabase, type SqlStore } from '../engine/store.js'
 import type { Submissions } from '../payments/submissions.js'
-import { SUBMIT_NEXT } from './submit-statements.js'
+import { SUBMIT_NEXT } from './statements.js'
+import { columnsOf, keyOf } from './transaction-bytes.js'
 
 /** Rolls a transaction back, and says why. */
 class Undone extends Error {
@@ -19,7 +18,7 @@ class Undone extends Error {
   }
 }
 
-/** Milliseconds for which no nonce is guessed after a guess that was wrong. */
+/** How long to guess no nonce after a wrong guess (ms). */
 const GUESS_PAUSE_MS = 1000
 
 /** The account nonce that is likely the next one. */
@@ -109,7 +108,7 @@ export class Transactions {
     { leastNonce, sign }: NextTransaction,
   ): Promise<void> {
     const nonce = await database.db.transaction().execute(async (db) => {
-      const accountNonce = await takeNonce(db, account, leastNonce)
+      const accountNonce = await takeNonce({ ...database, db }, account, leastNonce)
       const { submission, members } = await sign(accountNonce)
       const columns = columnsOf(database, submission)
       await db
@@ -140,16 +139,11 @@ export class Transactions {
         if (!(await writeDown({ ...database, db }, next, { chainId, earlier }))) return false
         await db
           .updateTable('x402_authorizations')
-          .set((set) => ({
+          .set({
             transaction_hash: bytesOf(next.transaction),
-            replaces: set
-              .case()
-              .when('replaces', 'is', null)
-              .then<string>(earlier)
-              .else(set(set.val<string>(`${earlier},`), '||', set.ref('replaces')))
-              .end(),
+            replaces: database.sql<string>`CAST(${earlier} AS TEXT) || coalesce(',' || replaces, '')`,
             updated_at: database.now,
-          }))
+          })
           .where(
             rowsInOrder(database, db, (where) =>
               where.and({ transaction_hash: bytesOf(earlier), state: 'submitted' }),
@@ -206,32 +200,17 @@ interface NextTransaction {
 
 /** Takes the next account nonce. Its row stays locked until the transaction of the database ends. */
 async function takeNonce(
-  db: Kysely<LedgerDatabase>,
+  { db, sql }: SqlDatabase,
   { chainId, relayer }: RelayerAccount,
   leastNonce: number,
 ): Promise<number> {
-  const { next_nonce: next } = await db
-    .insertInto('x402_relayer_nonces')
-    .values({
-      chain_id: chainId,
-      relayer: bytesOf(relayer),
-      next_nonce: leastNonce + 1,
-      mined_nonce: leastNonce,
-      claimed_at: 0,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['chain_id', 'relayer']).doUpdateSet((set) => ({
-        next_nonce: set
-          .case()
-          .when('x402_relayer_nonces.next_nonce', '<', leastNonce)
-          .then(leastNonce + 1)
-          .else(set('x402_relayer_nonces.next_nonce', '+', 1))
-          .end(),
-      })),
-    )
-    .returning('next_nonce')
-    .executeTakeFirstOrThrow()
-  return Number(next) - 1
+  const { rows } = await sql<Pick<Row<'x402_relayer_nonces'>, 'next_nonce'>>`
+    INSERT INTO x402_relayer_nonces AS n (chain_id, relayer, next_nonce, mined_nonce, claimed_at)
+    VALUES (${chainId}, ${bytesOf(relayer)}, ${leastNonce + 1}, ${leastNonce}, 0)
+    ON CONFLICT (chain_id, relayer) DO UPDATE SET next_nonce =
+      CASE WHEN n.next_nonce < ${leastNonce} THEN ${leastNonce + 1} ELSE n.next_nonce + 1 END
+    RETURNING next_nonce`.execute(db)
+  return Number(rows[0]!.next_nonce) - 1
 }
 
 /** Writes down a transaction in place of another, or where its nonce has none. */
@@ -261,17 +240,4 @@ async function writeDown(
 
 function nameOf({ chainId, relayer }: RelayerAccount): string {
   return `${chainId}:${relayer.toLowerCase()}`
-}
-
-function keyOf({ chainId, relayer }: RelayerAccount, accountNonce: number) {
-  return { chain_id: chainId, relayer: bytesOf(relayer), account_nonce: accountNonce }
-}
-
-function columnsOf({ now }: SqlDatabase, { transaction, raw, replaces }: Submission) {
-  return {
-    transaction_hash: bytesOf(transaction),
-    raw: bytesOf(raw),
-    replaces: replaces?.join(',') ?? null,
-    written_at: now,
-  }
 }

@@ -2,11 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import { ConfigError } from '../../errors.js'
-import { migrationContext } from './migration-context.js'
-import { migrations } from './migrations.js'
-import type { LedgerDatabase } from './schema.js'
+import { createTables, type LedgerDatabase } from './tables.js'
+import { createWebhookTrigger, type RunSql } from './webhook-trigger.js'
 import type { SqlDialect } from '../engine/dialect.js'
 import { isSqliteBusy } from '../engine/sqlite.js'
+
+/** Every change of the schema, in order. From version 0.1.0 on, a migration is never edited. */
+export const migrations: Readonly<
+  Record<string, (dialect: SqlDialect, run: RunSql) => Promise<void>>
+> = {
+  '0001_tables': async (dialect, run) => {
+    for (const statement of createTables(dialect)) await run(statement)
+    await createWebhookTrigger(dialect, run)
+  },
+}
 
 /** How long a migration by another process is waited for, with SQLite: millions of rows take a while. */
 const PATIENCE_MS = 20_000
@@ -61,17 +70,21 @@ export async function migrate(target: MigrationTarget, exclusively: Exclusively)
 }
 
 async function applyMissing({ db, kysely, dialect }: MigrationTarget): Promise<void> {
-  const context = migrationContext(db, kysely, dialect)
-  await context.run('CREATE TABLE IF NOT EXISTS x402_migrations (name TEXT NOT NULL PRIMARY KEY)')
+  const run: RunSql = async (statement) => {
+    const raw = kysely.sql.raw<Readonly<Record<string, string>>>(statement)
+    return (await raw.execute(db)).rows
+  }
+  await run('CREATE TABLE IF NOT EXISTS x402_migrations (name TEXT NOT NULL PRIMARY KEY)')
   const applied = await appliedMigrations(db)
   for (const [name, apply] of Object.entries(migrations)) {
     if (applied.includes(name)) continue
-    await apply(context)
+    await apply(dialect, run)
     await db.insertInto('x402_migrations').values({ name }).execute()
   }
 }
 
-async function appliedMigrations(db: Kysely<LedgerDatabase>): Promise<readonly string[]> {
+/** The names of the migrations that were applied. @throws if there is no table of them. */
+export async function appliedMigrations(db: Kysely<LedgerDatabase>): Promise<readonly string[]> {
   const rows = await db.selectFrom('x402_migrations').select('name').execute()
   return rows.map(({ name }) => name)
 }

@@ -1,260 +1,345 @@
-/** The tables of a ledger, and their indexes. What their columns mean is said in `schema.ts`. */
+/**
+ * The tables of a ledger. Each column stands here once: the tables are created with it (`migrate.ts`), and
+ * Kysely types its rows by it.
+ *
+ * From 0.1.0 on, a migration adds a column: it exports its additions, written as {@link TABLES} is, and
+ * {@link LedgerDatabase} becomes `RowsOf<typeof TABLES & typeof ADDED>`.
+ */
+import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { SqlDialect } from '../engine/dialect.js'
+
+/**
+ * Tables, their columns, and the SQL of each. `BIGINT` and `BYTES` are called otherwise by SQLite or PostgreSQL.
+ * A list is a text of these values. Addresses and hashes are bytes, numbers that may exceed 2^53 are decimal
+ * text, and times are milliseconds since the epoch by the database's clock, unless said otherwise.
+ */
+export const TABLES = {
+  x402_authorizations: {
+    /** `recordId` of the key: a hash of chain, asset, payer and nonce, whose own index would be the widest of all. */
+    id: 'BYTES NOT NULL',
+    chain_id: 'BIGINT NOT NULL',
+    asset: 'BYTES NOT NULL',
+    payer: 'BYTES NOT NULL',
+    nonce: 'BYTES NOT NULL',
+    pay_to: 'BYTES NOT NULL',
+    value: 'TEXT NOT NULL',
+    valid_before: 'TEXT NOT NULL',
+    project: 'TEXT',
+    /** `payment`, or `refund` where it pays a payment back. */
+    kind: "TEXT NOT NULL DEFAULT 'payment'",
+    /** Id of the payment that a refund pays back. */
+    refund_of: 'BYTES',
+    state: ['reserved', 'submitted', 'settled', 'failed'],
+    /** 1 once the payer was given the resource. */
+    delivered: 'INTEGER NOT NULL DEFAULT 0',
+    /** Name of the lock, valid until `locked_until`; it begins with its owner's id. Null when nobody works on the record. */
+    lock_owner: 'TEXT',
+    locked_until: 'BIGINT NOT NULL',
+    transaction_hash: 'BYTES',
+    relayer: 'BYTES',
+    account_nonce: 'BIGINT',
+    /** Hashes of replaced transactions, newest first, as text and separated by commas. */
+    replaces: 'TEXT',
+    /** Hashes of earlier transactions that were mined without moving money, as `replaces`. */
+    failed: 'TEXT',
+    reason: 'TEXT',
+    /** `AppliedRate` as JSON. */
+    applied_rate: 'TEXT',
+    /** Members of `Purchase`. */
+    resource: 'TEXT',
+    offer: 'TEXT',
+    payment_id: 'TEXT',
+    client: 'TEXT',
+    asker: 'TEXT',
+    /** Members of `PaymentDetails`. */
+    resource_url: 'TEXT',
+    method: 'TEXT',
+    route: 'TEXT',
+    decimals: 'INTEGER',
+    asked_price: 'TEXT',
+    reference: 'TEXT',
+    /** `resourceHash` of `resource_url`. */
+    resource_hash: 'TEXT',
+    /** The transfer log that paid. Unique: a log pays for one record. */
+    transfer: 'TEXT',
+    /** 1 if another transaction paid the merchant after this record had failed. */
+    paid_late: 'INTEGER',
+    created_at: 'BIGINT NOT NULL',
+    updated_at: 'BIGINT NOT NULL',
+  },
+  /** One row for each relayer account. */
+  x402_relayer_nonces: {
+    chain_id: 'BIGINT NOT NULL',
+    relayer: 'BYTES NOT NULL',
+    /** The account nonce that is handed out next. */
+    next_nonce: 'BIGINT NOT NULL',
+    /** Lower account nonces were mined when the chain was last asked. */
+    mined_nonce: 'BIGINT NOT NULL',
+    /** When a process last took it upon itself to look after the account. */
+    claimed_at: 'BIGINT NOT NULL',
+  },
+  /** One row for each account nonce, with the transaction that was last written down for it. */
+  x402_relayer_transactions: {
+    chain_id: 'BIGINT NOT NULL',
+    relayer: 'BYTES NOT NULL',
+    account_nonce: 'BIGINT NOT NULL',
+    transaction_hash: 'BYTES NOT NULL',
+    raw: 'BYTES NOT NULL',
+    /** As in `x402_authorizations`. */
+    replaces: 'TEXT',
+    written_at: 'BIGINT NOT NULL',
+  },
+  /** One row for each relayer that an alert was sent about. */
+  x402_relayer_alerts: {
+    chain_id: 'BIGINT NOT NULL',
+    relayer: 'TEXT NOT NULL',
+    /** What it had then, in wei, with as many digits for every balance. */
+    balance: 'TEXT NOT NULL',
+    told_at: 'BIGINT NOT NULL',
+  },
+  /** One row for each idempotency key, with the answer to its request. */
+  x402_idempotency: {
+    /** SHA-256 of the key, because keys are secrets. */
+    key: 'TEXT NOT NULL PRIMARY KEY',
+    fingerprint: 'TEXT NOT NULL',
+    /** Null until there is one. */
+    answer: 'TEXT',
+    /** Name of the delivery that a kept answer was made for. */
+    delivery: 'TEXT',
+    /** 1 once the answer is final. */
+    done: 'INTEGER NOT NULL',
+    /** Name of the last attempt, which owns the key until `claimed_until`; it begins with its owner's id. */
+    claim: 'TEXT NOT NULL',
+    claimed_until: 'BIGINT NOT NULL',
+    updated_at: 'BIGINT NOT NULL',
+  },
+  /** Counters of changes. */
+  x402_versions: { name: 'TEXT NOT NULL PRIMARY KEY', version: 'BIGINT NOT NULL' },
+  /** Projects that were made at run time. */
+  x402_projects: {
+    id: 'TEXT NOT NULL PRIMARY KEY',
+    /** `MerchantOptions` as JSON. */
+    settings: 'TEXT NOT NULL',
+    version: 'BIGINT NOT NULL',
+    /** Number of the change that made it. */
+    position: 'BIGINT NOT NULL UNIQUE',
+    created_at: 'BIGINT NOT NULL',
+    updated_at: 'BIGINT NOT NULL',
+    /** Its id stays taken. */
+    deleted_at: 'BIGINT',
+  },
+  /** Tokens of projects. */
+  x402_project_tokens: {
+    id: 'TEXT NOT NULL PRIMARY KEY',
+    /** Of the database or of the configuration. */
+    project: 'TEXT NOT NULL',
+    /** SHA-256 in hexadecimal digits. */
+    hash: 'TEXT NOT NULL UNIQUE',
+    label: 'TEXT NOT NULL',
+    position: 'BIGINT NOT NULL',
+    created_at: 'BIGINT NOT NULL',
+    last_used_at: 'BIGINT',
+    revoked_at: 'BIGINT',
+  },
+  x402_audit_log: {
+    /** Number of the change. */
+    position: 'BIGINT NOT NULL PRIMARY KEY',
+    id: 'TEXT NOT NULL UNIQUE',
+    at: 'BIGINT NOT NULL',
+    actor: 'TEXT NOT NULL',
+    action: 'TEXT NOT NULL',
+    project: 'TEXT NOT NULL',
+    token: 'TEXT',
+    /** JSON. */
+    before: 'TEXT',
+    after: 'TEXT',
+  },
+  x402_webhook_endpoints: {
+    id: 'TEXT NOT NULL PRIMARY KEY',
+    project: 'TEXT NOT NULL',
+    url: 'TEXT NOT NULL',
+    /** Names of events, each between commas. */
+    events: 'TEXT NOT NULL',
+    secret: 'TEXT NOT NULL',
+    previous_secret: 'TEXT',
+    previous_until: 'BIGINT',
+    created_at: 'BIGINT NOT NULL',
+    updated_at: 'BIGINT NOT NULL',
+  },
+  /** One row for each event and endpoint. */
+  x402_webhook_deliveries: {
+    id: 'TEXT NOT NULL PRIMARY KEY',
+    endpoint: 'TEXT NOT NULL',
+    project: 'TEXT NOT NULL',
+    type: 'TEXT NOT NULL',
+    /** Id of the payment. Null for events that have `data`, as JSON, instead. */
+    payment: 'TEXT',
+    version: 'INTEGER',
+    /** Members of the record after the change. */
+    payment_state: 'TEXT',
+    transaction_hash: 'TEXT',
+    reason: 'TEXT',
+    payment_at: 'BIGINT',
+    data: 'TEXT',
+    state: ['pending', 'delivered', 'failed'],
+    attempts: 'INTEGER NOT NULL',
+    /** When it is attempted next. Of a claimed one: when the claim lapses. */
+    next_at: 'BIGINT NOT NULL',
+    /** When it was created, or last sent again by hand. */
+    retry_from: 'BIGINT NOT NULL',
+    /** Name of the claim; it begins with its owner's id. Null while nobody attempts it. */
+    claim: 'TEXT',
+    last_status: 'INTEGER',
+    last_error: 'TEXT',
+    last_response: 'TEXT',
+    delivered_at: 'BIGINT',
+    created_at: 'BIGINT NOT NULL',
+  },
+  x402_console_sessions: {
+    /** SHA-256 of its secret, in hexadecimal digits. */
+    hash: 'TEXT NOT NULL PRIMARY KEY',
+    role: ['admin', 'merchant'],
+    /** SHA-256 of the token that it was opened with. */
+    token: 'TEXT NOT NULL',
+    /** Null for an operator. */
+    project: 'TEXT',
+    /** By the gateway's clock, as `used_at`. */
+    created_at: 'BIGINT NOT NULL',
+    used_at: 'BIGINT NOT NULL',
+  },
+  /** What happened to the payments of a project on one day. */
+  x402_counts: {
+    /** Days since the epoch. */
+    day: 'INTEGER NOT NULL',
+    /** Empty for all projects together. */
+    project: 'TEXT NOT NULL',
+    kind: 'TEXT NOT NULL',
+    label: 'TEXT NOT NULL',
+    count: 'BIGINT NOT NULL',
+  },
+  /** Secrets that all processes share. */
+  x402_secrets: { name: 'TEXT NOT NULL PRIMARY KEY', secret: 'TEXT NOT NULL' },
+  /** Processes that can be seen to live ({@link LockOwner}): 16 hexadecimal digits each. */
+  x402_owners: { owner: 'TEXT NOT NULL PRIMARY KEY' },
+} as const
+
+/** Primary keys of several columns. */
+const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
+  x402_relayer_nonces: 'chain_id, relayer',
+  x402_relayer_transactions: 'chain_id, relayer, account_nonce',
+  x402_relayer_alerts: 'chain_id, relayer',
+  x402_counts: 'project, day, kind, label',
+}
+
+const FINAL = "(state = 'settled' OR state = 'failed')"
+const LISTED = 'project, state, created_at, id'
+
+/**
+ * The indexes of each table, by the ends of their names.
+ *
+ * Lists leave payments that are under way out: a payment changes its state twice, and each change would be
+ * written to every index of lists. An index of their own has those under way, which are few.
+ */
+const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  x402_authorizations: {
+    transaction: '(transaction_hash) WHERE transaction_hash IS NOT NULL',
+    refunds: '(refund_of, created_at, id) WHERE refund_of IS NOT NULL',
+    // Locked and open records are few among many.
+    locked: '(lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0',
+    open: `(created_at) WHERE state = 'submitted'`,
+    // The reorg watch reads records that became final recently.
+    settled: `(updated_at) WHERE state = 'settled'`,
+    failed: `(updated_at) WHERE state = 'failed'`,
+    listed: `(${LISTED}) WHERE ${FINAL}`,
+    payer: `(payer, ${LISTED}) WHERE ${FINAL}`,
+    resource: `(resource_hash, ${LISTED}) WHERE resource_hash IS NOT NULL AND ${FINAL}`,
+    reference: `(reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,
+    pending: `(${LISTED}) WHERE (state = 'reserved' OR state = 'submitted')`,
+  },
+  x402_idempotency: { claimed: '(claim) WHERE done = 0', age: '(updated_at)' },
+  x402_project_tokens: { project: '(project, position)' },
+  x402_audit_log: { project: '(project, position)' },
+  x402_webhook_endpoints: { project: '(project)' },
+  x402_webhook_deliveries: {
+    due: `(endpoint, next_at) WHERE state = 'pending'`,
+    claimed: '(claim) WHERE claim IS NOT NULL',
+    payment: '(payment, endpoint, version)',
+    listed: '(endpoint, created_at, id)',
+    age: `(created_at) WHERE state <> 'pending'`,
+  },
+  x402_console_sessions: { token: '(token, used_at)' },
+}
 
 /** Name of the counter of all changes of projects, in `x402_versions`. */
 export const PROJECTS_VERSION = 'projects'
 
-/** Statements that create all tables. */
-export function createTables(dialect: SqlDialect): readonly string[] {
+/** Statements that create all tables and indexes. */
+export function createTables({ isPostgres }: SqlDialect): readonly string[] {
+  // SQLite: of a column that is `INTEGER PRIMARY KEY` it would make the row's own number, and only `STRICT`
+  // keeps values of another type out of a column.
+  const [bigint, bytes, end] = isPostgres ? ['BIGINT', 'BYTEA', ''] : ['INT', 'BLOB', ' STRICT']
+  const columnOf = ([name, column]: [string, string | readonly string[]]): string => {
+    const sql = typeof column === 'string' ? column : 'TEXT NOT NULL'
+    return `${name} ${sql.replace('BIGINT', bigint).replace('BYTES', bytes)}`
+  }
   return [
-    ...authorizations(dialect),
-    ...authorizationIndexes(),
-    ...relayers(dialect),
-    ...idempotency(dialect),
-    ...projects(dialect),
-    ...webhooks(dialect),
-    ...others(dialect),
-  ]
-}
-
-/** The id is a hash of chain, asset, payer and nonce, whose own index would be the widest of all. */
-function authorizations({ isPostgres, bigint, bytes, strict }: SqlDialect): readonly string[] {
-  return [
-    `CREATE TABLE x402_authorizations (
-      id ${bytes} NOT NULL,
-      chain_id ${bigint} NOT NULL,
-      asset ${bytes} NOT NULL,
-      payer ${bytes} NOT NULL,
-      nonce ${bytes} NOT NULL,
-      pay_to ${bytes} NOT NULL,
-      value TEXT NOT NULL,
-      valid_before TEXT NOT NULL,
-      project TEXT,
-      kind TEXT NOT NULL DEFAULT 'payment',
-      refund_of ${bytes},
-      state TEXT NOT NULL,
-      delivered INTEGER NOT NULL DEFAULT 0,
-      lock_owner TEXT,
-      locked_until ${bigint} NOT NULL,
-      transaction_hash ${bytes},
-      relayer ${bytes},
-      account_nonce ${bigint},
-      replaces TEXT,
-      failed TEXT,
-      reason TEXT,
-      applied_rate TEXT,
-      resource TEXT,
-      offer TEXT,
-      payment_id TEXT,
-      client TEXT,
-      asker TEXT,
-      resource_url TEXT,
-      method TEXT,
-      route TEXT,
-      decimals INTEGER,
-      asked_price TEXT,
-      reference TEXT,
-      resource_hash TEXT,
-      transfer TEXT,
-      paid_late INTEGER,
-      created_at ${bigint} NOT NULL,
-      updated_at ${bigint} NOT NULL
-    ) ${strict}`,
+    ...Object.entries(TABLES).map(([table, columns]) => {
+      const key = PRIMARY_KEYS[table]
+      const all = Object.entries(columns).map(columnOf)
+      if (key !== undefined) all.push(`PRIMARY KEY (${key})`)
+      return `CREATE TABLE ${table} (${all.join(', ')})${end}`
+    }),
     'CREATE UNIQUE INDEX x402_authorizations_id ON x402_authorizations (id)',
-    ...(isPostgres
-      ? ['ALTER TABLE x402_authorizations ADD PRIMARY KEY USING INDEX x402_authorizations_id']
-      : []),
-  ]
-}
-
-/**
- * Lists leave payments that are under way out: a payment changes its state twice, and each change would be
- * written to every index of lists. An index of their own has those under way, which are few.
- */
-function authorizationIndexes(): readonly string[] {
-  const place = 'project, state, created_at, id'
-  const isFinal = "(state = 'settled' OR state = 'failed')"
-  const index = (name: string, columns: string): string =>
-    `CREATE INDEX x402_authorizations_${name} ON x402_authorizations ${columns}`
-  return [
-    // One transfer log pays for one record.
     'CREATE UNIQUE INDEX x402_authorizations_transfer ON x402_authorizations (transfer) WHERE transfer IS NOT NULL',
-    index('transaction', '(transaction_hash) WHERE transaction_hash IS NOT NULL'),
-    index('refunds', '(refund_of, created_at, id) WHERE refund_of IS NOT NULL'),
-    // Locked and open records are few among many.
-    index('locked', '(lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0'),
-    index('open', `(created_at) WHERE state = 'submitted'`),
-    // The reorg watch reads records that became final recently.
-    index('settled', `(updated_at) WHERE state = 'settled'`),
-    index('failed', `(updated_at) WHERE state = 'failed'`),
-    index('listed', `(${place}) WHERE ${isFinal}`),
-    index('payer', `(payer, ${place}) WHERE ${isFinal}`),
-    index('resource', `(resource_hash, ${place}) WHERE resource_hash IS NOT NULL AND ${isFinal}`),
-    index('reference', `(reference, ${place}) WHERE reference IS NOT NULL AND ${isFinal}`),
-    index('pending', `(${place}) WHERE (state = 'reserved' OR state = 'submitted')`),
-  ]
-}
-
-function relayers({ isPostgres, bigint, bytes, strict }: SqlDialect): readonly string[] {
-  return [
-    `CREATE TABLE x402_relayer_nonces (
-      chain_id ${bigint} NOT NULL,
-      relayer ${bytes} NOT NULL,
-      next_nonce ${bigint} NOT NULL,
-      mined_nonce ${bigint} NOT NULL,
-      claimed_at ${bigint} NOT NULL,
-      PRIMARY KEY (chain_id, relayer)
-    ) ${strict}`,
-    `CREATE TABLE x402_relayer_transactions (
-      chain_id ${bigint} NOT NULL,
-      relayer ${bytes} NOT NULL,
-      account_nonce ${bigint} NOT NULL,
-      transaction_hash ${bytes} NOT NULL,
-      raw ${bytes} NOT NULL,
-      replaces TEXT,
-      written_at ${bigint} NOT NULL,
-      PRIMARY KEY (chain_id, relayer, account_nonce)
-    ) ${strict}`,
-    // Settlements wait while it is written, and it is dropped soon: compressing it is not worth the time.
-    ...(isPostgres
-      ? ['ALTER TABLE x402_relayer_transactions ALTER COLUMN raw SET STORAGE EXTERNAL']
-      : []),
-    `CREATE TABLE x402_relayer_alerts (
-      chain_id ${bigint} NOT NULL,
-      relayer TEXT NOT NULL,
-      balance TEXT NOT NULL,
-      told_at ${bigint} NOT NULL,
-      PRIMARY KEY (chain_id, relayer)
-    ) ${strict}`,
-  ]
-}
-
-function idempotency({ bigint, strict }: SqlDialect): readonly string[] {
-  return [
-    `CREATE TABLE x402_idempotency (
-      key TEXT NOT NULL PRIMARY KEY,
-      fingerprint TEXT NOT NULL,
-      answer TEXT,
-      delivery TEXT,
-      done INTEGER NOT NULL,
-      claim TEXT NOT NULL,
-      claimed_until ${bigint} NOT NULL,
-      updated_at ${bigint} NOT NULL
-    ) ${strict}`,
-    'CREATE INDEX x402_idempotency_claimed ON x402_idempotency (claim) WHERE done = 0',
-    'CREATE INDEX x402_idempotency_age ON x402_idempotency (updated_at)',
-  ]
-}
-
-function projects({ bigint, strict }: SqlDialect): readonly string[] {
-  return [
-    `CREATE TABLE x402_versions (
-      name TEXT NOT NULL PRIMARY KEY,
-      version ${bigint} NOT NULL
-    ) ${strict}`,
+    ...Object.entries(INDEXES).flatMap(([table, indexes]) =>
+      Object.entries(indexes).map(
+        ([name, of]) => `CREATE INDEX ${table}_${name} ON ${table} ${of}`,
+      ),
+    ),
     `INSERT INTO x402_versions (name, version) VALUES ('${PROJECTS_VERSION}', 0)`,
-    `CREATE TABLE x402_projects (
-      id TEXT NOT NULL PRIMARY KEY,
-      settings TEXT NOT NULL,
-      version ${bigint} NOT NULL,
-      position ${bigint} NOT NULL UNIQUE,
-      created_at ${bigint} NOT NULL,
-      updated_at ${bigint} NOT NULL,
-      deleted_at ${bigint}
-    ) ${strict}`,
-    `CREATE TABLE x402_project_tokens (
-      id TEXT NOT NULL PRIMARY KEY,
-      project TEXT NOT NULL,
-      hash TEXT NOT NULL UNIQUE,
-      label TEXT NOT NULL,
-      position ${bigint} NOT NULL,
-      created_at ${bigint} NOT NULL,
-      last_used_at ${bigint},
-      revoked_at ${bigint}
-    ) ${strict}`,
-    'CREATE INDEX x402_project_tokens_project ON x402_project_tokens (project, position)',
-    `CREATE TABLE x402_audit_log (
-      position ${bigint} NOT NULL PRIMARY KEY,
-      id TEXT NOT NULL UNIQUE,
-      at ${bigint} NOT NULL,
-      actor TEXT NOT NULL,
-      action TEXT NOT NULL,
-      project TEXT NOT NULL,
-      token TEXT,
-      before TEXT,
-      after TEXT
-    ) ${strict}`,
-    'CREATE INDEX x402_audit_log_project ON x402_audit_log (project, position)',
+    ...(isPostgres
+      ? [
+          'ALTER TABLE x402_authorizations ADD PRIMARY KEY USING INDEX x402_authorizations_id',
+          // Settlements wait while it is written, and it is dropped soon: compressing it is not worth the time.
+          'ALTER TABLE x402_relayer_transactions ALTER COLUMN raw SET STORAGE EXTERNAL',
+        ]
+      : []),
   ]
 }
 
-function webhooks({ bigint, strict }: SqlDialect): readonly string[] {
-  const index = (name: string, columns: string): string =>
-    `CREATE INDEX x402_webhook_deliveries_${name} ON x402_webhook_deliveries ${columns}`
-  return [
-    `CREATE TABLE x402_webhook_endpoints (
-      id TEXT NOT NULL PRIMARY KEY,
-      project TEXT NOT NULL,
-      url TEXT NOT NULL,
-      events TEXT NOT NULL,
-      secret TEXT NOT NULL,
-      previous_secret TEXT,
-      previous_until ${bigint},
-      created_at ${bigint} NOT NULL,
-      updated_at ${bigint} NOT NULL
-    ) ${strict}`,
-    'CREATE INDEX x402_webhook_endpoints_project ON x402_webhook_endpoints (project)',
-    `CREATE TABLE x402_webhook_deliveries (
-      id TEXT NOT NULL PRIMARY KEY,
-      endpoint TEXT NOT NULL,
-      project TEXT NOT NULL,
-      type TEXT NOT NULL,
-      payment TEXT,
-      version INTEGER,
-      payment_state TEXT,
-      transaction_hash TEXT,
-      reason TEXT,
-      payment_at ${bigint},
-      data TEXT,
-      state TEXT NOT NULL,
-      attempts INTEGER NOT NULL,
-      next_at ${bigint} NOT NULL,
-      retry_from ${bigint} NOT NULL,
-      claim TEXT,
-      last_status INTEGER,
-      last_error TEXT,
-      last_response TEXT,
-      delivered_at ${bigint},
-      created_at ${bigint} NOT NULL
-    ) ${strict}`,
-    index('due', `(endpoint, next_at) WHERE state = 'pending'`),
-    index('claimed', '(claim) WHERE claim IS NOT NULL'),
-    index('payment', '(payment, endpoint, version)'),
-    index('listed', '(endpoint, created_at, id)'),
-    index('age', `(created_at) WHERE state <> 'pending'`),
-  ]
+/** Values of each type. `pg` reads a `BIGINT` as text. */
+interface Values {
+  readonly TEXT: string
+  readonly INTEGER: number
+  readonly BYTES: Uint8Array
+  readonly BIGINT: number | string
 }
 
-function others({ bigint, strict }: SqlDialect): readonly string[] {
-  return [
-    `CREATE TABLE x402_console_sessions (
-      hash TEXT NOT NULL PRIMARY KEY,
-      role TEXT NOT NULL,
-      token TEXT NOT NULL,
-      project TEXT,
-      created_at ${bigint} NOT NULL,
-      used_at ${bigint} NOT NULL
-    ) ${strict}`,
-    'CREATE INDEX x402_console_sessions_token ON x402_console_sessions (token, used_at)',
-    `CREATE TABLE x402_counts (
-      day INTEGER NOT NULL,
-      project TEXT NOT NULL,
-      kind TEXT NOT NULL,
-      label TEXT NOT NULL,
-      count ${bigint} NOT NULL,
-      PRIMARY KEY (project, day, kind, label)
-    ) ${strict}`,
-    `CREATE TABLE x402_secrets (name TEXT NOT NULL PRIMARY KEY, secret TEXT NOT NULL) ${strict}`,
-    `CREATE TABLE x402_owners (owner TEXT NOT NULL PRIMARY KEY) ${strict}`,
-  ]
+type ValueOf<Column> = Column extends readonly (infer Value)[]
+  ? Value
+  : Column extends `${infer Name extends keyof Values} NOT NULL DEFAULT ${string}`
+    ? Generated<Values[Name]>
+    : Column extends `BIGINT NOT NULL${string}`
+      ? ColumnType<number | string, number, number>
+      : Column extends `${infer Name extends keyof Values} NOT NULL${string}`
+        ? Values[Name]
+        : Column extends 'BIGINT'
+          ? ColumnType<number | string | null, number | null, number | null>
+          : Column extends keyof Values
+            ? Values[Column] | null
+            : never
+
+type RowsOf<Tables> = {
+  readonly [Table in keyof Tables]: {
+    readonly [Column in keyof Tables[Table]]: ValueOf<Tables[Table][Column]>
+  }
 }
+
+/** The tables of an SQL ledger, as Kysely types them. */
+export type LedgerDatabase = RowsOf<typeof TABLES> & {
+  /** The migrations that were applied. */
+  readonly x402_migrations: { readonly name: string }
+}
+
+/** A row of a table, as it is read. */
+export type Row<Table extends keyof LedgerDatabase> = Selectable<LedgerDatabase[Table]>

@@ -1,91 +1,27 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Selectable } from 'kysely'
 import {
-  CLAIM_MS,
-  KEPT_MS,
+  newDeliveryId,
   type AttemptOutcome,
   type ClaimedDelivery,
   type DeliveryQuery,
   type WebhookDelivery,
   type WebhookEndpoint,
 } from '../webhooks.js'
-import { newDeliveryId } from './delivery-id.js'
-import { byDatabase, type Statement } from '../engine/dialect.js'
 import type { Records } from '../payments/records.js'
-import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import type { SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
-import { claimedOf, conclusionOf, deliveryOf, endpointOf, type ClaimedRow } from './rows.js'
-import type { WebhookEndpointRow } from '../schema/webhook-schema.js'
-
-/** Deliveries that one statement forgets. Others wait for it. */
-const PRUNED_AT_ONCE = 500
+import {
+  claimedOf,
+  conclusionOf,
+  deliveryOf,
+  endpointOf,
+  insertDelivery,
+  type ClaimedRow,
+} from './rows.js'
+import { CLAIM, CONCLUDE, DROP_ORPHANS, NAME_DUE, PRUNE, PRUNED_AT_ONCE } from './statements.js'
 
 /** Endpoints that one statement looks up. */
 const NAMED_AT_ONCE = 500
-
-const IS_DUE = (now: string): string => `a.state = 'pending' AND a.next_at <= (SELECT ${now})`
-
-/** Selects the endpoints that have deliveries, by one look-up in an index for each. */
-const endpointsIn = (where: string): string =>
-  `WITH RECURSIVE named(endpoint) AS (
-    SELECT * FROM (SELECT a.endpoint FROM x402_webhook_deliveries AS a
-      WHERE ${where} AND a.endpoint > '' ORDER BY a.endpoint LIMIT 1) AS first
-    UNION ALL
-    SELECT (SELECT a.endpoint FROM x402_webhook_deliveries AS a
-      WHERE ${where} AND a.endpoint > named.endpoint ORDER BY a.endpoint LIMIT 1)
-    FROM named WHERE named.endpoint IS NOT NULL)
-  SELECT endpoint FROM named WHERE endpoint IS NOT NULL`
-
-const NAME_DUE: Statement = ({ now }) =>
-  `${endpointsIn(`a.state = 'pending'`)} AND EXISTS (
-    SELECT 1 FROM x402_webhook_deliveries AS a WHERE a.endpoint = named.endpoint AND ${IS_DUE(now)})`
-
-const NAME_ALL: Statement = () => endpointsIn('a.id IS NOT NULL')
-
-/** A later event of a payment waits for the earlier ones. */
-const IS_NEXT = `NOT EXISTS (
-      SELECT 1 FROM x402_webhook_deliveries AS before
-      WHERE before.payment = a.payment AND before.endpoint = a.endpoint
-        AND before.version < a.version AND before.state = 'pending')`
-
-/** A claim moves the time at which a delivery is due: it lapses by itself. */
-const CLAIM: Statement = byDatabase({
-  // Gateways that look at the same moment take different deliveries.
-  postgres: (now) => `
-   WITH due AS (
-     SELECT a.id FROM x402_webhook_deliveries AS a
-     WHERE a.endpoint = $1 AND ${IS_DUE(now)} AND ${IS_NEXT}
-     ORDER BY a.next_at, a.id LIMIT $2 FOR UPDATE OF a SKIP LOCKED)
-   UPDATE x402_webhook_deliveries SET claim = $3, next_at = ${now} + ${CLAIM_MS}
-   WHERE id IN (SELECT id FROM due) RETURNING *, ${now} AS now`,
-
-  sqlite: (now) => `
-   WITH due AS (
-     SELECT a.id FROM x402_webhook_deliveries AS a
-     WHERE a.endpoint = ? AND ${IS_DUE(now)} AND ${IS_NEXT}
-     ORDER BY a.next_at, a.id LIMIT ?)
-   UPDATE x402_webhook_deliveries SET claim = ?, next_at = ${now} + ${CLAIM_MS}
-   WHERE id IN (SELECT id FROM due) RETURNING *, ${now} AS now`,
-})
-
-const CONCLUDE: Statement = ({ now, rows }) => {
-  const columns = {
-    id: 'text',
-    claim: 'text',
-    state: 'text',
-    error: 'text',
-    response: 'text',
-  } as const
-  const numbers = { attempted: 'bigint', after_ms: 'bigint', status: 'bigint' } as const
-  return `WITH w AS (SELECT * FROM ${rows({ ...columns, ...numbers })})
-    UPDATE x402_webhook_deliveries AS a SET state = w.state, claim = NULL, attempts = a.attempts + w.attempted,
-      next_at = ${now} + w.after_ms,
-      delivered_at = CASE w.state WHEN 'delivered' THEN ${now} ELSE a.delivered_at END,
-      last_status = CASE w.attempted WHEN 1 THEN w.status ELSE a.last_status END,
-      last_error = CASE w.attempted WHEN 1 THEN w.error ELSE a.last_error END,
-      last_response = CASE w.attempted WHEN 1 THEN w.response ELSE a.last_response END
-    FROM w WHERE a.id = w.id AND a.claim = w.claim`
-}
 
 /** A delivery that is not about a payment. */
 interface NewDelivery {
@@ -114,9 +50,15 @@ export class WebhookDeliveries {
 
   /** Endpoints with a delivery that is due. */
   listDue(): Promise<readonly WebhookEndpoint[]> {
-    return this.#store.run(async (database) => {
-      const names = await namesBy(NAME_DUE, database)
-      return (await findEndpoints(database, names)).map(endpointOf)
+    return this.#store.run(async ({ db, run }) => {
+      const due = (await run(NAME_DUE, [])) as readonly { readonly endpoint: string }[]
+      const endpoints: WebhookEndpoint[] = []
+      for (let start = 0; start < due.length; start += NAMED_AT_ONCE) {
+        const ids = due.slice(start, start + NAMED_AT_ONCE).map(({ endpoint }) => endpoint)
+        const query = db.selectFrom('x402_webhook_endpoints').selectAll().where('id', 'in', ids)
+        endpoints.push(...(await query.execute()).map(endpointOf))
+      }
+      return endpoints
     })
   }
 
@@ -146,18 +88,15 @@ export class WebhookDeliveries {
   /** Adds a delivery that is not about a payment. */
   add({ endpoint, type, data }: NewDelivery): Promise<WebhookDelivery> {
     const id = newDeliveryId()
-    return this.#store.run(async (database) => {
-      const { db, now } = database
-      await db
-        .insertInto('x402_webhook_deliveries')
-        .values({
-          ...{ id, type, endpoint: endpoint.id, project: endpoint.project },
-          ...{ data: JSON.stringify(data), state: 'pending', attempts: 0 },
-          ...{ next_at: now, retry_from: now, created_at: now },
-        })
-        .onConflict((conflict) => conflict.column('id').doNothing())
-        .execute()
-      return findDelivery(database, id)
+    return this.#store.run(async ({ db, now }) => {
+      const { id: endpointId, project } = endpoint
+      await insertDelivery({ db, now }, { id, endpoint: endpointId, project, type, data })
+      const row = await db
+        .selectFrom('x402_webhook_deliveries')
+        .selectAll()
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+      return deliveryOf(row)
     })
   }
 
@@ -215,55 +154,8 @@ export class WebhookDeliveries {
 
   /** Deletes deliveries that succeeded, or were given up, long ago. */
   async prune(): Promise<void> {
-    while ((await this.#store.run(prunePage)) === PRUNED_AT_ONCE) await nextTurn()
-    await this.#store.run(dropOrphans)
+    const prunePage = () => this.#store.run(({ run }) => run(PRUNE, []))
+    while ((await prunePage()).length === PRUNED_AT_ONCE) await nextTurn()
+    await this.#store.run(({ run }) => run(DROP_ORPHANS, []))
   }
-}
-
-async function findDelivery({ db }: SqlDatabase, id: string): Promise<WebhookDelivery> {
-  const row = await db
-    .selectFrom('x402_webhook_deliveries')
-    .selectAll()
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  return deliveryOf(row)
-}
-
-/**
- * Forgets finished deliveries of long ago. Those of a failed payment stay, because their versions go on if
- * it is paid after all.
- */
-const PRUNE: Statement = ({ now, fromDigits }) =>
-  `DELETE FROM x402_webhook_deliveries WHERE id IN (
-    SELECT d.id FROM x402_webhook_deliveries AS d
-    WHERE d.state <> 'pending' AND d.created_at < (SELECT ${now} - ${KEPT_MS}) AND NOT EXISTS (
-      SELECT 1 FROM x402_authorizations AS a WHERE a.id = ${fromDigits('d.payment')} AND a.state = 'failed')
-    LIMIT ${PRUNED_AT_ONCE})
-  RETURNING id`
-
-async function prunePage({ run }: SqlDatabase): Promise<number> {
-  return (await run(PRUNE, [])).length
-}
-
-async function namesBy(statement: Statement, { run }: SqlDatabase): Promise<readonly string[]> {
-  const rows = (await run(statement, [])) as readonly { readonly endpoint: string }[]
-  return rows.map(({ endpoint }) => endpoint)
-}
-
-async function findEndpoints({ db }: SqlDatabase, ids: readonly string[]) {
-  const found: Selectable<WebhookEndpointRow>[] = []
-  for (let start = 0; start < ids.length; start += NAMED_AT_ONCE) {
-    const some = ids.slice(start, start + NAMED_AT_ONCE)
-    const query = db.selectFrom('x402_webhook_endpoints').selectAll().where('id', 'in', some)
-    found.push(...(await query.execute()))
-  }
-  return found
-}
-
-/** Forgets the deliveries of endpoints that were deleted while an event was written. */
-async function dropOrphans(database: SqlDatabase): Promise<void> {
-  const names = await namesBy(NAME_ALL, database)
-  const known = new Set((await findEndpoints(database, names)).map(({ id }) => id))
-  for (const gone of names.filter((name) => !known.has(name)))
-    await database.db.deleteFrom('x402_webhook_deliveries').where('endpoint', '=', gone).execute()
 }

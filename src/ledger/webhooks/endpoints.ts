@@ -8,16 +8,9 @@ import {
   type WebhookEndpoint,
 } from '../webhooks.js'
 import { makeChange, Undone } from '../projects/changes.js'
-import type { LedgerDatabase } from '../schema/schema.js'
+import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { endpointOf, eventsColumn } from './rows.js'
-
-/** An endpoint that is changed, and the name of the change in the audit log. */
-interface Target {
-  readonly project: string
-  readonly id: string
-  readonly action: AuditAction
-}
 
 /** An endpoint before and after a change. */
 interface Changed {
@@ -49,12 +42,17 @@ export class WebhookEndpoints {
     endpoint: Omit<WebhookEndpoint, 'previous' | 'createdAt' | 'updatedAt'>,
   ): Promise<WebhookEndpoint | undefined> {
     const { id, project, url, events, secret } = endpoint
-    return this.#change({ project, id, action: 'webhook.created' }, async ({ db, now }) => {
+    return this.#change('webhook.created', { project, id }, async ({ db, now }) => {
       await db
         .insertInto('x402_webhook_endpoints')
         .values({
-          ...{ id, project, url, secret, events: eventsColumn(events) },
-          ...{ created_at: now, updated_at: now },
+          id,
+          project,
+          url,
+          secret,
+          events: eventsColumn(events),
+          created_at: now,
+          updated_at: now,
         })
         .onConflict((conflict) => conflict.column('id').doNothing())
         .execute()
@@ -82,7 +80,7 @@ export class WebhookEndpoints {
     id: string,
     { url, events }: EndpointChange,
   ): Promise<WebhookEndpoint | undefined> {
-    return this.#change({ project, id, action: 'webhook.updated' }, async ({ db, now }) => {
+    return this.#change('webhook.updated', { project, id }, async ({ db, now }) => {
       const before = await findOne(db, project, id)
       const row = await db
         .updateTable('x402_webhook_endpoints')
@@ -103,8 +101,7 @@ export class WebhookEndpoints {
     id: string,
     { secret, previousForMs }: SecretRotation,
   ): Promise<WebhookEndpoint | undefined> {
-    const target = { project, id, action: 'webhook.secret_rotated' } as const
-    return this.#change(target, async ({ db, now, plus }) => {
+    return this.#change('webhook.secret_rotated', { project, id }, async ({ db, now, plus }) => {
       await db
         .updateTable('x402_webhook_endpoints')
         .set((set) => ({
@@ -125,7 +122,7 @@ export class WebhookEndpoints {
   /** Deletes an endpoint with its deliveries. @returns Whether there was one. */
   async delete(project: string, id: string): Promise<boolean> {
     let isDeleted = false
-    await this.#change({ project, id, action: 'webhook.deleted' }, async ({ db }) => {
+    await this.#change('webhook.deleted', { project, id }, async ({ db }) => {
       const before = await deleteFrom(db, project, id)
       isDeleted = before !== undefined
       return before && { before }
@@ -140,7 +137,8 @@ export class WebhookEndpoints {
    * @returns The endpoint as it is then, if it is there.
    */
   #change(
-    { project, id, action }: Target,
+    action: AuditAction,
+    { project, id }: Pick<WebhookEndpoint, 'project' | 'id'>,
     make: (database: SqlDatabase) => Promise<Changed | undefined>,
   ): Promise<WebhookEndpoint | undefined> {
     const author = this.#author

@@ -1,7 +1,16 @@
-import { newDeliveryId } from './delivery-id.js'
-import { ALERT_PAUSE_MS, type RelayerBalance } from '../relayer-alerts.js'
-import { OPERATOR } from '../webhooks.js'
+import { newDeliveryId, OPERATOR } from '../webhooks.js'
 import type { SqlStore } from '../engine/store.js'
+import { insertDelivery } from './rows.js'
+
+/** How long after an alert about a relayer the next one is due (ms), unless it was funded in between. */
+export const ALERT_PAUSE_MS = 3_600_000
+
+/** A relayer, and its balance in wei. */
+export interface RelayerBalance {
+  readonly chainId: number
+  readonly relayer: string
+  readonly balance: bigint
+}
 
 /** Digits of a balance: as many as 2^256 has, so that texts are ordered as numbers are. */
 const DIGITS = 78
@@ -18,7 +27,7 @@ export class RelayerAlerts {
    * Adds an event `relayer.low` for each endpoint of the operator that wants it, unless one was added in
    * the last {@link ALERT_PAUSE_MS}.
    *
-   * @param data - What the event says.
+   * @param data - The data of the event.
    * @returns Whether there was one to add.
    */
   tellLow({ chainId, relayer, balance }: RelayerBalance, data: object): Promise<boolean> {
@@ -44,16 +53,11 @@ export class RelayerAlerts {
           )
           .executeTakeFirst()
         if (told !== 1n) return false
-        const event = { project: OPERATOR, type: 'relayer.low', data: JSON.stringify(data) }
-        await transaction
-          .insertInto('x402_webhook_deliveries')
-          .values(
-            endpoints.map(({ id: endpoint }) => ({
-              ...{ ...event, endpoint, id: newDeliveryId(), state: 'pending' as const },
-              ...{ attempts: 0, next_at: now, retry_from: now, created_at: now },
-            })),
+        for (const { id: endpoint } of endpoints)
+          await insertDelivery(
+            { db: transaction, now },
+            { id: newDeliveryId(), endpoint, project: OPERATOR, type: 'relayer.low', data },
           )
-          .execute()
         return true
       }),
     )

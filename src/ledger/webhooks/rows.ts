@@ -1,5 +1,4 @@
 /** Converts endpoints and deliveries of webhooks to rows and back. */
-import type { Selectable } from 'kysely'
 import type { LedgerRecord } from '../record.js'
 import {
   recordAsOf,
@@ -9,16 +8,38 @@ import {
   type WebhookEndpoint,
   type WebhookEvent,
 } from '../webhooks.js'
-import type { WebhookDeliveryRow, WebhookEndpointRow } from '../schema/webhook-schema.js'
+import type { SqlDatabase } from '../engine/store.js'
+import type { Row } from '../schema/tables.js'
 
 /** A delivery that was just claimed, with the database's time. */
-export type ClaimedRow = Selectable<WebhookDeliveryRow> & { readonly now: number | string }
+export type ClaimedRow = Row<'x402_webhook_deliveries'> & { readonly now: number | string }
+
+/** A delivery that is not about a payment. */
+interface NewDelivery extends Pick<WebhookDelivery, 'id' | 'endpoint' | 'project' | 'type'> {
+  readonly data: object
+}
+
+/** Writes a delivery that is due now. It may run twice. */
+export async function insertDelivery(
+  { db, now }: Pick<SqlDatabase, 'db' | 'now'>,
+  { data, ...delivery }: NewDelivery,
+): Promise<void> {
+  const due = { state: 'pending' as const, attempts: 0, next_at: now }
+  await db
+    .insertInto('x402_webhook_deliveries')
+    .values({ ...delivery, ...due, data: JSON.stringify(data), retry_from: now, created_at: now })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute()
+}
 
 /** Converts a row to an endpoint. */
-export function endpointOf(row: Selectable<WebhookEndpointRow>): WebhookEndpoint {
+export function endpointOf(row: Row<'x402_webhook_endpoints'>): WebhookEndpoint {
   const { id, project, url, secret, previous_secret: previous } = row
   return {
-    ...{ id, project, url, secret },
+    id,
+    project,
+    url,
+    secret,
     events: row.events.split(',').filter(Boolean) as WebhookEvent[],
     ...(previous !== null && { previous: { secret: previous, until: Number(row.previous_until) } }),
     createdAt: Number(row.created_at),
@@ -31,7 +52,7 @@ export function eventsColumn(events: readonly WebhookEvent[]): string {
   return `,${events.join(',')},`
 }
 
-/** What an attempt changes of a delivery. */
+/** The columns that the outcome of an attempt changes. */
 export function conclusionOf(outcome: AttemptOutcome) {
   switch (outcome.kind) {
     case 'delivered':
@@ -43,10 +64,8 @@ export function conclusionOf(outcome: AttemptOutcome) {
       const { error, status, response } = outcome
       const isOver = outcome.kind === 'failed'
       const after_ms = isOver ? 0 : Math.ceil(outcome.afterMs)
-      return {
-        ...{ state: isOver ? 'failed' : 'pending', attempted: 1, after_ms },
-        ...{ error, status, response },
-      }
+      const state = isOver ? 'failed' : 'pending'
+      return { state, attempted: 1, after_ms, error, status, response }
     }
   }
 }
@@ -74,10 +93,15 @@ export function claimedOf(
 }
 
 /** Converts a row to a delivery. */
-export function deliveryOf(row: Selectable<WebhookDeliveryRow>): WebhookDelivery {
+export function deliveryOf(row: Row<'x402_webhook_deliveries'>): WebhookDelivery {
   const { id, endpoint, project, type, payment, version, state, attempts } = row
   return {
-    ...{ id, endpoint, project, type, state, attempts },
+    id,
+    endpoint,
+    project,
+    type,
+    state,
+    attempts,
     ...(payment !== null && { payment }),
     ...(version !== null && { version }),
     nextAttemptAt: Number(row.next_at),

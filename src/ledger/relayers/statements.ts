@@ -4,16 +4,15 @@
  * Their parameters are a JSON array of payments with `record_id`, `lock_owner` and `replaces`, in the order of
  * their ids; the hash, relayer and account nonce that they share; and, for {@link SUBMIT_NEXT}, the chain, the
  * bytes, and the hashes that the transaction replaces. A payment may be written that we have locked, or whose
- * transaction is replaced: same relayer, same account nonce.
+ * transaction is replaced: same relayer, same account nonce. After a failure, `failed` keeps the hashes under
+ * which that transaction may be mined in another block.
  *
- * PostgreSQL would expect 100 rows of the array, and read a small table as a whole for them; of two limits that
- * are computed, which leave nothing out, it expects one row. SQLite reads columns from `jsonb` in a third of the
- * time, and converts each payment once because of its limit, which is none.
+ * Why limits, `jsonb` and the name of an index are there is said in `payments/statements.ts`.
  */
-import { byDatabase, type Statement } from '../engine/dialect.js'
+import type { Statement } from '../engine/statement.js'
 
 /** Writes down a transaction for those of its payments that may be written, and returns their ids. */
-export const SUBMIT: Statement = byDatabase({
+export const SUBMIT: Statement = {
   postgres: (now) => `
    WITH given AS (
      SELECT * FROM (
@@ -41,7 +40,6 @@ export const SUBMIT: Statement = byDatabase({
          OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)
      RETURNING encode(id, 'hex') AS id`,
 
-  // By the statistics of a small table (`ANALYZE`), SQLite would read all of it without the name of the index.
   sqlite: (now) => `
    WITH given AS (
      SELECT unhex(value->>'record_id') AS record_id, value->>'lock_owner' AS lock_owner,
@@ -65,7 +63,7 @@ export const SUBMIT: Statement = byDatabase({
        AND (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
          OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)
      RETURNING lower(hex(id)) AS id`,
-})
+}
 
 /**
  * Takes an account nonce if it is the next one, and writes the transaction that is signed with it down, with its
@@ -75,7 +73,7 @@ export const SUBMIT: Statement = byDatabase({
  * One statement, where a transaction that locks the account's row takes five: a paid request takes 3.1 statements
  * alone, and 0.2 among 32 (test/bench/RESULTS.md).
  */
-export const SUBMIT_NEXT: Statement = byDatabase({
+export const SUBMIT_NEXT: Statement = {
   postgres: (now) => `
    WITH given AS (
      SELECT * FROM (
@@ -122,7 +120,7 @@ export const SUBMIT_NEXT: Statement = byDatabase({
    )
    SELECT relayer FROM taken`,
 
-  // A trigger of the view does the rest: see `next-nonce-view.ts`. SQLite reads the tables of a `CROSS JOIN` in
+  // The trigger of {@link createNextSubmission} does the rest. SQLite reads the tables of a `CROSS JOIN` in
   // the order in which they are named: it looks rows up by their ids, whatever its statistics say.
   sqlite: () => `
    WITH given AS (
@@ -148,4 +146,47 @@ export const SUBMIT_NEXT: Statement = byDatabase({
          OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner))
      = (SELECT count(*) FROM w)
    RETURNING account_nonce`,
-})
+}
+
+/**
+ * SQL that creates what SQLite has in place of a stored procedure: a view with a trigger. Inserting a row
+ * takes an account nonce, keeps the bytes of a transaction, and writes it down for its payments.
+ *
+ * One statement that changes three tables is atomic without a transaction, which would keep others from
+ * the connection while it is signed. The trigger checks nothing: {@link SUBMIT_NEXT} inserts a row only if the
+ * nonce is the next one and all payments may be written. View and trigger are temporary: each connection
+ * has its own, and the file contains neither.
+ *
+ * `payments` is a JSON object: the hashes that the transaction replaces, by id of a record. They are written by
+ * another view, one by one: an update of several, in a statement of a trigger, could not name its index.
+ */
+export const createNextSubmission = (now: string): string => `
+  CREATE TEMP VIEW IF NOT EXISTS x402_next_submission AS
+    SELECT chain_id, relayer, account_nonce, transaction_hash, raw, replaces, '{}' AS payments
+    FROM x402_relayer_transactions;
+  CREATE TEMP TRIGGER IF NOT EXISTS x402_next_submission_insert INSTEAD OF INSERT ON x402_next_submission BEGIN
+    UPDATE x402_relayer_nonces SET next_nonce = NEW.account_nonce + 1
+      WHERE chain_id = NEW.chain_id AND relayer = NEW.relayer;
+    INSERT INTO x402_relayer_transactions
+      (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, written_at)
+      VALUES (NEW.chain_id, NEW.relayer, NEW.account_nonce, NEW.transaction_hash, NEW.raw, NEW.replaces, ${now})
+      ON CONFLICT (chain_id, relayer, account_nonce) DO UPDATE
+        SET transaction_hash = excluded.transaction_hash, raw = excluded.raw,
+          replaces = excluded.replaces, written_at = excluded.written_at;
+    INSERT INTO x402_next_payment (id, transaction_hash, relayer, account_nonce, replaces)
+      SELECT unhex(key), NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value
+      FROM json_each(NEW.payments);
+  END;
+  CREATE TEMP VIEW IF NOT EXISTS x402_next_payment AS
+    SELECT id, transaction_hash, relayer, account_nonce, replaces FROM x402_authorizations;
+  CREATE TEMP TRIGGER IF NOT EXISTS x402_next_payment_insert INSTEAD OF INSERT ON x402_next_payment BEGIN
+    UPDATE x402_authorizations
+      SET state = 'submitted', reason = NULL,
+        failed = CASE state
+          WHEN 'failed' THEN '0x' || lower(hex(transaction_hash))
+            || coalesce(',' || replaces, '') || coalesce(',' || failed, '')
+          ELSE failed END,
+        transaction_hash = NEW.transaction_hash, relayer = NEW.relayer,
+        account_nonce = NEW.account_nonce, replaces = NEW.replaces, updated_at = ${now}
+      WHERE id = NEW.id;
+  END`

@@ -1,0 +1,52 @@
+/** Statements that are written by hand, whole for each database. */
+import type * as KyselyModule from 'kysely'
+import type { Kysely } from 'kysely'
+import type { LedgerDatabase } from '../schema/tables.js'
+import type { SqlDialect } from './dialect.js'
+
+/** A statement in the words of each database, made with the SQL of the database's clock. */
+export interface Statement {
+  readonly postgres: (now: string) => string
+  readonly sqlite: (now: string) => string
+}
+
+/** A statement that both databases understand. */
+export const inBoth = (text: (now: string) => string): Statement => ({
+  postgres: text,
+  sqlite: text,
+})
+
+/** Runs a statement. */
+export type RunStatement = (
+  statement: Statement,
+  parameters: readonly unknown[],
+  connection?: Kysely<LedgerDatabase>,
+) => Promise<readonly unknown[]>
+
+/** Runs statements on a database. The text of each is made on its first use. */
+export function statementsOf(
+  db: Kysely<LedgerDatabase>,
+  { CompiledQuery }: typeof KyselyModule,
+  { isPostgres, now }: SqlDialect,
+): RunStatement {
+  const texts = new Map<Statement, string>()
+  return async (statement, parameters, connection = db) => {
+    const text = texts.get(statement) ?? statement[isPostgres ? 'postgres' : 'sqlite'](now)
+    texts.set(statement, text)
+    const { rows } = await connection.executeQuery(CompiledQuery.raw(text, [...parameters]))
+    return rows
+  }
+}
+
+/**
+ * The rows of a statement, as its JSON parameter, in the order of their ids. Records are changed in that order:
+ * two statements that changed the same records in different orders would deadlock.
+ */
+export function rowsParameter(rows: readonly { readonly record_id: string }[]): string {
+  return JSON.stringify(rows.toSorted((one, other) => (one.record_id < other.record_id ? -1 : 1)))
+}
+
+/** The ids that a statement has returned, as digits. */
+export function idsOf(rows: readonly unknown[]): ReadonlySet<string> {
+  return new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id))
+}
