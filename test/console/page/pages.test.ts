@@ -110,7 +110,7 @@ suite('the pages of the console', () => {
     await page.getByRole('heading', { name: 'Purchase' }).waitFor()
     await page.getByText(EVIL, { exact: true }).waitFor()
     await visit(page, views['webhook']!)
-    await page.getByText('Response').first().click()
+    await page.locator('summary', { hasText: 'Response' }).first().click()
     await page.locator('pre').filter({ hasText: EVIL }).first().waitFor()
     expect(await page.evaluate('window.pwned')).toBeUndefined()
     expect(complaints).toEqual([])
