@@ -131,7 +131,7 @@ describe('init', () => {
   it.each([
     [[], '--pay-to is missing.'],
     [['--pay-to', 'me'], '--pay-to: must be 0x'],
-    [['--pay-to', PAY_TO, '--network', 'nowhere'], '--network: is not a known network'],
+    [['--pay-to', PAY_TO, '--network', 'nowhere'], "--network: 'nowhere' is not a known network"],
     [['--pay-to', PAY_TO, '--network', 'polygon'], '--rpc-url is missing.'],
     [
       ['--pay-to', PAY_TO, '--network', 'skale-base-sepolia', '--rpc-url', 'https://x'],
