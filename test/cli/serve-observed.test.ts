@@ -178,7 +178,7 @@ describe('serve', () => {
       return lines().find(({ path }) => path === '/livez')?.['ip']
     }
     const warningsIn = (lines: readonly Record<string, unknown>[]) =>
-      lines.filter(({ message }) => String(message).startsWith('X-Forwarded-For'))
+      lines.filter(({ message }) => String(message).startsWith('Ignored X-Forwarded-For'))
 
     it.each([
       ['on this machine, without a setting', {}, []],

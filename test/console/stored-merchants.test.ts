@@ -301,7 +301,7 @@ describePostgres('Gateways on one PostgreSQL', () => {
     // The schema is gone for this user, as the tables are: every statement fails.
     await schema.execute(`ALTER SCHEMA ${schema.name} RENAME TO ${schema.name}_away`)
     try {
-      await until(() => node.log.lines.some((line) => line.includes('cannot be read')))
+      await until(() => node.log.lines.some((line) => line.includes('Cannot read projects')))
       expect((await fetch(`${node.url}/item`)).status).toBe(402)
       const headers = { 'X-Project-Identify-Token': body.token }
       const supported = await fetch(`${node.url}/api/v2/payment/supported`, { headers })
@@ -311,7 +311,7 @@ describePostgres('Gateways on one PostgreSQL', () => {
     } finally {
       await schema.execute(`ALTER SCHEMA ${schema.name}_away RENAME TO ${schema.name}`)
     }
-    await until(() => node.log.lines.some((line) => line.includes('can be read')))
+    await until(() => node.log.lines.some((line) => line.includes('Projects can be read')))
     expect((await node.ask('GET', '/projects/acme')).body.merchant).not.toHaveProperty('name')
     for (const line of node.log.lines) expect(line).not.toMatch(/postgres:\/\//)
   })
