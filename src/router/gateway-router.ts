@@ -24,7 +24,11 @@ import { allowAnyOrigin, ucpEndpoints } from './ucp-endpoints.js'
 import { viewEndpoints } from './views/view-endpoints.js'
 import { MERCHANT_WEBHOOKS, webhookEndpoints } from './webhook-endpoints.js'
 
-/** The endpoints of the API. What `context.mounted` has comes on top. */
+/**
+ * The endpoints of the API. What `context.mounted` has comes on top.
+ *
+ * @internal
+ */
 export const apiEndpoints = [
   ...paymentEndpoints,
   ...checkoutEndpoints,

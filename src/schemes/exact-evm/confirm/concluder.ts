@@ -24,7 +24,9 @@ export interface ConfirmContext {
 }
 
 /** A payment whose outcome is known; one that a stranger paid may have no transaction of ours. */
-export type ConcludedPayment = LedgerEntry & Partial<Pick<SubmittedPayment, 'submission'>>
+export type ConcludedPayment = LedgerEntry & {
+  readonly submission?: SubmittedPayment['submission'] | undefined
+}
 
 /** Whether a request that waits for its outcome writes down itself that a payment was paid. */
 export type TakesPaid = (paid: PaidDecision) => boolean
@@ -52,11 +54,8 @@ export class Concluder {
   ): Promise<Decision> {
     const { cores, logger } = this.#options
     let decision = decided
-    const outcome = decided.kind === 'paid' ? decided.kind : decided.transaction
-    const id = `${recordId(payment)} ${outcome}`
-    const isNews = !this.#announced.has(id)
-    // Also one that is known: it stays among the last that were concluded.
-    this.#announced.set(id, true)
+    const id = outcomeId(payment, decided)
+    const isNews = this.#isNews(id)
     try {
       const isTaken = decision.kind === 'paid' && takes?.(decision) === true
       if (!isTaken) decision = await this.#write(payment, decision)
@@ -74,6 +73,24 @@ export class Concluder {
     const core = cores.get(payment.chainId)
     if (isNews && core !== undefined) this.#announce(core, payment, decision)
     return decision
+  }
+
+  /** Announces a payment that had failed and was paid after all, unless that was announced before. */
+  announcePaid(
+    core: SettlementNetwork,
+    payment: ConcludedPayment,
+    decision: PaidDecision,
+  ): boolean {
+    const isNews = this.#isNews(outcomeId(payment, decision))
+    if (isNews) this.#announce(core, payment, decision)
+    return isNews
+  }
+
+  #isNews(id: string): boolean {
+    const isNews = !this.#announced.has(id)
+    // Also one that is known: it stays among the last that were concluded.
+    this.#announced.set(id, true)
+    return isNews
   }
 
   /** @returns What the ledger makes of the decision. @throws {@link LedgerError} */
@@ -105,4 +122,8 @@ export class Concluder {
     if (decision.kind === 'paid') events.emit('settled', { transaction, ...event })
     else events.emit('failed', { transaction, reason: decision.reason, ...event })
   }
+}
+
+function outcomeId(payment: ConcludedPayment, decision: Decision): string {
+  return `${recordId(payment)} ${decision.kind === 'paid' ? 'paid' : decision.transaction}`
 }

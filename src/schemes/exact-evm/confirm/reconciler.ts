@@ -72,7 +72,7 @@ export class Reconciler {
     const shared = { ...options, cores: this.#cores }
     this.concluder = new Concluder(shared)
     this.follower = new Follower({ ...shared, concluder: this.concluder })
-    this.reorgWatch = new ReorgWatch(shared)
+    this.reorgWatch = new ReorgWatch(shared, this.concluder)
     for (const core of this.#cores.values())
       core.relayers.judgePaymentsBy(async (id) => (await judgeRefunded(options, core, id)).kind)
     const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)

@@ -2,12 +2,11 @@ import { LRUCache } from 'lru-cache'
 import { keccakHex } from '../../../crypto/keccak.js'
 import { GatewayError } from '../../../errors.js'
 import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/index.js'
-import { isRefundEntry, isRefundRecord, type RefundRecord } from '../../../ledger/refunds.js'
+import { isRefundRecord, type RefundRecord } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { authorizationStateCall, toIsUsed } from '../erc3009.js'
-import { entryEvent } from '../../events.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
-import type { ConfirmContext } from './concluder.js'
+import type { Concluder, ConfirmContext } from './concluder.js'
 import type { PaidDecision } from './decision.js'
 import { findUse } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
@@ -58,17 +57,17 @@ interface Watched extends DroppedPayment {
  */
 export class ReorgWatch {
   readonly #options: ConfirmContext
+  readonly #concluder: Concluder
   /** By record. */
   readonly #watched = new Map<string, Watched>()
   /** Records that can no longer change. */
   readonly #decided = new LRUCache<string, true>({ max: REMEMBERED })
-  /** Records that had failed, and were announced as settled. */
-  readonly #corrected = new LRUCache<string, true>({ max: REMEMBERED })
   /** When the ledger was last asked, by `performance.now()`. */
   #checkedAt: number | undefined
 
-  constructor(options: ConfirmContext) {
+  constructor(options: ConfirmContext, concluder: Concluder) {
     this.#options = options
+    this.#concluder = concluder
   }
 
   /** Whether the next check should be soon: a payment was dropped lately, and is not known to be back. */
@@ -225,23 +224,17 @@ export class ReorgWatch {
   }
 
   /** Records that the merchant was paid by another transaction than the one in the record. */
-  async #correct(
-    { core }: Watched,
-    record: FinalRecord,
-    { transaction, transfer }: PaidDecision,
-  ): Promise<void> {
-    const { ledger, logger, events } = this.#options
+  async #correct({ core }: Watched, record: FinalRecord, paid: PaidDecision): Promise<void> {
+    const { ledger, logger } = this.#options
+    const { transaction, transfer } = paid
     const fields = { ...paymentFields(record), transaction }
     if (!(await ledger.payments.markSettledLate(record, transaction, transfer))) {
       this.#decided.set(record.id, true)
       logger.error('A transfer was to pay for a second payment.', fields)
       return
     }
-    if (record.state === 'settled' || this.#corrected.has(record.id)) return
-    this.#corrected.set(record.id, true)
+    if (record.state === 'settled' || !this.#concluder.announcePaid(core, record, paid)) return
     logger.warn('A payment that had failed was paid after all.', fields)
-    if (isRefundEntry(record)) return
-    events.emit('settled', { ...entryEvent(core.chain.network, record), transaction })
   }
 
   /** Whether an authorization can no longer be used, and was not used just now. */
