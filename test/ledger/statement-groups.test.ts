@@ -192,7 +192,7 @@ describePostgres('on PostgreSQL', () => {
     const endWaiting = async ({ execute, name }: TestSchema): Promise<number> => {
       const ended = await execute(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO x402_authorizations%'
+         WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO x402_authorizations%'
            AND pid IN (SELECT pid FROM pg_locks WHERE relation = '${name}.x402_authorizations'::regclass)`,
       )
       return ended.length
