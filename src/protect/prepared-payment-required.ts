@@ -16,7 +16,11 @@ export const MOST_PREPARED = { ofRoute: 128 * 1024, ofMerchants: 1024 * 1024 }
 
 /** Makes room for prepared documents. Strangers choose the URLs. */
 export function newDocuments(maxSize: number): PreparedDocuments {
-  return new LRUCache({ maxSize, sizeCalculation: (pieces) => pieces.join('').length })
+  return new LRUCache({
+    maxSize,
+    sizeCalculation: (pieces, key) =>
+      pieces.reduce((length, piece) => length + piece.length, key.length),
+  })
 }
 
 /** The parts of a prepared 402. */

@@ -7,13 +7,13 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import {
   askNode,
   type Core,
-  failed,
   minedCount,
   offerOf,
   openCore,
   payingOn,
   termsOf,
 } from '../support/core.js'
+import { failed } from '../support/failed-settlement.js'
 import { decoded } from '../support/decoded.js'
 import { useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'

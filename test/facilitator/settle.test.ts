@@ -7,7 +7,6 @@ import { deploy, fakeTokenCode, type tokenPieces } from '../support/contracts.js
 import {
   askNode,
   type Core,
-  failed,
   minedCount,
   offerOf,
   openCore,
@@ -15,6 +14,7 @@ import {
   termsOf,
   usdc,
 } from '../support/core.js'
+import { failed } from '../support/failed-settlement.js'
 import { decoded } from '../support/decoded.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'

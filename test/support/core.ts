@@ -1,4 +1,3 @@
-import { expect } from '@jest/globals'
 import { RpcChain } from '../../src/chain/chain.js'
 import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
@@ -214,10 +213,6 @@ export function payingOn(devnet: Devnet) {
     merchantBalance: (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address),
   }
 }
-
-/** Matches the answer to a settlement that failed. */
-export const failed = (errorReason: string) =>
-  expect.objectContaining({ success: false, errorReason })
 
 /** Asks the node itself. */
 export async function askNode<T = unknown>(

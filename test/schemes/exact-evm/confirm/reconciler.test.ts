@@ -12,11 +12,11 @@ import {
   askNode,
   chainTime,
   type Core,
-  failed,
   offerOf,
   openCore,
   payingOn,
 } from '../../../support/core.js'
+import { failed } from '../../../support/failed-settlement.js'
 import { decoded } from '../../../support/decoded.js'
 import { useDevnet } from '../../../support/devnet.js'
 import { createSchema, findPostgres } from '../../../support/postgres.js'
