@@ -252,7 +252,12 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     closed: requests.cutOff,
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
-    wakeWebhooks: () => void dispatcher.loaded?.then((one) => one.wake()),
+    // If it cannot be loaded, that was logged; this tries again.
+    wakeWebhooks: () =>
+      void dispatcher.get().then(
+        (one) => one.wake(),
+        () => undefined,
+      ),
     hasProbes: () => probes.isServed,
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),

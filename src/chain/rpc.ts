@@ -243,31 +243,23 @@ function createPost(url: string, timeoutMs: number): Post {
   const request = isSecure ? requestHttps : requestHttp
   const auth = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
 
-  const post = (body: string, isRepeated = false): Promise<PostAnswer> =>
+  return (body) =>
     new Promise((resolve, reject) => {
       const headers = {
         'Content-Type': 'application/json',
         'Content-Length': Buffer.byteLength(body),
         Accept: 'application/json',
       }
-      const posting = request(url, {
-        method: 'POST',
-        agent: isRepeated ? false : agent,
-        headers,
-        ...(username && { auth }),
-      })
+      const posting = request(url, { method: 'POST', agent, headers, ...(username && { auth }) })
       const timer = setTimeout(() => posting.destroy(new Error('timed out')), timeoutMs)
       const fail = (error: Error): void => {
         clearTimeout(timer)
         reject(error)
       }
-      posting.on('error', (error: NodeJS.ErrnoException) => {
-        // An idle connection that the node was just closing: it has not seen the request (RFC 9112 §9.3.1).
-        const wasClosing =
-          posting.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
-        if (!wasClosing || isRepeated) return fail(error)
-        clearTimeout(timer)
-        resolve(post(body, true))
+      posting.on('error', (error) => {
+        // The node closes idle connections: the next attempt opens a fresh one.
+        if (posting.reusedSocket) dropIdle(agent)
+        fail(error)
       })
       posting.on('response', (response) => {
         const chunks: Buffer[] = []
@@ -288,5 +280,8 @@ function createPost(url: string, timeoutMs: number): Post {
       })
       posting.end(body)
     })
-  return (body) => post(body)
+}
+
+function dropIdle({ freeSockets }: HttpAgent): void {
+  for (const socket of Object.values(freeSockets).flat()) socket?.destroy()
 }

@@ -16,16 +16,17 @@ import { readFlags, UsageError } from './flags.js'
 import { ledgerLocation } from './ledger-location.js'
 import { Progress } from './progress.js'
 
-export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger]
+export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger] [--last]
 
   Copies a ledger into an empty database: payments, projects, tokens, webhooks, secrets and statistics.
   Console sessions are left out. Gateways may keep using the source meanwhile.
 
-  Then stop all gateways of the source and run the same command again: it copies the changes, compares all
-  payments, and reports that the copy is complete. Only then does a gateway start on it. An interrupted
-  copy resumes. The source is never changed.
+  Then stop all gateways of the source and run the same command again with --last: it copies the changes,
+  compares all payments, and reports that the copy is complete. Only then does a gateway start on it. An
+  interrupted copy resumes. The source is never changed.
 
   --from, --to   a file or a postgres:// URL [--to: the ledger that serve uses]
+  --last         no gateway uses the source any more
   --config       the configuration of serve [gateway.config.json]`
 
 /** `ledger copy`. @returns The exit code: 1 if the source has changed meanwhile. */
@@ -33,8 +34,13 @@ export async function copyLedgerCommand(
   args: readonly string[],
   context: CliContext,
 ): Promise<ExitCode> {
-  const flags = readFlags(args, { names: ['from', 'to', 'config'], usage: COPY_USAGE })
+  const flags = readFlags(args, {
+    names: ['from', 'to', 'config'],
+    switches: ['last'],
+    usage: COPY_USAGE,
+  })
   const { from, to } = flags
+  const isLast = flags['last'] !== undefined
   if (from === undefined) throw new UsageError('--from is missing.', COPY_USAGE)
   const opened = await openConfig({ ...context, config: flags['config'] })
   const source = locationOf(from, context.cwd)
@@ -51,7 +57,7 @@ export async function copyLedgerCommand(
     const theirs = openNamed('to', target)
     try {
       if ((await missing('to', target, theirs)).length > 0) await theirs.migrate()
-      return report(await copy(ours, theirs, context), describeDatabase(target), context)
+      return report(await copy(ours, theirs, { context, isLast }), { target, isLast, context })
     } finally {
       await theirs.close()
     }
@@ -63,13 +69,14 @@ export async function copyLedgerCommand(
 async function copy(
   source: LedgerMaintenance,
   target: LedgerMaintenance,
-  context: CliContext,
+  { context, isLast }: { readonly context: CliContext; readonly isLast: boolean },
 ): Promise<LedgerCopy> {
   const { signal, showProgress } = context
   try {
     const everything = { from: 0, until: Number.MAX_SAFE_INTEGER, refunds: true }
     const progress = new Progress(context, showProgress && (await source.count(everything)))
-    const copied = await source.copyTo(target, { signal, onRead: (count) => progress.show(count) })
+    const onRead = (count: number): void => progress.show(count)
+    const copied = await source.copyTo(target, { signal, isLast, onRead })
     progress.end()
     return copied
   } catch (error) {
@@ -79,19 +86,33 @@ async function copy(
   }
 }
 
-function report(copied: LedgerCopy, target: string, { print, complain }: CliContext): ExitCode {
+interface Reported {
+  readonly target: LedgerLocation
+  readonly isLast: boolean
+  readonly context: CliContext
+}
+
+function report(
+  { payments, projects, tokens, webhooks, settled, isComplete }: LedgerCopy,
+  { target, isLast, context: { print, complain } }: Reported,
+): ExitCode {
   print(
-    `copied: ${copied.payments} payments and refunds, ${copied.projects} projects, ` +
-      `${copied.tokens} tokens, ${copied.webhooks} webhooks`,
+    `copied: ${payments} payments and refunds, ${projects} projects, ${tokens} tokens, ${webhooks} webhooks`,
   )
-  for (const { chainId, asset, payments, value } of copied.settled)
-    print(`settled in eip155:${chainId} ${asset}: ${payments} payments, ${value} atomic units`)
-  if (copied.changed === 0) {
-    print(`The copy is complete. Both ledgers have the same payments. Start gateways on ${target}.`)
+  for (const sum of settled)
+    print(
+      `settled in eip155:${sum.chainId} ${sum.asset}: ${sum.payments} payments, ${sum.value} atomic units`,
+    )
+  if (isComplete) {
+    print(`The copy is complete. Start gateways on ${describeDatabase(target)}.`)
+    return EXIT.ok
+  }
+  if (!isLast) {
+    print('Now stop every gateway of the source, and run this command again with --last.')
     return EXIT.ok
   }
   complain(
-    'Gateways have changed the source meanwhile. Stop them, and run this command again to finish.',
+    'The source was changed meanwhile: a gateway still uses it. Stop it, and run this again.',
   )
   return EXIT.failed
 }

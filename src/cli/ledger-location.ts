@@ -51,7 +51,7 @@ export function ledgerLocation(
 export function describeUnused(file: string): string {
   return (
     `${file} is another ledger, whose payments, projects and tokens are not used. ` +
-    `Stop the gateway, run express-x402-gateway ledger copy --from ${file}, and move the file away.`
+    'To move them here, run express-x402-gateway ledger copy (see its --help); then move the file away.'
   )
 }
 

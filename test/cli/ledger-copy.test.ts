@@ -147,7 +147,7 @@ describe.each([
     })
     const recordsOf = ({ payments }: LedgerStore) =>
       Promise.all([paid, open].map((entry) => payments.find(entry)))
-    const { code, output } = await copy(...between(source, target))
+    const { code, output } = await copy(...between(source, target), '--last')
     expect({ code, output }).toMatchObject({ code: 0 })
     expect(output).toContain('copied: 2 payments and refunds, 1 projects, 1 tokens, 1 webhooks')
     await using(target, async (ledger) => {
@@ -187,12 +187,33 @@ describe.each([
       }),
     )
     // The source goes on serving meanwhile.
-    await using(source, (ledger) => submit(ledger, newEntry()))
-    const { code, output } = await copy(...flags)
+    const dropped = newEntry()
+    await using(source, async (ledger) => {
+      await submit(ledger, newEntry())
+      await ledger.payments.reserve(dropped)
+      expect(await copy(...flags)).toMatchObject({ code: 0 })
+      await ledger.payments.release(dropped)
+    })
+    await using(target, (ledger) => expect(ledger.payments.listSubmitted()).rejects.toThrow())
+    const { code, output } = await copy(...flags, '--last')
     expect({ code, output }).toMatchObject({ code: 0 })
     expect(output).toContain(`copied: ${count + 1} payments`)
     expect(output).toContain(`${count} payments, ${count * 10_000} atomic units`)
     await using(target, (ledger) => ledger.payments.listSubmitted())
+    // It is a ledger now, which no copy replaces.
+    expect(await copy(...flags)).not.toMatchObject({ code: 0 })
+  })
+
+  it('refuses a target with nothing but a project, and leaves it there', async () => {
+    const [source, target] = [await createSource(), await createTarget()]
+    await using(source, (ledger) => submit(ledger, newEntry()))
+    await using(target, (ledger) =>
+      ledger.projects.createProject({ id: 'acme', settings: SETTINGS }, author()),
+    )
+    expect(await copy(...between(source, target))).not.toMatchObject({ code: 0 })
+    await using(target, async (ledger) =>
+      expect(await ledger.projects.findProject('acme')).toMatchObject({ id: 'acme' }),
+    )
   })
 })
 

@@ -67,7 +67,7 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
     found.push(fault('ledger', 'ledger_read_only', message))
   }
   if (unknown.includes(UNFINISHED_COPY)) {
-    const message = `${name} is a copy that was not finished: run express-x402-gateway ledger copy again.`
+    const message = `${name} is a copy that was not finished: run express-x402-gateway ledger copy --last.`
     found.push(fault('ledger', 'ledger_copy_unfinished', message))
   } else if (unknown.length > 0) {
     const message = `${name} was migrated by a newer version (${unknown.join(', ')}): update this one.`

@@ -26,13 +26,15 @@ const KEYS = {
 } as const
 
 type CopiedTable = keyof typeof KEYS
-type Table = CopiedTable | 'x402_authorizations'
+type Table = CopiedTable | 'x402_authorizations' | 'x402_owners'
 type Row = Readonly<Record<string, unknown>>
 
 /** How a copy is watched and ended. */
 export interface CopyOptions {
   /** Is told of the payments that were read by now. */
   readonly onRead: (count: number) => void
+  /** No gateway uses the source any more: once both ledgers are alike, gateways may use the target. */
+  readonly isLast: boolean
   readonly signal: AbortSignal
 }
 
@@ -43,8 +45,8 @@ export interface LedgerCopy {
   readonly projects: number
   readonly tokens: number
   readonly webhooks: number
-  /** Rows that gateways have changed in the source meanwhile. If there are any, the target cannot be used yet. */
-  readonly changed: number
+  /** Both ledgers are alike, and gateways may use the target. */
+  readonly isComplete: boolean
   /** What was settled, in atomic units. */
   readonly settled: readonly SettledSum[]
 }
@@ -60,25 +62,26 @@ export interface SettledSum {
 /**
  * Copies payments, projects, tokens, webhooks, secrets, counts and the transactions of relayers, and compares
  * the payments of both ledgers row by row. May be run again: it goes on where it was interrupted, and brings a
- * copy up to date. No gateway starts on the target before a run has found both alike.
+ * copy up to date. No gateway starts on the target before the last run has found both alike.
  *
- * @throws `ConfigError` if the target has payments that the source does not know. Nothing is changed then.
+ * @throws `ConfigError` if the target is a ledger already. Nothing is changed then.
  */
 export async function copyLedger(
   source: SqlDatabase,
   target: SqlDatabase,
-  options: CopyOptions,
+  { isLast, ...options }: CopyOptions,
 ): Promise<LedgerCopy> {
-  await requireOwnCopy(source, target, options.signal)
+  if (!(await isMarked(target))) await requireEmpty(target)
   await mark(target)
   await clear(target, 'x402_webhook_endpoints')
   await comparePayments(source, target, {
     ...options,
     write: (rows) => writePayments(target, rows),
+    remove: (ids) => removePayments(target, ids),
   })
   for (const table of Object.keys(KEYS) as CopiedTable[])
     await copyTable(table, { source, target }, options.signal)
-  const { behind, payments, settled } = await comparePayments(source, target, {
+  const { different, payments, settled } = await comparePayments(source, target, {
     signal: options.signal,
   })
   const [others, projects, tokens, webhooks] = await Promise.all([
@@ -87,9 +90,9 @@ export async function copyLedger(
     countOf(target, 'x402_project_tokens'),
     countOf(target, 'x402_webhook_endpoints'),
   ])
-  const changed = behind + others
-  if (changed === 0) await unmark(target)
-  return { payments, projects, tokens, webhooks, changed, settled }
+  const isComplete = isLast && different + others === 0
+  if (isComplete) await unmark(target)
+  return { payments, projects, tokens, webhooks, isComplete, settled }
 }
 
 /** Copies a table that has no rows of its own in the target. */
@@ -105,44 +108,50 @@ async function copyTable(
   }
 }
 
-/** Walks both ledgers in the order of ids, and hands those rows to `write` that the target lacks or has otherwise. */
+/** What a comparison does about payments that differ. */
+interface Comparison extends Partial<Pick<CopyOptions, 'onRead'>>, Pick<CopyOptions, 'signal'> {
+  /** Takes rows that the target lacks, or has otherwise. */
+  readonly write?: (rows: readonly Row[]) => Promise<void>
+  /** Takes ids that the source does not have any more. */
+  readonly remove?: (ids: readonly Uint8Array[]) => Promise<void>
+}
+
+/** Walks both ledgers in the order of ids. */
 async function comparePayments(
   source: SqlDatabase,
   target: SqlDatabase,
-  {
-    write,
-    onRead,
-    signal,
-  }: Pick<CopyOptions, 'signal'> &
-    Partial<CopyOptions> & { readonly write?: (rows: readonly Row[]) => Promise<void> },
+  { write, remove, onRead, signal }: Comparison,
 ) {
   const ours = new Rows(pagesOf(source, 'x402_authorizations', ['id']))
   const theirs = new Rows(pagesOf(target, 'x402_authorizations', ['id']))
   const sums = new Map<string, SettledSum>()
-  let [payments, behind, foreign, read] = [0, 0, 0, 0]
+  let [payments, different, read] = [0, 0, 0]
   let lacking: Row[] = []
+  let surplus: Uint8Array[] = []
+  const flush = async (): Promise<void> => {
+    if (surplus.length > 0) await remove?.(surplus)
+    if (lacking.length > 0) await write?.(lacking)
+    lacking = []
+    surplus = []
+  }
   let [one, other] = [await ours.next(), await theirs.next()]
   while (one !== undefined || other !== undefined) {
     signal.throwIfAborted()
     const order = compareIds(one, other)
     if (order <= 0) onRead?.(++read)
-    if (order >= 0) payments++
-    if (order > 0 || (order === 0 && Number(other!['updated_at']) > Number(one!['updated_at'])))
-      foreign++
-    else if (order < 0 || textOf(one!) !== textOf(other!)) {
-      behind++
-      lacking.push(one!)
+    if (order >= 0) {
+      payments++
+      addTo(sums, other as unknown as TypedRow<'x402_authorizations'>)
     }
-    if (order >= 0) addTo(sums, other as unknown as TypedRow<'x402_authorizations'>)
-    if (lacking.length >= PAGE) {
-      await write?.(lacking)
-      lacking = []
-    }
+    if (order > 0) surplus.push(other!['id'] as Uint8Array)
+    else if (order < 0 || textOf(one!) !== textOf(other!)) lacking.push(one!)
+    if (order !== 0 || lacking.at(-1) === one) different++
+    if (Math.max(lacking.length, surplus.length) >= PAGE) await flush()
     if (order <= 0) one = await ours.next()
     if (order >= 0) other = await theirs.next()
   }
-  if (lacking.length > 0) await write?.(lacking)
-  return { payments, behind, foreign, settled: [...sums.values()] }
+  await flush()
+  return { payments, different, settled: [...sums.values()] }
 }
 
 /** Reads rows one by one. */
@@ -199,29 +208,25 @@ async function* pagesOf(
   }
 }
 
-/** @throws `ConfigError` if the target is more than an earlier copy of the source. */
-async function requireOwnCopy(
-  source: SqlDatabase,
-  target: SqlDatabase,
-  signal: AbortSignal,
-): Promise<void> {
-  const [ours, theirs] = await Promise.all([secretsOf(source), secretsOf(target)])
-  const isOther = [...theirs].some(([name, secret]) => ours.get(name) !== secret)
-  const { foreign } = isOther ? { foreign: 1 } : await comparePayments(source, target, { signal })
-  if (foreign > 0)
+/** @throws `ConfigError` if a gateway has used the target, or an earlier copy into it is complete. */
+async function requireEmpty(target: SqlDatabase): Promise<void> {
+  const tables = [...Object.keys(KEYS), 'x402_authorizations', 'x402_owners'] as Table[]
+  for (const table of tables) {
+    // The versions are made with the tables.
+    if (table === 'x402_versions' || (await countOf(target, table)) === 0) continue
     throw new ConfigError(
       'to',
-      'the target has been used by a gateway, and has what the source does not know: copy into an empty database',
+      `is a ledger already (${table} has rows): copy into an empty database`,
       'unusable_ledger',
     )
+  }
 }
 
-async function secretsOf({ db }: SqlDatabase): Promise<ReadonlyMap<string, string>> {
-  const rows = await db.selectFrom('x402_secrets').selectAll().execute()
-  return new Map(rows.map(({ name, secret }) => [name, secret]))
+async function removePayments({ db }: SqlDatabase, ids: readonly Uint8Array[]): Promise<void> {
+  await db.deleteFrom('x402_authorizations').where('id', 'in', ids).execute()
 }
 
-/** Tables, beside that of payments, that have other numbers of rows in both ledgers. */
+/** Counts the tables, apart from payments, with other numbers of rows in both ledgers. */
 async function differingCounts(source: SqlDatabase, target: SqlDatabase): Promise<number> {
   const counts = await Promise.all(
     (Object.keys(KEYS) as CopiedTable[]).map(async (table) => [
@@ -251,6 +256,15 @@ async function mark({ db }: SqlDatabase): Promise<void> {
     .values({ name: UNFINISHED_COPY })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
+}
+
+async function isMarked({ db }: SqlDatabase): Promise<boolean> {
+  const found = await db
+    .selectFrom('x402_migrations')
+    .select('name')
+    .where('name', '=', UNFINISHED_COPY)
+    .executeTakeFirst()
+  return found !== undefined
 }
 
 async function unmark({ db }: SqlDatabase): Promise<void> {

@@ -56,7 +56,7 @@ export async function migrate(target: MigrationTarget, exclusively: Exclusively)
     if (applied.includes(UNFINISHED_COPY))
       throw new ConfigError(
         'ledger',
-        'is a copy that was not finished: run express-x402-gateway ledger copy again',
+        'is a copy that was not finished: run express-x402-gateway ledger copy --last',
         'unusable_ledger',
       )
     if (Object.keys(migrations).every((name) => applied.includes(name))) return
