@@ -194,7 +194,9 @@ describe.each([
       expect(await copy(...flags)).toMatchObject({ code: 0 })
       await ledger.payments.release(dropped)
     })
-    await using(target, (ledger) => expect(ledger.payments.listSubmitted()).rejects.toThrow())
+    await using(target, (ledger) =>
+      expect(ledger.payments.listSubmitted()).rejects.toMatchObject({ code: 'config_invalid' }),
+    )
     const { code, output } = await copy(...flags, '--last')
     expect({ code, output }).toMatchObject({ code: 0 })
     expect(output).toContain(`copied: ${count + 1} payments`)
