@@ -39,7 +39,7 @@ import type { WebhookDispatcher } from './webhooks/dispatcher.js'
 /** Time that requests under way get when the gateway closes (ms). */
 const CLOSE_TIMEOUT_MS = 10_000
 
-/** Milliseconds that a database is given to take the last counts, when the gateway is closed. */
+/** How long a closing gateway waits for the database to take the last counts (ms). */
 const LAST_COUNTS_MS = 1000
 
 /**
@@ -213,6 +213,8 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   countEvents(events, counters)
   const core = new Lazy(async () => {
     const { cutOff, stopping } = requests
+    // Opened now, it would have nobody to close it.
+    cutOff.throwIfAborted()
     const parts = { ledger, events, counters, telemetry, closed: cutOff, stopping, nameUrl }
     if (resolved.facilitator === undefined)
       return (await import('./parts/core.js')).openCore(resolved, parts)

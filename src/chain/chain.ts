@@ -186,7 +186,7 @@ export class RpcChain {
     throw unusable('less gas than any transaction takes')
   }
 
-  /** What a transaction should offer now. Cached; `fresh` asks the node. */
+  /** Reads the fees to offer now. Cached; `fresh` asks the node. */
   getFees(freshness?: 'fresh'): Promise<Fees> {
     return this.#fees.get(freshness)
   }
@@ -241,7 +241,7 @@ export class RpcChain {
   }
 }
 
-/** What Multicall3 returned. @throws {@link ChainError} when it is something else. */
+/** Decodes the answer of Multicall3. @throws {@link ChainError} when it is something else. */
 function decodeResults(data: Hex): readonly CallResult[] {
   try {
     const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data })

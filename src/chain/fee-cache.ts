@@ -35,7 +35,7 @@ export class FeeCache {
     this.#rpc = rpc
   }
 
-  /** What a transaction should offer now; `fresh` asks the node. @throws {@link ChainError} */
+  /** Reads the fees to offer now; `fresh` asks the node. @throws {@link ChainError} */
   async get(freshness?: 'fresh'): Promise<Fees> {
     const now = performance.now()
     const isRecent = now - this.#knownAt < FEES_MAX_AGE_MS && now - this.#tipAt < TIP_MAX_AGE_MS

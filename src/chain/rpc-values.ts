@@ -17,7 +17,7 @@ export function unwrap(answer: RpcAnswer): unknown {
   throw refusedByNode(answer.error)
 }
 
-/** What a contract answered. @throws {@link ChainError} when the node itself failed. */
+/** Reads a contract's answer. @throws {@link ChainError} when the node itself failed. */
 export function callResult(answer: RpcAnswer): CallResult {
   return answer.ok ? { ok: true, data: hexFrom(answer.result) } : revertFrom(answer.error)
 }

@@ -22,7 +22,7 @@ const THROTTLED_MS = { most: 3000, pause: 50, longestPause: 500 }
 /** HTTP's status for too many requests. */
 const TOO_MANY_REQUESTS = 429
 
-/** What a node answered. */
+/** A node's answer. */
 export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcFailure }

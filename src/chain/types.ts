@@ -1,4 +1,4 @@
-/** What is asked of a network, and what it answers. */
+/** Requests to a network, and its answers. */
 import type { Address, Hex } from '../protocol/payment.js'
 
 /** A contract call. */
@@ -9,19 +9,19 @@ export interface Call {
   readonly from?: Address
 }
 
-/** What a contract answered: return data, or revert data (`0x` when there is none). */
+/** A contract's answer: return data, or revert data (`0x` when there is none). */
 export interface CallResult {
   readonly ok: boolean
   readonly data: Hex
 }
 
-/** What a transaction offers for gas (EIP-1559), in wei per gas. */
+/** Fees that a transaction offers (EIP-1559), in wei per gas. */
 export interface FeeValues {
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** What a transaction should offer now, and the last base fee, in wei per gas. */
+/** Fees to offer now, and the last base fee, in wei per gas. */
 export interface Fees extends FeeValues {
   readonly baseFeePerGas: bigint
 }

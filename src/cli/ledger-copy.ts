@@ -52,11 +52,16 @@ export async function copyLedgerCommand(
     throw new UsageError('--from and --to name the same ledger.', COPY_USAGE)
   const ours = openNamed('from', source)
   try {
-    if ((await missing('from', source, ours)).length > 0)
-      throw new ConfigError('from', 'is no ledger of this version', 'unusable_ledger')
+    if ((await explained('from', source, ours.missingMigrations())).length > 0)
+      throw new ConfigError(
+        'from',
+        'is no ledger of this version: start this version on it once, or run ledger migrate',
+        'unusable_ledger',
+      )
     const theirs = openNamed('to', target)
     try {
-      if ((await missing('to', target, theirs)).length > 0) await theirs.migrate()
+      if ((await explained('to', target, theirs.missingMigrations())).length > 0)
+        await explained('to', target, theirs.migrate())
       return report(await copy(ours, theirs, { context, isLast }), { target, isLast, context })
     } finally {
       await theirs.close()
@@ -130,15 +135,16 @@ function openNamed(option: 'from' | 'to', location: LedgerLocation): LedgerMaint
   }
 }
 
-/** Reads which migrations a ledger misses. Its failures are explained without its password. */
-async function missing(
+/** Explains the failure of a database without its password. */
+async function explained<Result>(
   option: 'from' | 'to',
   location: LedgerLocation,
-  ledger: LedgerMaintenance,
-): Promise<readonly string[]> {
+  work: Promise<Result>,
+): Promise<Result> {
   try {
-    return await ledger.missingMigrations()
+    return await work
   } catch (error) {
+    if (isConfigError(error)) throw error
     throw new ConfigError(option, explainFailure(failureKind(error), location), 'unusable_ledger')
   }
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../logger.js'
 import type { Environment } from './read/environment.js'
 import type { ResolvedOptions } from './resolve/resolve-options.js'
 
-/** What is checked for risks. */
+/** Options that are checked for risks. */
 export interface RiskyParts extends Pick<
   ResolvedOptions,
   'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'logger'

@@ -1,4 +1,4 @@
-/** What all changes by the admin API have in common. */
+/** Shared by all changes through the admin API. */
 import type { Request, Response } from 'express'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { ChangeAuthor } from '../ledger/projects.js'
@@ -7,7 +7,7 @@ import { readHeaderKey, type KeyedRequest } from '../router/repeatable-request.j
 import { adminOf } from './admin.js'
 import type { AdminContext } from './context.js'
 
-/** Who makes the change of a request, as {@link changeAuthor}. */
+/** The author of a request's change, as {@link changeAuthor}. */
 export function authorOf(res: Response, key?: KeyedRequest): ChangeAuthor {
   return changeAuthor(adminOf(res).name, key)
 }

@@ -1,4 +1,4 @@
-/** What the admin API and the console respond with. */
+/** Answers of the admin API and the console. */
 import { z } from 'zod'
 import type { AuditAction } from '../ledger/projects.js'
 import { document } from '../router/documents/component.js'

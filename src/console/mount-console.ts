@@ -1,4 +1,4 @@
-/** What operators have: the admin API, and the console, whose sessions open the merchants' API as well. */
+/** Mounts the admin API and the console, whose sessions also open the merchants' API. */
 import type { RequestHandler } from 'express'
 import { ipKeyGenerator } from 'express-rate-limit'
 import { FailedAttempts } from '../http/failed-attempts.js'

@@ -7,7 +7,7 @@ const documents = lazyDocuments(() => import('./documents.js'))
 
 const common = { method: 'GET', tag: 'Admin: operations', access: 'admin' } as const
 
-/** What only an operator sees: relayers and networks. */
+/** Endpoints for operators alone: relayers and networks. */
 export const operationEndpoints = [
   defineEndpoint({
     ...common,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** Ids that projects of the database may have: they are part of URLs and of log lines. */
 const STORED_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** What a placeholder for a project stands for. */
+/** Description of a project's placeholder. */
 export const PROJECT_ID = 'Id of the project.'
 
 /** The id of a new project. */

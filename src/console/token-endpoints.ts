@@ -22,7 +22,7 @@ const CONFIGURED = 'configuration-'
 /** The form of the ids of tokens. The ledger is asked only for such ids. */
 const TOKEN_ID = /^tok_[0-9a-f]{24}$/
 
-/** What is kept of a token's creation for repeated requests: not the token itself. */
+/** Kept for repeated creations of a token: not the token itself. */
 interface KeptToken {
   readonly id: string
   readonly label: string

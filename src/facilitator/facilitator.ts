@@ -1,4 +1,4 @@
-/** What verifies and settles payments, in this process or elsewhere. */
+/** Facilitators: they verify and settle payments, in this process or elsewhere. */
 import type { Payment } from '../protocol/decoded-payment.js'
 import type {
   PaymentPayload,

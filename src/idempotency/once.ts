@@ -7,7 +7,7 @@ export interface OnceContext extends WaitContext {
   readonly logger: Logger
 }
 
-/** What became of a request that runs once. */
+/** The outcome of a request that runs once. */
 export type OnceResult<T, Request> =
   /** This request ran. */
   | { readonly kind: 'produced'; readonly value: T }

@@ -50,7 +50,7 @@ export type IdempotencyAttempt =
   /** Used with another fingerprint. */
   | { readonly state: 'conflict' }
 
-/** What is known of a key. */
+/** A key as its store knows it. */
 export type IdempotencyState =
   | Exclude<IdempotencyAttempt, { state: 'fresh' }>
   /** Never used. */

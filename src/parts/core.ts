@@ -40,7 +40,7 @@ export interface CoreParts {
   readonly nameUrl: ((network: Network) => string) | undefined
 }
 
-/** What verifies and settles, and the networks that this process does it on. */
+/** The facilitator, and the networks that this process settles on. */
 export interface Core {
   readonly facilitator: ReservingFacilitator
   readonly cores: readonly SettlementNetwork[]

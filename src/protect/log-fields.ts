@@ -3,7 +3,7 @@ import { knownRequestId } from '../http/request-id.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import type { Payment } from '../protocol/decoded-payment.js'
 
-/** What is known of a request to a paid route. */
+/** Log fields of a request to a paid route. */
 export interface LoggedRequest {
   readonly req: Request
   readonly res: Response

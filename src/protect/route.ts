@@ -41,7 +41,7 @@ export interface RouteContext extends SigningContext, PaywallContext {
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
-  /** Where prepared 402s are kept. @defaultValue each route has room of its own */
+  /** Room for prepared 402s. @defaultValue each route has room of its own */
   readonly documents?: PreparedDocuments | undefined
   /** Warnings of the declared route. @defaultValue none yet */
   readonly warnings?: RouteWarnings | undefined
@@ -60,7 +60,7 @@ interface AskedPrice {
 
 /** A route that charges. Everything that does not depend on a request is checked and prepared. */
 export class PaidRoute {
-  /** Who is paid. */
+  /** The merchant. */
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number

@@ -1,8 +1,8 @@
 /**
  * `extra.offerId`: ties a payment to the answer that asked for it.
  *
- * Clients echo the entry of `accepts` that they pay, and it never goes on chain. Whoever sends the id
- * again is the buyer; authorization and signature are public and prove nothing.
+ * Clients echo the entry of `accepts` that they pay, and it never goes on chain. The buyer is the
+ * client that sends the id again; authorization and signature are public and prove nothing.
  */
 import { randomFillSync } from 'node:crypto'
 import type { PaymentRequirements } from './payment.js'

@@ -7,8 +7,8 @@ import type { PaymentPayload } from './payment.js'
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
 /**
- * Limits of the extension. Whoever knows a payment and its id gets the response again, so the id is a
- * secret that its minimum length keeps from being guessed.
+ * Limits of the extension. A payment with its id gets the response again, so the id is a secret; its
+ * minimum length keeps it from being guessed.
  */
 const MIN_LENGTH = 16
 const MAX_LENGTH = 128

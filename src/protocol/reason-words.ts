@@ -1,4 +1,4 @@
-/** What each refusal means: in words, and for whoever asks again. */
+/** The meaning of each refusal: in words, and for a later request. */
 import type { SettleResponse, VerifyResponse } from './payment.js'
 import type { Reason } from './reasons.js'
 

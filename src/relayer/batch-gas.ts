@@ -1,7 +1,7 @@
 import { intrinsicGas } from '../chain/intrinsic-gas.js'
 import type { Address, Hex } from '../protocol/payment.js'
 
-/** What a token transfer costs of the gas of a transaction that it shares with others. */
+/** The gas of a token transfer in a transaction that it shares with others. */
 export interface GasShare {
   readonly token: Address
   readonly payer: Address

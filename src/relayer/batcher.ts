@@ -176,7 +176,7 @@ function exceedsFunds(error: unknown): boolean {
   return error instanceof RelayerError && error.code === 'relayer_without_funds'
 }
 
-/** What the ledger writes down of each settlement. @throws {@link LostLocks} */
+/** Writes each settlement down in the ledger. @throws {@link LostLocks} */
 function toMembers(
   all: readonly QueuedMember[],
   submission: Submission,

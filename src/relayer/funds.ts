@@ -25,7 +25,7 @@ export interface RelayerFundsOptions {
   readonly onRead?: ((read: FundsRead) => void) | undefined
 }
 
-/** What an account has, and about how many settlements that pays for now. */
+/** The balance of an account, and about how many settlements it pays for now. */
 export interface Funds {
   /** In wei. */
   readonly balance: bigint
@@ -47,7 +47,7 @@ export interface FundsRead extends Funds {
 export class RelayerFunds {
   readonly #options: RelayerFundsOptions
   readonly #reading = deduped(() => this.#read())
-  /** What was read last. */
+  /** The last reading. */
   #known: Funds | undefined
   /** The last result, and until when it is used, by `performance.now()`. */
   #last: { readonly suffice: boolean; readonly until: number } | undefined
@@ -73,7 +73,7 @@ export class RelayerFunds {
     return this.#reading()
   }
 
-  /** What was read last, however long ago. */
+  /** The last reading, however old. */
   get known(): Funds | undefined {
     return this.#known
   }

@@ -27,7 +27,7 @@ const LOOK_INTERVAL_MS = 500
 /** Transactions that are remembered as reported: every payment of a batch reads its receipt. */
 const REPORTED = 10_000
 
-/** What an account has paid for a transaction. */
+/** The cost of a transaction for its account. */
 export interface GasSpent {
   readonly relayer: Address
   /** Gas used times its price. Some networks charge a further fee, in no common field of receipts. */
@@ -41,7 +41,7 @@ export interface RelayerPoolOptions
   readonly onSpent?: (spent: GasSpent) => void
 }
 
-/** What was tried so far to send one transaction. */
+/** Attempts so far to send one transaction. */
 class Attempts {
   /** Relayers that are not tried again. */
   readonly tried = new Set<Relayer>()

@@ -50,7 +50,7 @@ export interface RelayerOptions extends Pick<
 export class Relayer {
   /** The account. */
   readonly address: Address
-  /** What is known of the account's gas money. */
+  /** The account's gas money, as last read. */
   readonly funds: RelayerFunds
   readonly #options: RelayerOptions
   readonly #signTransaction: TransactionSigner

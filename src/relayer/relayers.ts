@@ -21,7 +21,7 @@ export interface RelayersOptions extends Omit<
   readonly refusedMs?: number | undefined
 }
 
-/** Which relayers may be chosen. */
+/** Filters the choice of a relayer. */
 interface RelayerChoice {
   /** Relayers that are not tried again. @defaultValue none */
   readonly tried?: ReadonlySet<Relayer>

@@ -65,7 +65,7 @@ interface Refused {
   readonly until: number
 }
 
-/** What a signed transaction was made of. */
+/** The content of a signed transaction. */
 interface ParsedTransaction {
   readonly request: Pick<TransactionRequest, 'call' | 'gas'>
   readonly fees: FeeValues

@@ -1,4 +1,4 @@
-/** What the relayer sends, and what became of it. */
+/** Transactions of the relayer, and their outcomes. */
 import type { Call, FeeValues, RejectionCause } from '../chain/types.js'
 import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import type { Address } from '../protocol/payment.js'
@@ -28,7 +28,7 @@ export type Sign = (
   fees: FeeValues,
 ) => Promise<Submission>
 
-/** What became of a transaction. */
+/** The outcome of a transaction. */
 export type SendResult = SentTransaction | RejectedTransaction
 
 /** A node was given the transaction; `unknown` when its answer was lost. */

@@ -8,12 +8,12 @@ import { merchantOf, projectOf, setProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { KeyedRequest } from './repeatable-request.js'
 
-/** Whose settlements a request is about, and their tokens. */
+/** The merchant of a request's settlements, and its tokens. */
 export type Payee = Pick<Merchant, 'project' | 'accepts'>
 
 /** An admin who acts for a project. */
 interface Acting {
-  /** What the audit log calls the admin. */
+  /** Name of the admin in the audit log. */
   readonly admin: string
   readonly project: Project
   /** Tokens of settlements whose project has no merchant any more. */

@@ -1,6 +1,5 @@
-/** What a shop publishes in its UCP profile and checkouts. */
+/** Endpoints for a shop's UCP profile and checkouts. */
 import { z } from 'zod'
-import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { parseFiatAmount } from '../money/requested-amount.js'
 import { X402_VERSION } from '../protocol/payment.js'
 import { ENVELOPE } from '../protocol/strict-document.js'
@@ -11,6 +10,7 @@ import { withReference } from './checkout-reference.js'
 import { defineEndpoint, type Endpoint } from './define-endpoint.js'
 import { docsUrlOf } from './docs-url.js'
 import { quoteFiat } from './quote-fiat.js'
+import { referenceMember } from './submission.js'
 import { WITH_CHAIN, WITH_RATE } from './usual-problems.js'
 import { lazyDocuments } from './lazy-documents.js'
 
@@ -49,14 +49,7 @@ const checkoutSchema = z.intersection(
           .meta({ description: 'What it is, for people.', examples: ['Two books'] }),
       })
       .meta({ description: 'What is bought.' }),
-    reference: z
-      .custom<string>(isReference, NOT_A_REFERENCE)
-      .nullish()
-      .meta({
-        description: 'The shop’s own name for the payment: 1 to 200 visible characters.',
-        as: { type: ['string', 'null'], minLength: 1 },
-        examples: ['order-7'],
-      }),
+    reference: referenceMember,
   }),
   // Parsed together, because the currency decides which amounts are valid.
   z.unknown().transform((body, context) => {

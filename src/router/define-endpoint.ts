@@ -1,10 +1,10 @@
 /** One definition an endpoint: its routing, its checks and its description in OpenAPI follow from it. */
 import type { Request, Response } from 'express'
 import { z } from 'zod'
+import type { Lazy } from '../http/lazy.js'
 import type { ProblemCode } from '../http/problem-status.js'
 import type { RouterContext } from './context.js'
 import type { MadeDocument } from './documents/component.js'
-import type { Lazy } from './lazy-documents.js'
 import type { RequestHeader, ResponseHeader, Tag } from './openapi/fixed-parts.js'
 
 /** A method of an endpoint. GET includes HEAD. */
@@ -17,7 +17,7 @@ export type EndpointMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
  */
 export type Access = 'anyone' | 'project' | 'merchant' | 'admin' | 'session'
 
-/** What an endpoint responds with on success. */
+/** A successful response. */
 export interface Success {
   readonly description: string
   /** The JSON document; `undefined` where there is no body, or none of JSON. */
@@ -59,7 +59,7 @@ export interface Description {
   readonly summary: string
   readonly description: string
   readonly access: Access
-  /** What the placeholders of the path stand for. */
+  /** Descriptions of the path's placeholders. */
   readonly params?: Readonly<Record<string, string>>
   readonly headers?: readonly RequestHeader[]
   /** By status. The first is the status of an answer, unless `handle` sets another. */
@@ -80,7 +80,7 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly req: Request
   readonly res: Response
   readonly query: Query
-  /** What a placeholder of the path stands for. */
+  /** The value of a placeholder of the path. */
   readonly param: (name: string) => string
   /** Parses the body. @throws `RequestProblem` 400 with every invalid member */
   readonly readBody: () => Body

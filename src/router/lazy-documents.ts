@@ -1,15 +1,11 @@
-/** A schema of an answer, which is loaded when somebody asks for the description of the API. */
-export interface Lazy<Schema> {
-  readonly load: () => Promise<Schema>
-}
+import { Lazy } from '../http/lazy.js'
 
 /**
- * Names the schemas in a file of documents, and does not load it: `documents('settlement')`.
+ * Names schemas of answers without loading their file: `documents('settlement')`. They are loaded for the API's
+ * description.
  *
  * @param load - Imports the file.
  */
 export function lazyDocuments<File>(load: () => Promise<File>) {
-  return <Name extends keyof File>(name: Name): Lazy<File[Name]> => ({
-    load: async () => (await load())[name],
-  })
+  return <Name extends keyof File>(name: Name) => new Lazy(async () => (await load())[name])
 }

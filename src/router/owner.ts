@@ -9,20 +9,21 @@ import type { MadeDocument } from './documents/component.js'
 import type * as settlements from './documents/settlement.js'
 import type { Tag } from './openapi/fixed-parts.js'
 import { settlementOf } from './settlement-document.js'
-import { lazyDocuments, type Lazy } from './lazy-documents.js'
+import type { Lazy } from '../http/lazy.js'
+import { lazyDocuments } from './lazy-documents.js'
 
 const documents = lazyDocuments(() => import('./documents/settlement.js'))
 
 type Schemas = typeof settlements
 
-/** Whose endpoints they are. */
+/** The owner of endpoints: a project, or the operator. */
 export interface Owner<Context = RouterContext> {
-  /** What the paths begin with. */
+  /** Prefix of the paths. */
   readonly prefix: string
   readonly access: Access
   /** Under which heading an operator's are listed. @defaultValue that of a project's */
   readonly tag?: Tag
-  /** What the placeholders of the prefix stand for. */
+  /** Descriptions of the prefix's placeholders. */
   readonly params?: Readonly<Record<string, string>>
   /** Makes ids of endpoints unique: `listWebhooks`, `adminListWebhooks`. */
   readonly idOf: (id: string) => string
@@ -30,7 +31,7 @@ export interface Owner<Context = RouterContext> {
   readonly before?: (context: Context, call: EarlyCall) => Promise<void>
 }
 
-/** Whose payments are shown. */
+/** The payments to show. */
 export interface ViewScope {
   readonly project: LedgerQuery['project']
   /** Tokens whose symbol and decimals are told. */
@@ -50,7 +51,7 @@ export interface PaymentsOwner<Context = RouterContext> extends Owner<Context> {
   /** Schemas of that, and of a list. */
   readonly settlement: Lazy<Schemas['settlement' | 'adminSettlement']>
   readonly settlementList: Lazy<Schemas['settlementList' | 'adminSettlementList']>
-  /** Whose slots its streams take. */
+  /** The holder of its streams' slots. */
   readonly slots: 'projects' | 'operators'
 }
 
@@ -70,7 +71,7 @@ export const MERCHANT: PaymentsOwner = {
   slots: 'projects',
 }
 
-/** What every endpoint of an owner has. */
+/** Parts of every endpoint of an owner. */
 export function owned<Context>(
   { access, idOf, before, ...owner }: Owner<Context>,
   id: string,

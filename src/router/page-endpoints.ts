@@ -44,11 +44,11 @@ export interface PageOptions {
   readonly id: string
   readonly summary: string
   readonly description: string
-  /** Where it was built. `undefined` where this package is part of a bundle. */
+  /** Its folder; `undefined` if this package is part of a bundle. */
   readonly folder: string | undefined
 }
 
-/** Where a page of this package was built. */
+/** The folder of a built page of this package. */
 export const builtFolder = (name: string): string | undefined =>
   ownPackage.folder && join(ownPackage.folder, 'dist', name)
 

@@ -20,7 +20,7 @@ export function limitParameter(what: string, defaultLimit: number) {
     })
 }
 
-/** Where a list that is sorted by time goes on: after this entry, which the page before has shown. */
+/** Cursor of a list sorted by time: the last entry of the page before. */
 export interface Place {
   readonly createdAt: number
   readonly id: string

@@ -28,10 +28,10 @@ import { lazyDocuments } from './lazy-documents.js'
 
 const documents = lazyDocuments(() => import('./documents/settlement.js'))
 
-/** Seconds in which a merchant signs a prepared refund, and it is mined. */
+/** Time for a merchant to sign a prepared refund, and for it to be mined (s). */
 const VALIDITY_SECONDS = 600n
 
-/** What is signed, as EIP-712 describes it: what `eth_signTypedData_v4` takes. */
+/** The types of `eth_signTypedData_v4` (EIP-712). */
 const TYPES = {
   EIP712Domain: [
     { name: 'name', type: 'string' },

@@ -31,8 +31,7 @@ import { refundDocument } from './settlement-document.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
 
 /**
- * Seconds for which an authorization may be valid. Until it lapses, the amount of a refund that has
- * failed is not free again.
+ * Longest validity of an authorization (s). Until it lapses, the amount of a failed refund is not free again.
  */
 const MOST_VALIDITY_SECONDS = 3600n
 
@@ -71,7 +70,7 @@ export async function refundPayment(
   return respondRefund(res, refund)
 }
 
-/** What a merchant is told of a refund. */
+/** A refund, as its merchant sees it. */
 function respondRefund(res: Response, refund: RefundDocument): RefundDocument {
   // The `status` of problem details is that of HTTP (RFC 9457 §3.1.3).
   const { status, ...failed } = refund
@@ -210,7 +209,7 @@ function refusedProblem(reason: Reason | undefined): RequestProblem {
 
 const USUAL_REFUSAL = 'The refund was refused, and nothing was sent: see errorReason.'
 
-/** What a merchant can do about the usual reasons. */
+/** Remedies for the usual reasons, for the merchant. */
 const REFUSED: Partial<Record<Reason, string>> = {
   insufficient_funds: 'The merchant’s address holds too little of the token: nothing was sent.',
   invalid_exact_evm_payload_signature:

@@ -18,7 +18,7 @@ export interface KeyedRequest extends WaitingRequest {
   readonly conflict: () => RequestProblem
 }
 
-/** Who sends a request, and what it asks for. */
+/** The sender and content of a request. */
 export interface HeaderKeyOptions {
   readonly res: Response
   readonly project: string

@@ -1,4 +1,4 @@
-/** Serves endpoints: which request is for which one, and what is checked before it is handled. */
+/** Serves endpoints: finds that of a request, checks access, query and limit, and writes the answer. */
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
@@ -21,21 +21,21 @@ type Params = Readonly<Record<string, string>>
 
 /** Endpoints below a path of their own. The gateway owns all paths below it. */
 export interface MountedApi {
-  /** What the paths of its endpoints begin with. */
+  /** Prefix of the paths of its endpoints. */
   readonly prefix: string
   readonly endpoints: readonly Served[]
   /** Finds out who sends a request, before it is counted (`setLimitKey`). Refuses none. */
   readonly identify: RequestHandler
 }
 
-/** What other folders add to the API. */
+/** Additions of other folders to the API. */
 export interface Mounted {
   readonly mounted?: readonly MountedApi[]
   /** Finds the project of a request below `/api/v2/merchant` that has no token. Refuses none. */
   readonly identifyMerchant?: RequestHandler
 }
 
-/** What refuses those who have no access, by the access that an endpoint asks for. */
+/** Access checks, by the access that an endpoint asks for. */
 export type Guards = Partial<Readonly<Record<Access, RequestHandler>>>
 
 /** Makes the handlers of endpoints. */
@@ -95,7 +95,6 @@ function writeJson(res: Response, document: object): void {
 /** Runs a middleware. */
 function pass(middleware: RequestHandler, req: Request, res: Response): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Whatever Express is told is what `reject` is told.
     middleware(req, res, (error?: unknown) => (error === undefined ? resolve() : reject(error)))
   })
 }

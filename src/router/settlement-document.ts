@@ -11,7 +11,7 @@ import type { MadeDocument } from './documents/component.js'
 import type { refund, settlement } from './documents/settlement.js'
 
 /**
- * What a merchant needs to book a payment, and to reconcile it with the chain.
+ * Describes a payment so that its merchant can book it and reconcile it with the chain.
  *
  * `amount` is in the token's atomic units. Payer, asset and `nonce` identify the payment on chain.
  * `symbol` is there for tokens that this gateway knows, `transaction` once there is one, `quote` if a

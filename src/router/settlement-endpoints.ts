@@ -8,7 +8,7 @@ import { nameOfPlace, pageOf } from './pages.js'
 import { refundTotals } from './refund-totals.js'
 import { isRecordId, ledgerFilters, listQuery } from './settlement-query.js'
 
-/** What `{id}` of a settlement stands for. */
+/** Description of a settlement's `{id}`. */
 export const SETTLEMENT_ID = 'Id of the settlement: 32 hexadecimal digits.'
 
 /** The settlements of an owner. */

@@ -24,7 +24,7 @@ const SEARCHES = ['payer', 'transaction', 'resource', 'reference'] as const
 
 const textSchema = z.string('must be given once').min(1, 'must not be empty')
 
-/** What lists of settlements are filtered by. */
+/** Filters of lists of settlements. */
 const filterMembers = {
   status: z.enum(STATUSES).optional().meta({ description: 'Only those in this state.' }),
   from: timeSchema.optional().meta({
@@ -83,7 +83,7 @@ function checkFilters(query: Filters, context: z.RefinementCtx): void {
     context.addIssue({ code: 'custom', path: ['to'], message: 'must not be before from' })
 }
 
-/** What the ledger is asked for. */
+/** The query to the ledger. */
 export function ledgerFilters(query: Filters) {
   const { status, from, to } = query
   const state = status === 'pending' ? 'submitted' : status

@@ -16,6 +16,16 @@ const optionalObject = {
   ],
 }
 
+/** The `reference` of a checkout or settlement. */
+export const referenceMember = z
+  .custom<string>(isReference, NOT_A_REFERENCE)
+  .nullish()
+  .meta({
+    description: 'The shop’s own name for the payment: 1 to 200 visible characters.',
+    as: { type: ['string', 'null'], minLength: 1 },
+    examples: ['order-7'],
+  })
+
 const { paymentPayload: payload, paymentRequirements: requirements } = submissionSchema.shape
 const payment = payload.shape
 const offer = requirements.shape
@@ -73,14 +83,7 @@ export const submissionBody = {
       .meta({
         description: 'What the shop asks for. It must be the same offer as `accepted`.',
       }),
-    reference: z
-      .custom<string>(isReference, NOT_A_REFERENCE)
-      .nullish()
-      .meta({
-        description: 'The shop’s own name for the payment: 1 to 200 visible characters.',
-        as: { type: ['string', 'null'], minLength: 1 },
-        examples: ['order-7'],
-      }),
+    reference: referenceMember,
   }),
   tolerates: 'any',
   example: {

@@ -38,7 +38,7 @@ const DEFAULT_LIMIT = 20
 const ENDPOINT_ID = /^we_[0-9a-f]{32}$/
 const DELIVERY_ID = /^msg_[0-9a-f]{32}$/
 
-/** Whose webhooks, and what they may be told. */
+/** The owner of webhooks, and their events. */
 export interface WebhookOwner<Context = RouterContext> extends Owner<Context> {
   readonly events: readonly WebhookEvent[]
 }

@@ -1,4 +1,4 @@
-/** What a payment scheme is given, and what it gives back. */
+/** The interface of payment schemes. */
 import type { RefundRefusal } from '../ledger/refunds.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
@@ -27,7 +27,7 @@ export interface Scheme {
    * could not.
    */
   verify(presented: PresentedPayment): Promise<Verified | Refusal>
-  /** What it settles, and who sends its transactions. */
+  /** The kinds that it settles, and the senders of its transactions. */
   supported(): SchemeSupport
 }
 
@@ -39,7 +39,7 @@ export interface Scheme {
 export interface SchemeFormat {
   /** `extra` of the entry of `accepts` for a token; `undefined` for a token it is not offered for. */
   extra(asset: Asset): PaymentRequirements['extra']
-  /** What is wrong with the shape of `payload.payload`, for the developer of the client. */
+  /** Mistakes in the shape of `payload.payload`, for the developer of the client. */
   errors(decoded: DecodedPayload): readonly DocumentError[]
   /**
    * Whether the payer's own key signed a payment. Where it did not, the payer's account may be a contract
@@ -114,7 +114,7 @@ export interface SchemeSupport {
 
 /** A merchant's own terms, whatever the requirements of a payment say. A `Merchant` is one. */
 export interface MerchantTerms {
-  /** Where this merchant's money goes. Requirements that name another address are refused. */
+  /** The merchant's address. Requirements that name another one are refused. */
   readonly payTo: Address
   /** Tokens this merchant takes. */
   readonly accepts: readonly {
@@ -130,11 +130,11 @@ export interface MerchantTerms {
   readonly minValiditySeconds?: number | undefined
   /** How the amount came about, kept with the payment. */
   readonly appliedRate?: AppliedRate | undefined
-  /** What the merchant's books say of the payment, kept with it. */
+  /** Details for the merchant's books, kept with the payment. */
   readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
-  /** What is bought with the payment, and by whom. It buys nothing else, and for no other buyer. */
+  /** The resource and the buyer. The payment buys nothing else, and for no other buyer. */
   readonly purchase?: PurchaseTerms | undefined
-  /** What happens to an open payment whose client dropped its offer id. @defaultValue `'same-address'` */
+  /** Treatment of an open payment whose client dropped its offer id. @defaultValue `'same-address'` */
   readonly redeemWithoutProof?: RedeemWithoutProof | undefined
 }
 

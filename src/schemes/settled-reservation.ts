@@ -1,4 +1,4 @@
-/** What the schemes do alike with the records of payments. */
+/** Shared by the schemes: reservations of payments that are settled. */
 import type { AuthorizationKey, LedgerEntry, LedgerStore } from '../ledger/index.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import type { Logger } from '../logger.js'

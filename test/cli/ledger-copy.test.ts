@@ -186,6 +186,8 @@ describe.each([
         message: expect.stringContaining('ledger copy'),
       }),
     )
+    const elsewhere = await createTarget()
+    expect(await copy(...between(target, elsewhere))).not.toMatchObject({ code: 0 })
     // The source goes on serving meanwhile.
     const dropped = newEntry()
     await using(source, async (ledger) => {

@@ -19,7 +19,7 @@ import { fillVariables, variablesIn } from './variables-in-file.js'
 /** Relative to the working directory. */
 export const DEFAULT_FILE = 'gateway.config.json'
 
-/** Where a gateway's options come from. */
+/** Sources of a gateway's options. */
 export interface ConfigSource {
   /** Name of the file; must exist. `undefined` for the default one, which may be missing. */
   readonly config: string | undefined

@@ -256,7 +256,7 @@ const PATHS = VARIABLES.flatMap(([name, option]) => {
   return path === undefined ? [] : [{ name, path: new RegExp(`^${path}(?:\\.\\d+)?$`) }]
 })
 
-/** Where options come from. */
+/** Sources of options. */
 interface OptionSource {
   readonly env: Environment
   /**

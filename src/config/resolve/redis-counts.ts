@@ -7,7 +7,7 @@ import { requirePeers } from '../../ledger/engine/require-peers.js'
 /** Prefix of all keys in Redis. */
 const PREFIX = 'x402-limit:'
 
-/** Milliseconds that a request waits for Redis before it passes uncounted. */
+/** How long a request waits for Redis before it passes uncounted (ms). */
 const PATIENCE_MS = 250
 
 /** Longest pause between two attempts to connect. */

@@ -9,21 +9,21 @@ import { digestToken, type Project } from '../../merchants/project.js'
 import type { ProjectDirectory } from '../../merchants/project-directory.js'
 import { adminOfHash, type Admin } from '../admin.js'
 
-/** Milliseconds that a session lasts, and that it lasts without a request. */
+/** How long a session lasts at most, and without a request (ms). */
 const LIFETIME_MS = 12 * 3_600_000
 const IDLE_MS = 2 * 3_600_000
 
-/** Milliseconds between two notes that a session is in use. */
+/** How often the use of a session is noted (ms). */
 const NOTE_EVERY_MS = 60_000
 
-/** Milliseconds for which a session is taken to be in the database. */
+/** How long a session is remembered without asking the database (ms). */
 const RECALL_MS = 5000
 const MAX_RECALLED = 1000
 
 /** Sessions of one token. */
 const MAX_PER_TOKEN = 20
 
-/** Who is signed in. */
+/** The user of a session. */
 export type Identity =
   | { readonly role: 'admin'; readonly admin: Admin }
   | { readonly role: 'merchant'; readonly project: Project }
@@ -38,13 +38,13 @@ export type OpenSession = Identity & {
 
 /** A session that was just opened. */
 export type NewSession = OpenSession & {
-  /** What its cookie holds. */
+  /** The value of its cookie. */
   readonly secret: string
-  /** Milliseconds that it lasts, however much it is used. */
+  /** Its longest lifetime (ms). */
   readonly longestMs: number
 }
 
-/** What sessions are made of. */
+/** Dependencies of {@link ConsoleSessions}. */
 export interface ConsoleSessionsOptions {
   readonly store: SessionStore
   readonly directory: ProjectDirectory

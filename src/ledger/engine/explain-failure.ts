@@ -22,7 +22,7 @@ export function failureKind(error: unknown): string {
   return kind ?? name ?? 'unknown failure'
 }
 
-/** Where a PostgreSQL is and who asks. The password is not among it. */
+/** Address, user and database of a PostgreSQL, without the password. */
 interface Target {
   readonly at: string
   readonly host: string

@@ -2,31 +2,25 @@
 import type { SqlDatabase } from '../engine/store.js'
 import { ConfigError } from '../../errors.js'
 import { hexOf } from '../../protocol/hex.js'
-import type { Row as TypedRow } from '../schema/tables.js'
+import { keyOf, TABLES, type Row as TypedRow } from '../schema/tables.js'
 import { UNFINISHED_COPY } from '../schema/migrate.js'
 
 /** Rows that one statement reads or writes: fewer than 32,766 parameters, the limit of SQLite. */
 const PAGE = 500
 
-/** The key of each table that is copied. Sessions, and the marks of living processes, stay behind. */
-const KEYS = {
-  x402_secrets: ['name'],
-  x402_idempotency: ['key'],
-  x402_relayer_nonces: ['chain_id', 'relayer'],
-  x402_relayer_transactions: ['chain_id', 'relayer', 'account_nonce'],
-  x402_relayer_alerts: ['chain_id', 'relayer'],
-  x402_counts: ['project', 'day', 'kind', 'label'],
-  x402_versions: ['name'],
-  x402_projects: ['id'],
-  x402_project_tokens: ['id'],
-  x402_audit_log: ['position'],
-  x402_webhook_deliveries: ['id'],
-  // Last: payments that are copied while there are endpoints would be reported to them again.
-  x402_webhook_endpoints: ['id'],
-} as const
+type Table = keyof typeof TABLES
 
-type CopiedTable = keyof typeof KEYS
-type Table = CopiedTable | 'x402_authorizations' | 'x402_owners'
+/** Tables that are not copied row by row: payments are compared; sessions and living processes stay behind. */
+const OTHERS: readonly Table[] = ['x402_authorizations', 'x402_console_sessions', 'x402_owners']
+
+/** Last: payments that are copied while there are endpoints would be reported to them again. */
+const ENDPOINTS = 'x402_webhook_endpoints'
+
+const COPIED: readonly Table[] = [
+  ...(Object.keys(TABLES) as Table[]).filter((table) => ![...OTHERS, ENDPOINTS].includes(table)),
+  ENDPOINTS,
+]
+
 type Row = Readonly<Record<string, unknown>>
 
 /** How a copy is watched and ended. */
@@ -38,7 +32,7 @@ export interface CopyOptions {
   readonly signal: AbortSignal
 }
 
-/** What a copy consists of. */
+/** The contents of a copy. */
 export interface LedgerCopy {
   /** Payments and refunds in the target. */
   readonly payments: number
@@ -47,7 +41,7 @@ export interface LedgerCopy {
   readonly webhooks: number
   /** Both ledgers are alike, and gateways may use the target. */
   readonly isComplete: boolean
-  /** What was settled, in atomic units. */
+  /** Sums of settled payments, in atomic units. */
   readonly settled: readonly SettledSum[]
 }
 
@@ -64,23 +58,24 @@ export interface SettledSum {
  * the payments of both ledgers row by row. May be run again: it goes on where it was interrupted, and brings a
  * copy up to date. No gateway starts on the target before the last run has found both alike.
  *
- * @throws `ConfigError` if the target is a ledger already. Nothing is changed then.
+ * @throws `ConfigError` if the target is in use, or the source is an unfinished copy. Nothing is changed then.
  */
 export async function copyLedger(
   source: SqlDatabase,
   target: SqlDatabase,
   { isLast, ...options }: CopyOptions,
 ): Promise<LedgerCopy> {
+  if (await isMarked(source))
+    throw new ConfigError('from', 'is a copy that was not finished', 'unusable_ledger')
   if (!(await isMarked(target))) await requireEmpty(target)
   await mark(target)
-  await clear(target, 'x402_webhook_endpoints')
+  await clear(target, ENDPOINTS)
   await comparePayments(source, target, {
     ...options,
     write: (rows) => writePayments(target, rows),
     remove: (ids) => removePayments(target, ids),
   })
-  for (const table of Object.keys(KEYS) as CopiedTable[])
-    await copyTable(table, { source, target }, options.signal)
+  for (const table of COPIED) await copyTable(table, { source, target }, options.signal)
   const { different, payments, settled } = await comparePayments(source, target, {
     signal: options.signal,
   })
@@ -97,18 +92,18 @@ export async function copyLedger(
 
 /** Copies a table that has no rows of its own in the target. */
 async function copyTable(
-  table: CopiedTable,
+  table: Table,
   { source, target }: Readonly<Record<'source' | 'target', SqlDatabase>>,
   signal: AbortSignal,
 ): Promise<void> {
   await clear(target, table)
-  for await (const rows of pagesOf(source, table, KEYS[table])) {
+  for await (const rows of pagesOf(source, table)) {
     signal.throwIfAborted()
     await target.db.insertInto(table).values(rows).execute()
   }
 }
 
-/** What a comparison does about payments that differ. */
+/** Actions of a comparison for payments that differ. */
 interface Comparison extends Partial<Pick<CopyOptions, 'onRead'>>, Pick<CopyOptions, 'signal'> {
   /** Takes rows that the target lacks, or has otherwise. */
   readonly write?: (rows: readonly Row[]) => Promise<void>
@@ -122,8 +117,8 @@ async function comparePayments(
   target: SqlDatabase,
   { write, remove, onRead, signal }: Comparison,
 ) {
-  const ours = new Rows(pagesOf(source, 'x402_authorizations', ['id']))
-  const theirs = new Rows(pagesOf(target, 'x402_authorizations', ['id']))
+  const ours = new Rows(pagesOf(source, 'x402_authorizations'))
+  const theirs = new Rows(pagesOf(target, 'x402_authorizations'))
   const sums = new Map<string, SettledSum>()
   let [payments, different, read] = [0, 0, 0]
   let lacking: Row[] = []
@@ -191,11 +186,8 @@ async function writePayments({ db }: SqlDatabase, rows: readonly Row[]): Promise
 }
 
 /** Reads a table page by page, in the order of its key. */
-async function* pagesOf(
-  { db, sql }: SqlDatabase,
-  table: Table,
-  key: readonly string[],
-): AsyncGenerator<readonly Row[]> {
+async function* pagesOf({ db, sql }: SqlDatabase, table: Table): AsyncGenerator<readonly Row[]> {
+  const key = keyOf(table)
   const columns = sql.join(key.map((column) => sql.ref(column)))
   let after = sql``
   for (;;) {
@@ -210,8 +202,7 @@ async function* pagesOf(
 
 /** @throws `ConfigError` if a gateway has used the target, or an earlier copy into it is complete. */
 async function requireEmpty(target: SqlDatabase): Promise<void> {
-  const tables = [...Object.keys(KEYS), 'x402_authorizations', 'x402_owners'] as Table[]
-  for (const table of tables) {
+  for (const table of Object.keys(TABLES) as Table[]) {
     // The versions are made with the tables.
     if (table === 'x402_versions' || (await countOf(target, table)) === 0) continue
     throw new ConfigError(
@@ -229,10 +220,7 @@ async function removePayments({ db }: SqlDatabase, ids: readonly Uint8Array[]): 
 /** Counts the tables, apart from payments, with other numbers of rows in both ledgers. */
 async function differingCounts(source: SqlDatabase, target: SqlDatabase): Promise<number> {
   const counts = await Promise.all(
-    (Object.keys(KEYS) as CopiedTable[]).map(async (table) => [
-      await countOf(source, table),
-      await countOf(target, table),
-    ]),
+    COPIED.map(async (table) => [await countOf(source, table), await countOf(target, table)]),
   )
   return counts.filter(([one, other]) => one !== other).length
 }
@@ -245,7 +233,7 @@ async function countOf({ db }: SqlDatabase, table: Table): Promise<number> {
   return Number(count)
 }
 
-async function clear({ db }: SqlDatabase, table: CopiedTable): Promise<void> {
+async function clear({ db }: SqlDatabase, table: Table): Promise<void> {
   await db.deleteFrom(table).execute()
 }
 

@@ -26,7 +26,7 @@ interface PageQuery extends Pick<LedgerQuery, 'from' | 'until' | 'after' | 'limi
   readonly search?: IndexedSearch | undefined
 }
 
-/** Which records a page has, and in which order. */
+/** The filter and order of a page. */
 interface PageOrder {
   readonly kinds: readonly ('payment' | 'refund')[]
   readonly order: 'asc' | 'desc'

@@ -79,7 +79,7 @@ export function entryOf(row: Row<'x402_authorizations'>): LedgerEntry {
   }
 }
 
-/** Reads the details of a row, if it has any. */
+/** Reads the details of a row; nothing if all are null. */
 function detailsOf(row: Row<'x402_authorizations'>): Pick<LedgerEntry, 'details'> {
   const details: PaymentDetails = {
     ...(row.resource_url !== null && { resource: row.resource_url }),

@@ -231,6 +231,10 @@ const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
   x402_counts: 'project, day, kind, label',
 }
 
+/** The columns of a table's primary key: the first one, unless it has several. */
+export const keyOf = (table: keyof typeof TABLES): readonly string[] =>
+  PRIMARY_KEYS[table]?.split(', ') ?? Object.keys(TABLES[table]).slice(0, 1)
+
 const FINAL = "(state = 'settled' OR state = 'failed')"
 const LISTED = 'project, state, created_at, id'
 

@@ -62,7 +62,7 @@ const { page, asset } = pageEndpoints({
 /** The endpoints of the documentation. */
 export const docsEndpoints = [openApi, page, asset]
 
-/** What is mounted unless the option `docs` is `false`. */
+/** Mounted unless the option `docs` is `false`. */
 export function mountDocs(context: DocsContext): readonly MountedApi[] {
   return [
     {

@@ -16,7 +16,7 @@ const MAX_COMPRESSED = 8
 const ROOT = 'https://root.invalid'
 const APP = 'https://app.invalid'
 
-/** Where a document is read. */
+/** The URL of a document. */
 export interface DocumentPlace {
   /** URL where the gateway is mounted. */
   readonly root: string
@@ -24,7 +24,7 @@ export interface DocumentPlace {
   readonly app: string
 }
 
-/** What is described. */
+/** The subject of a description. */
 export interface PublisherOptions {
   readonly endpoints: readonly Description[]
   /** Whether the app has the gateway's probes, somewhere. */

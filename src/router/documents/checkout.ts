@@ -1,4 +1,4 @@
-/** What shops publish in their UCP profile and checkouts. */
+/** Schemas of what shops publish in their UCP profile and checkouts. */
 import { z } from 'zod'
 import { component, document } from './component.js'
 import { anyObject, list, object, text } from './fields.js'

@@ -48,7 +48,7 @@ export const count = (description: string) =>
     .min(0)
     .meta({ description, examples: [3] })
 
-/** Where the next page of a list begins. */
+/** Position of the next page of a list. */
 export const nextCursor = z.string().optional().meta({
   description: '`cursor` of the next page; absent on the last one.',
 })

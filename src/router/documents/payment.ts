@@ -1,4 +1,4 @@
-/** What the endpoints below `/api/v2/payment` respond with. */
+/** Answers of the endpoints below `/api/v2/payment`. */
 import { z } from 'zod'
 import { explainReason } from '../../protocol/reason-words.js'
 import { reasons } from '../../protocol/reasons.js'

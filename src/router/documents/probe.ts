@@ -1,4 +1,4 @@
-/** What the probes respond with, and what checks of the gateway's surroundings find. */
+/** Answers of the probes, and findings of the gateway's checks. */
 import { z } from 'zod'
 import { document } from './component.js'
 import { integer, list, text } from './fields.js'

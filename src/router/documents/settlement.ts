@@ -127,7 +127,7 @@ export const refundList = document('RefundList', 'The refunds of a settlement.',
   refunds: list('Oldest first.', refund),
 })
 
-/** What a merchant signs for a refund. */
+/** The document that a merchant signs for a refund. */
 export const preparedRefund = document(
   'PreparedRefund',
   'What the merchant’s wallet signs for a refund.',

@@ -1,9 +1,9 @@
 /** The probes of `healthRouter`, `/livez` and `/readyz`, which an app mounts where it likes. */
+import { Lazy } from '../../http/lazy.js'
 import type { Description } from '../define-endpoint.js'
 import { probeStatus, readiness } from '../documents/probe.js'
-import type { Lazy } from '../lazy-documents.js'
 
-const loaded = <Schema>(schema: Schema): Lazy<Schema> => ({ load: async () => schema })
+const loaded = <Schema>(schema: Schema) => new Lazy(async () => schema)
 
 /** The probes. */
 export const probes: readonly Description[] = [

@@ -1,4 +1,4 @@
-/** What each problem of the API means. */
+/** The problems of the API. */
 import { z } from 'zod'
 import { STATUS, type ProblemCode } from '../../http/problem-status.js'
 import { problemDetails } from '../../http/respond-problem.js'
@@ -7,7 +7,7 @@ import { component, document } from '../documents/component.js'
 import { integer, object, text } from '../documents/fields.js'
 import { reasonSchema } from '../documents/payment.js'
 
-/** What each problem means, for people. */
+/** Meanings of the problems, for people. */
 export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   invalid_request: 'A member, parameter, header or the path is not as required; see `errors`.',
   invalid_json: 'The body is not JSON.',
@@ -90,7 +90,7 @@ const made = new Map<string, z.ZodType>()
 export async function problemSchema(problem: EndpointProblem): Promise<z.ZodType> {
   const isPlain = typeof problem === 'string'
   const code = codeOf(problem)
-  const members = isPlain ? MEMBERS[code] : await problem.members.load()
+  const members = isPlain ? MEMBERS[code] : await problem.members.get()
   const id = isPlain ? `Problem_${code}` : `Problem_${code}_${problem.variant}`
   const known = made.get(id)
   if (known !== undefined) return known

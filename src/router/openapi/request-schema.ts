@@ -10,7 +10,7 @@ export interface Parameter {
   readonly schema: JsonSchema
 }
 
-/** What `meta` says of a member. */
+/** Metadata of a member (`meta`). */
 interface About {
   readonly description?: string
   readonly examples?: readonly unknown[]

@@ -15,7 +15,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
 }
 
-/** What a document depends on. */
+/** Dependencies of a document. */
 export interface DocumentOptions {
   readonly endpoints: readonly Description[]
   /** Whether the app has the gateway's probes, somewhere. */
@@ -138,7 +138,7 @@ async function successes({ responses }: Description): Promise<Readonly<Record<st
 }
 
 async function successOf({ description, document, type, headers = [] }: Success): Promise<object> {
-  const reference = document && referenceTo(await document.load())
+  const reference = document && referenceTo(await document.get())
   const media = type ?? (reference && 'application/json')
   const isJson = type === undefined && reference !== undefined
   const schema = isJson ? reference : { type: 'string' }

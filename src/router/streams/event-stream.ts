@@ -13,13 +13,13 @@ const KEEP_ALIVE_MS = 15_000
 /** Milliseconds between two checks that the reader still has access. */
 const CHECK_MS = 1000
 
-/** Milliseconds after which a browser connects again. */
+/** How soon a browser reconnects (ms). */
 const RETRY_MS = 3000
 
 /** Bytes that wait for a reader who does not read them; then its connection is cut. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
-/** What a reader is told of, and as what. */
+/** The events of a reader, and their form. */
 export interface StreamOptions {
   readonly slots: SlotOwner
   readonly project: FeedReader['project']

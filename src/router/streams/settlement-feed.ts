@@ -32,7 +32,7 @@ export interface FeedReader {
   readonly end: () => void
 }
 
-/** What a feed is made of. */
+/** Dependencies of a feed. */
 export interface FeedOptions {
   readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly logger: Logger

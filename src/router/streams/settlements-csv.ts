@@ -23,7 +23,7 @@ const PAGE = 500
 const LEAST_RATE = 16 * 1024
 const RATED_SECONDS = 30
 
-/** What is downloaded. */
+/** The content of a download. */
 export interface DownloadOptions {
   readonly slots: SlotOwner
   readonly scope: ViewScope

@@ -1,4 +1,4 @@
-/** Who may read a stream, and for how long. */
+/** Access to streams, and its end. */
 import type { Request, Response } from 'express'
 import { onceClosed } from '../../http/once-closed.js'
 import { RETRY_AFTER_SECONDS } from '../../http/problem-status.js'

@@ -20,7 +20,7 @@ export type SlotOwner = keyof typeof READERS
 /** Slots of both. */
 export type SharedSlots = Readonly<Record<SlotOwner, Slots>>
 
-/** What all streams of a gateway share. */
+/** Shared by all streams of a gateway. */
 export interface Streams {
   readonly feed: SettlementFeed
   readonly readers: SharedSlots

@@ -3,7 +3,7 @@ import { RequestProblem } from '../../http/respond-problem.js'
 import type { PaymentStore } from '../../ledger/index.js'
 import type { RevenueGroup, RevenueQuery } from '../../ledger/revenue.js'
 
-/** Milliseconds for which the same sums are not made again. */
+/** How long sums are reused (ms). */
 const KEPT_MS = 5000
 
 /** Answers that are kept. */

@@ -28,7 +28,7 @@ export function viewEndpoints<Context extends RouterContext>(
 ): readonly Endpoint<Context>[] {
   const { prefix } = owner
   const query = owner.withScope(spanQuery)
-  /** Whose payments are asked for, and of which time. */
+  /** Filters by project and time. */
   const asked = (context: Context, call: Call<z.output<typeof spanQuery>>) => {
     const span = readSpan(call.query, context.now())
     return { scope: owner.scopeOf(context, call), span, shown: shownSpan(span) }

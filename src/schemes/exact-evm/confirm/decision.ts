@@ -1,4 +1,4 @@
-/** What the chain decides of a payment. */
+/** Decisions of the chain about payments. */
 import { UNPAID, type LedgerEntry, type Submission } from '../../../ledger/index.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
@@ -21,7 +21,7 @@ export interface FailedDecision {
   readonly transaction: Hex
 }
 
-/** What the chain has decided: which transaction paid, or why none will. */
+/** A decision of the chain: the transaction that paid, or why none will. */
 export type Decision = PaidDecision | FailedDecision
 
 /** A decision, or that there is none yet. */

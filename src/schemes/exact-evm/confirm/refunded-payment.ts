@@ -12,7 +12,7 @@ import { findOutcome } from './outcome.js'
  *
  * A reorganisation may have dropped it, and its buyer may have moved the money since, or cancelled the
  * authorization: a refund that is sent again nevertheless would give away what was never paid. So only
- * the transfer itself counts as paid, whoever sent it.
+ * the transfer itself counts as paid, by any sender.
  *
  * @returns `open` also where node or ledger do not answer.
  */

@@ -76,7 +76,7 @@ export class CodeGas {
     return this.#reading
   }
 
-  /** Gas of each code that has any. */
+  /** The gas that payments of each code have paid for and lost, by code hash. */
   all(): ReadonlyMap<Hex, GasOfCode> {
     const lastHour = Math.floor(this.#options.now() / HOUR_MS) - 1
     const all = new Map<Hex, GasOfCode>()

@@ -25,7 +25,7 @@ export interface SettlementNetwork {
   readonly blockMs: number
 }
 
-/** What {@link createSettlementNetwork} is given. */
+/** Options of {@link createSettlementNetwork}. */
 export type SettlementNetworkOptions = Pick<SettlementNetwork, 'chain' | 'relayers' | 'assets'> &
   PayerGuardOptions
 

@@ -15,7 +15,7 @@ import { settledResponse } from './responses.js'
 
 type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' | 'failed' }>
 
-/** What became of a payment that was sent before. */
+/** The outcome of a payment that was sent before. */
 type ResumedOutcome =
   | { readonly kind: 'paid'; readonly transaction: Hex }
   | FailedDecision

@@ -6,7 +6,7 @@ import type { VerifiedPayment } from '../verify/verify.js'
 import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
 import { MIN_WAIT_MS, startDeadline, type Deadline } from './deadline.js'
 
-/** What came of sending a payment's transaction. */
+/** The result of sending a payment's transaction. */
 export type SubmitResult =
   /** A node was given it; `isUnknown` where the node rejected it or its answer was lost. */
   | { readonly kind: 'sent'; readonly submission: Submission; readonly isUnknown: boolean }

@@ -19,7 +19,7 @@ import {
 /** Remembers verified payments for a moment, by digest and signature. */
 export type RecentlyVerified = LRUCache<string, Found>
 
-/** What was found of a verified payment. */
+/** Facts about a verified payment. */
 interface Found {
   readonly signature: TransferSignature
   readonly checked: CheckedTransfer

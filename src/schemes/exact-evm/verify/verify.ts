@@ -49,11 +49,11 @@ export interface VerifiedPayment {
   readonly payer: Address
   readonly transfer: SignedTransfer
   readonly key: AuthorizationKey
-  /** What the ledger keeps of it. */
+  /** Its entry for the ledger. */
   readonly entry: LedgerEntry
   /** Whether its transaction is out already: nothing will be sent for it. */
   readonly isSubmitted: boolean
-  /** What the chain said of its transfer; absent where its transaction is out already. */
+  /** The simulation of its transfer; absent if its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
   /** As {@link PresentedPayment.onSubmitted}. */
   readonly onSubmitted: PresentedPayment['onSubmitted']
