@@ -1,11 +1,7 @@
 import { resolve } from 'node:path'
 import { openConfig } from '../config/read/config-file.js'
 import { ConfigError, isConfigError } from '../errors.js'
-import {
-  describeDatabase,
-  explainFailure,
-  failureKind,
-} from '../ledger/engine/explain-failure.js'
+import { describeDatabase, explainFailure, failureKind } from '../ledger/engine/explain-failure.js'
 import { readLocation, type LedgerLocation } from '../ledger/engine/location.js'
 import type { LedgerCopy } from '../ledger/operate/copy-ledger.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'

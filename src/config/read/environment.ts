@@ -250,10 +250,7 @@ function ledgerOf(
 }
 
 /** The variable that is set to the ledger's database; `undefined` where none is. */
-export function databaseVariable(
-  env: Environment,
-  names: readonly string[],
-): string | undefined {
+export function databaseVariable(env: Environment, names: readonly string[]): string | undefined {
   return names.find((name) => textOf(env, name) !== undefined)
 }
 
