@@ -70,12 +70,12 @@ export class LedgerMaintenance {
 
   /** Reads payments page by page: one project after the other, oldest first in each. */
   async *export({ from, until, refunds }: ExportQuery): AsyncGenerator<ExportedPayment> {
-    const order = { kinds: kindsOf(refunds), order: 'asc' } as const
+    const kind = refunds ? 'any' : 'payment'
     for (const project of await projectsOf(this.#connection)) {
       let after: Pick<ExportedPayment, 'createdAt' | 'id'> = { createdAt: from, id: '' }
       for (;;) {
-        const query = { project, states: EXPORTED, until, after, limit: PAGE }
-        const rows = await listPages(this.#connection, [query], order)
+        const query = { project, states: EXPORTED, kind, until, after, limit: PAGE } as const
+        const rows = await listPages(this.#connection, [query], 'asc')
         const page = rows.map((row) => exportedOf(recordOf(row)))
         yield* page
         const last = page.at(-1)
@@ -128,6 +128,8 @@ export class LedgerMaintenance {
         if (page.length < PAGE || numDeletedRows === 0n) break
       }
     }
+    await sql`DELETE FROM x402_refund_requests WHERE NOT EXISTS
+      (SELECT 1 FROM x402_authorizations WHERE id = refund)`.execute(db)
     return count
   }
 

@@ -6,6 +6,7 @@ import type {
   RefundEntry,
   RefundRecord,
   RefundRefusal,
+  RefundRequest,
   RefundReservation,
 } from '../refunds.js'
 import type { TimedRow } from './rows.js'
@@ -71,6 +72,37 @@ export class Refunds {
         .orderBy('id')
         .execute()
       return rows.flatMap((row) => this.#records.recordOf(row) ?? []).filter(isRefundRecord)
+    })
+  }
+
+  /** Notes who asks for a refund that the caller has reserved, and why. */
+  async noteRequest(refund: string, { reason, requestedBy }: RefundRequest): Promise<void> {
+    const asked = { reason: reason ?? null, requested_by: requestedBy ?? null }
+    await this.#store.run(({ db }) =>
+      db
+        .insertInto('x402_refund_requests')
+        .values({ refund: idBytes(refund), ...asked })
+        // The request before was released, or has failed: nothing was sent for it, or this is it again.
+        .onConflict((conflict) => conflict.column('refund').doUpdateSet(asked))
+        .execute(),
+    )
+  }
+
+  /** Finds who asked for refunds, and why, by the ids of those of which something is noted. */
+  requestsOf(refunds: readonly string[]): Promise<ReadonlyMap<string, RefundRequest>> {
+    if (refunds.length === 0) return Promise.resolve(new Map())
+    return this.#store.run(async ({ db }) => {
+      const rows = await db
+        .selectFrom('x402_refund_requests')
+        .selectAll()
+        .where('refund', 'in', storedIds(refunds))
+        .execute()
+      return new Map(
+        rows.map(({ refund, reason, requested_by: requestedBy }) => [
+          idOf(refund),
+          { ...(reason !== null && { reason }), ...(requestedBy !== null && { requestedBy }) },
+        ]),
+      )
     })
   }
 
