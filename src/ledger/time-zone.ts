@@ -70,6 +70,21 @@ export function startOfDay({ offsetAt }: TimeZone, day: number): number {
   return real.length > 0 ? Math.min(...real) : midnight - before
 }
 
+/** A moment in ISO 8601, as the clocks of a zone show it. */
+export function isoTime(ms: number, zone: TimeZone = UTC): string {
+  const minutes = Math.round(zone.offsetAt(ms) / MINUTE_MS)
+  const text = new Date(ms + minutes * MINUTE_MS).toISOString()
+  if (zone === UTC) return text
+  const [hours, rest] = [Math.abs(minutes) / 60, Math.abs(minutes) % 60]
+  const digits = [Math.floor(hours), rest].map((number) => String(number).padStart(2, '0'))
+  return text.replace('Z', `${minutes < 0 ? '-' : '+'}${digits.join(':')}`)
+}
+
+/** The date of a day since the epoch. */
+export function dayName(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+}
+
 /** A time in milliseconds since the epoch; `until` is exclusive. */
 interface Span {
   readonly from: number

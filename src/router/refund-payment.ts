@@ -161,10 +161,12 @@ async function settleRefund(
   })
   if (isRefusal(reserved)) return reserved.refused
   if (request.reason !== undefined || request.requestedBy !== undefined)
-    await ledger.refunds.noteRequest(recordId(payment.key), request).catch(async (error: unknown) => {
-      await reserved.release()
-      throw error
-    })
+    await ledger.refunds
+      .noteRequest(recordId(payment.key), request)
+      .catch(async (error: unknown) => {
+        await reserved.release()
+        throw error
+      })
   const answer = await reserved.settle()
   if (!answer.success) return answer.errorReason
   await reserved.markDelivered()

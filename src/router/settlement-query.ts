@@ -132,7 +132,12 @@ export function ledgerFilters({ status, ...query }: Times & Pick<Filters, 'statu
   const state = status === 'pending' ? 'submitted' : status
   const { network } = query
   const search = searchOf(query)
-  return { state, ...spanOf(query), chainId: network?.chainId, search } satisfies Partial<LedgerQuery>
+  return {
+    state,
+    ...spanOf(query),
+    chainId: network?.chainId,
+    search,
+  } satisfies Partial<LedgerQuery>
 }
 
 /** The moments of `from` and `to`. */

@@ -1,8 +1,9 @@
 /** Work on a whole ledger, beside the gateways that use it. */
 import type { SqlBool } from 'kysely'
-import { exportedOf, type ExportedPayment } from '../export-format.js'
+import { exportedOf, withRefunds, type ExportedPayment } from '../export-format.js'
 import { listPages } from '../payments/list-rows.js'
 import { projectsOf } from '../payments/recorded-projects.js'
+import { readRefunded, readRequests } from '../payments/refund-notes.js'
 import { recordOf } from '../payments/rows.js'
 import { appliedMigrations, migrations } from '../schema/migrate.js'
 import type { SqlDatabase } from '../engine/store.js'
@@ -77,7 +78,12 @@ export class LedgerMaintenance {
         const query = { project, states: EXPORTED, kind, until, after, limit: PAGE } as const
         const rows = await listPages(this.#connection, [query], 'asc')
         const page = rows.map((row) => exportedOf(recordOf(row)))
-        yield* page
+        const ids = page.map(({ id }) => id)
+        const notes = {
+          refunded: await readRefunded(this.#connection, ids),
+          requests: await readRequests(this.#connection, refunds ? ids : []),
+        }
+        yield* page.map((payment) => withRefunds(payment, notes))
         const last = page.at(-1)
         if (last === undefined || page.length < PAGE) break
         after = last

@@ -9,7 +9,8 @@ import type { SqlDatabase } from '../engine/store.js'
 export const REFUNDS = { kind: 'refund' } as const
 
 /** A search that has an index which begins with it and the project, or has nothing else. */
-export type IndexedSearch = Exclude<RecordSearch, { readonly transaction: unknown }> | typeof REFUNDS
+export type IndexedSearch =
+  Exclude<RecordSearch, { readonly transaction: unknown }> | typeof REFUNDS
 
 /** The condition that a record is searched for. */
 export function isFound({ sql }: SqlDatabase, search: IndexedSearch): Expression<SqlBool> {

@@ -12,6 +12,7 @@ import type {
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
+import { readRefunded, readRequests } from './refund-notes.js'
 import { REFUNDED, reopenUnrefunded } from './release-refund.js'
 import { idsOf } from '../engine/statement.js'
 import { firstsOf, reservedRows, untilReserved, type Candidate } from './locks.js'
@@ -88,22 +89,14 @@ export class Refunds {
     )
   }
 
-  /** Finds who asked for refunds, and why, by the ids of those of which something is noted. */
+  /** As {@link readRequests}. */
   requestsOf(refunds: readonly string[]): Promise<ReadonlyMap<string, RefundRequest>> {
-    if (refunds.length === 0) return Promise.resolve(new Map())
-    return this.#store.run(async ({ db }) => {
-      const rows = await db
-        .selectFrom('x402_refund_requests')
-        .selectAll()
-        .where('refund', 'in', storedIds(refunds))
-        .execute()
-      return new Map(
-        rows.map(({ refund, reason, requested_by: requestedBy }) => [
-          idOf(refund),
-          { ...(reason !== null && { reason }), ...(requestedBy !== null && { requestedBy }) },
-        ]),
-      )
-    })
+    return this.#store.run((database) => readRequests(database, refunds))
+  }
+
+  /** As {@link readRefunded}. */
+  refundedOf(payments: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+    return this.#store.run((database) => readRefunded(database, payments))
   }
 
   /** @returns For each: its result; `undefined` if the existing record has just gone. */

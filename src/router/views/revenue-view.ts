@@ -1,6 +1,6 @@
 import { checksumAddress } from '../../crypto/checksum-address.js'
 import type { RevenueGroup, RevenueQuery } from '../../ledger/revenue.js'
-import { DAY_MS } from '../../ledger/time-zone.js'
+import { dayName } from '../../ledger/time-zone.js'
 import { findKnownAsset, type Asset } from '../../money/assets.js'
 import { sameHex } from '../../protocol/hex.js'
 import { findNetwork, formatNetwork, type Network } from '../../protocol/networks.js'
@@ -60,11 +60,6 @@ function keyOf({ key }: RevenueGroup, by: RevenueQuery['by']): object {
   if (key === undefined) return { other: true }
   if (key === '') return {}
   return { [by]: by === 'day' ? dayName(Number(key)) : key }
-}
-
-/** The date of a day since the epoch. */
-export function dayName(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
 function byDay(one: RevenueGroup, other: RevenueGroup): number {
