@@ -28,7 +28,7 @@ const merchant = z.record(z.string(), z.unknown()).meta({
   examples: [EXAMPLE],
 })
 
-const common = { tag: 'Admin: projects', access: 'admin' } as const
+const common = { tag: 'Admin: projects', access: 'admin', scope: 'manage' } as const
 const one = { ...common, path: '/api/v2/admin/projects/{id}', params: { id: PROJECT_ID } } as const
 
 /** `/api/v2/admin/projects` */
@@ -165,6 +165,7 @@ export const projectEndpoints = [
   defineEndpoint({
     ...one,
     method: 'DELETE',
+    scope: 'own',
     id: 'deleteProject',
     summary: 'Delete a project',
     description: 'Its tokens are refused from now on; its payments stay. The id is not used again.',

@@ -148,6 +148,7 @@ export function refundEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'listRefunds', 'Refunds'),
+      scope: 'read',
       method: 'GET',
       path,
       params,
@@ -161,6 +162,7 @@ export function refundEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'createRefund', 'Refunds'),
+      scope: 'refund',
       method: 'POST',
       path,
       params,
@@ -194,6 +196,7 @@ export function refundEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'prepareRefund', 'Refunds'),
+      scope: 'refund',
       method: 'GET',
       path: `${path}/prepare`,
       params,
@@ -214,6 +217,7 @@ export function refundEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getRefund', 'Refunds'),
+      scope: 'read',
       method: 'GET',
       path: `${path}/{refundId}`,
       params: { ...params, refundId: 'Id of the refund: 32 hexadecimal digits.' },

@@ -39,6 +39,7 @@ export function viewEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'getOverview', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/overview`,
       summary: 'Get an overview',
@@ -67,6 +68,7 @@ export function viewEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getRevenue', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/revenue`,
       summary: 'Get what was paid',
@@ -83,6 +85,7 @@ export function viewEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getFunnel', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/funnel`,
       summary: 'Get how many offers became payments',
@@ -96,6 +99,7 @@ export function viewEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getLatency', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/latency`,
       summary: 'Get how long payments took',
