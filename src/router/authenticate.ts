@@ -38,6 +38,14 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
   }
 }
 
+/** The 503 while it is not known which projects there are. */
+export function notLoaded(): RequestProblem {
+  return new RequestProblem(
+    'ledger_unavailable',
+    'The gateway has just started, and could not read its projects yet: try again later.',
+  )
+}
+
 /** Sets the project that a request is for. */
 export function setProject(res: Response, project: Project | undefined): void {
   res.locals['x402Project'] = project
@@ -58,12 +66,7 @@ export function requireProject(directory: Pick<ProjectDirectory, 'hasTokens'>): 
     if (projectOf(res) !== undefined) return next()
     if (res.locals['x402ProjectUnknown'] === true) {
       res.set('Retry-After', String(RETRY_AFTER_SECONDS))
-      return next(
-        new RequestProblem(
-          'ledger_unavailable',
-          'The gateway has just started, and could not read its projects yet: try again later.',
-        ),
-      )
+      return next(notLoaded())
     }
     res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
     const given = req.get(PROJECT_TOKEN) !== undefined
