@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createGateway } from '../../src/gateway.js'
 import { hashToken } from '../../src/merchants/project.js'
-import { optionsFromEnvironment } from '../../src/config/read/environment.js'
+import { optionsFromEnvironment } from '../../src/config/read/variables.js'
 import { problemOf, serveGateway, type GatewayApi } from '../router/api.js'
 import { ADMIN_TOKEN, adminOf, CLOSED, OPEN, PAY_TO, SHOP_TOKEN } from './admin.js'
 
