@@ -36,7 +36,8 @@ export const project = document('Project', 'A project: a shop with tokens of its
 
 /** A page of projects. */
 export const projectList = document('ProjectList', 'A page of projects.', {
-  projects: list('Those of the configuration first, then the others, oldest first.', project),
+  projects: list('In the order that was asked for.', project),
+  total: count('Projects on all pages.'),
   nextCursor,
 })
 

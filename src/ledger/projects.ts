@@ -12,7 +12,7 @@ export interface StoredProject {
   readonly settings: object
   /** Grows with each change of the project. */
   readonly version: number
-  /** Number of the change that made it, by which lists are ordered. */
+  /** Number of the change that made it. */
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
@@ -95,6 +95,7 @@ export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
 export interface ProjectSnapshot {
   /** Number of the last change that it is known to contain. */
   readonly version: number
+  /** Oldest first. */
   readonly projects: readonly StoredProject[]
   /** Without revoked ones. */
   readonly tokens: readonly StoredToken[]

@@ -112,6 +112,7 @@ export function refundListEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'listAllRefunds', 'Refunds'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/refunds`,
       summary: 'List refunds',

@@ -50,11 +50,12 @@ export class Projects {
     return this.#store.run(({ db }) => versionOf(db))
   }
 
+  /** Loads all projects, oldest first, and their tokens. */
   load(): Promise<ProjectSnapshot> {
     return this.#store.run(async ({ db }) => {
       // First: what changes meanwhile is loaded again.
       const version = await versionOf(db)
-      const projects = await selectProjects(db).execute()
+      const projects = await selectProjects(db).orderBy('position').execute()
       const tokens = await db
         .selectFrom('x402_project_tokens')
         .selectAll()
@@ -125,18 +126,6 @@ export class Projects {
 
   findProject(id: string): Promise<StoredProject | undefined> {
     return this.#store.run(({ db }) => findProject(db, id))
-  }
-
-  /** Lists projects, oldest first. */
-  listProjects({ after = 0, limit }: PageQuery): Promise<readonly StoredProject[]> {
-    return this.#store.run(async ({ db }) => {
-      const rows = await selectProjects(db)
-        .where('position', '>', after)
-        .orderBy('position')
-        .limit(limit)
-        .execute()
-      return rows.map(projectOf)
-    })
   }
 
   /**
