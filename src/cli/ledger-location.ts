@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { OpenedConfig } from '../config/read/config-file.js'
-import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/read/environment.js'
+import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/read/variables.js'
 import { ConfigError } from '../errors.js'
 import { readLocation, type LedgerLocation } from '../ledger/engine/location.js'
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import { runCli } from '../../src/cli/cli.js'
 import { openConfig } from '../../src/config/read/config-file.js'
-import { optionsFromEnvironment } from '../../src/config/read/environment.js'
+import { optionsFromEnvironment } from '../../src/config/read/variables.js'
 import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { hashToken } from '../../src/merchants/project.js'
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
-import type { Environment } from '../../src/config/read/environment.js'
+import type { Environment } from '../../src/config/read/variables.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { createWebhookSecret } from '../../src/webhooks/signature.js'
 import { newEntry, steps } from '../support/ledger-entries.js'

@@ -89,8 +89,11 @@ async function problemOfCurl(words: readonly string[]): Promise<string> {
   return (await isEndpoint(method, pathname)) ? '' : `there is no ${method} ${pathname}`
 }
 
+/** A variable before a command: `NAME=value npx …`. */
+const VARIABLE = /^[A-Z0-9_]+=/
+
 async function problemOf({ at, command }: Found): Promise<string> {
-  const [program = '', ...rest] = command
+  const [program = '', ...rest] = command.slice(command.findIndex((word) => !VARIABLE.test(word)))
   if (FOREIGN.has(program)) return ''
   switch (program) {
     case 'npx':

@@ -8,7 +8,7 @@ import {
   overrideOptions,
   SERVE_DATABASE,
   type Environment,
-} from './environment.js'
+} from './variables.js'
 import { withEnvFile } from './env-file.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../../errors.js'
 import type { GatewayOptions } from '../options.js'

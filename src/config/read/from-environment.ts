@@ -6,7 +6,7 @@ import {
   nameVariables,
   optionsFromEnvironment,
   type Environment,
-} from './environment.js'
+} from './variables.js'
 import type { GatewayOptions } from '../options.js'
 import { resolveOptions, type ResolvedOptions } from '../resolve/resolve-options.js'
 

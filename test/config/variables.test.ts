@@ -9,7 +9,7 @@ import {
   optionsFromEnvironment,
   SERVE_DATABASE,
   type Environment,
-} from '../../src/config/read/environment.js'
+} from '../../src/config/read/variables.js'
 import { ConfigError } from '../../src/errors.js'
 import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 
