@@ -1,4 +1,7 @@
-/** Runs the app of `production.md`, word for word, with the variables that `init --app` writes. */
+/**
+ * Runs the app of `production.md` with the variables that `init --app` writes, and the buyer of `agent.md`
+ * that needs no library of x402: both word for word.
+ */
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +22,7 @@ const METRICS = 'x402_test-token-of-prometheus'
 const devnet = useDevnet()
 const { blocks } = page('production.md')
 const app = blocks.find(({ meta }) => meta === 'file=app.mjs')?.code ?? ''
+const buyer = page('agent.md').blocks.find(({ meta }) => meta === 'file=raw.mjs')?.code ?? ''
 const image = blocks.find(({ lang }) => lang === 'dockerfile')?.code ?? ''
 
 let cwd: string
@@ -56,7 +60,7 @@ beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'x402-production-'))
   await mkdir(join(cwd, 'node_modules'))
   await symlink(ROOT, join(cwd, 'node_modules/express-x402-gateway'))
-  for (const name of ['express', 'pino', 'prom-client'])
+  for (const name of ['express', 'pino', 'prom-client', 'viem'])
     await symlink(join(ROOT, 'node_modules', name), join(cwd, 'node_modules', name))
   await writeFile(join(cwd, 'app.mjs'), app)
   await cli('init', '--app', '--yes', '--pay-to', PAY_TO, '--rpc-url', devnet.rpcUrl)
@@ -83,6 +87,19 @@ it('is not ready without gas money, and sells once its relayer has some', async 
   expect(await running.prints(/"msg":"(Paid)"/)).toBe('Paid')
 })
 
+it('sells to a program without a library, which pays with the offers that it knows alone', async () => {
+  await writeFile(join(cwd, 'raw.mjs'), buyer)
+  const env = { BUYER_KEY: devnet.payers[1]?.privateKey }
+  const paying = startProgram(['raw.mjs', `${url}/report`], { cwd, env })
+  expect(await paying.exitCode()).toBe(0)
+  expect(paying.output()).toMatch(/^200 .*Umbrellas sell better.*success: true/s)
+
+  await writeFile(join(cwd, 'raw.mjs'), buyer.replace('50_000n', '49_999n'))
+  const refusing = startProgram(['raw.mjs', `${url}/report`], { cwd, env })
+  expect(await refusing.exitCode()).toBe(1)
+  expect(refusing.output()).toContain('No offer is in USDC, and cheap enough.')
+})
+
 it('shows its metrics to Prometheus and its console to people, and to nobody else', async () => {
   expect([await statusOf('/metrics'), await statusOf('/metrics', METRICS)]).toEqual([401, 200])
   expect(await statusOf('/console/')).toBe(200)
@@ -96,7 +113,9 @@ it('is checked by doctor with the same variables, and keeps its payments over a 
   expect(text).toMatch(/^\d+ checks passed\.$/m)
   expect(code).toBe(0)
   const { text: exported } = await cli('ledger', 'export', '--format', 'jsonl')
-  expect(JSON.parse(exported)).toMatchObject({ status: 'settled', route: '/report' })
+  const payments = exported.trim().split('\n')
+  expect(payments).toHaveLength(2)
+  expect(JSON.parse(payments[0] ?? '')).toMatchObject({ status: 'settled', route: '/report' })
 
   running = await start()
   expect(await running.end('SIGTERM')).toBe(0)
