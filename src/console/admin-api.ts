@@ -1,5 +1,5 @@
 import express, { type RequestHandler } from 'express'
-import { refundEndpoints } from '../router/refund-endpoints.js'
+import { refundEndpoints, refundListEndpoints } from '../router/refund-endpoints.js'
 import { bindEndpoints, type MountedApi } from '../router/serve-endpoints.js'
 import { settlementEndpoints } from '../router/settlement-endpoints.js'
 import { streamEndpoints } from '../router/streams/stream-endpoints.js'
@@ -24,6 +24,7 @@ export const adminEndpoints = [
   ...webhookEndpoints(operatorWebhooks),
   ...webhookEndpoints(projectWebhooks),
   ...refundEndpoints(operatorRefunds),
+  ...refundListEndpoints(operatorPayments),
   ...operationEndpoints,
 ]
 

@@ -25,7 +25,7 @@
  */
 import type { Answers } from './idempotency/answers.js'
 import type { LockOwner } from './owners/lock-owner.js'
-import type { Locks } from './payments/locks.js'
+import type { Reservations } from './payments/reservations.js'
 import type { Outcomes } from './payments/outcomes.js'
 import type { Records } from './payments/records.js'
 import type { Refunds } from './payments/refunds.js'
@@ -74,7 +74,7 @@ type Public<T> = Pick<T, keyof T>
 
 /** Records, who may work on them, and what became of them. @internal */
 export type PaymentStore = Public<Records> &
-  Public<Locks> &
+  Public<Reservations> &
   Public<Submissions> &
   Public<Outcomes> &
   Public<Revenue> &

@@ -4,7 +4,7 @@ import type { LockOwner } from './owners/lock-owner.js'
 import { OwnLocks, type LocksOptions } from './payments/own-locks.js'
 import { Counts } from './counts.js'
 import { Answers } from './idempotency/answers.js'
-import { Locks } from './payments/locks.js'
+import { Reservations } from './payments/reservations.js'
 import { Outcomes } from './payments/outcomes.js'
 import { Projects, type ChangeChannel } from './projects/projects.js'
 import { Records } from './payments/records.js'
@@ -72,7 +72,7 @@ export class SqlLedger implements LedgerStore {
     this.payments = {
       ...together(
         records,
-        new Locks(store, ownLocks, records),
+        new Reservations(store, ownLocks, records),
         submissions,
         new Outcomes(store, ownLocks),
         new Revenue(store),

@@ -16,7 +16,7 @@ import { requestFields } from './log-fields.js'
 import { MERCHANT } from './owner.js'
 import { paymentEndpoints } from './payment-endpoints.js'
 import { limitRequests } from './rate-limit.js'
-import { refundEndpoints } from './refund-endpoints.js'
+import { refundEndpoints, refundListEndpoints } from './refund-endpoints.js'
 import { bindEndpoints, serveEndpoints, type Mounted } from './serve-endpoints.js'
 import { settlementEndpoints } from './settlement-endpoints.js'
 import { streamEndpoints } from './streams/stream-endpoints.js'
@@ -34,6 +34,7 @@ export const apiEndpoints = [
   ...checkoutEndpoints,
   ...settlementEndpoints(MERCHANT),
   ...refundEndpoints(MERCHANT),
+  ...refundListEndpoints(MERCHANT),
   ...webhookEndpoints(MERCHANT_WEBHOOKS),
   ...viewEndpoints(MERCHANT),
   ...streamEndpoints(MERCHANT),

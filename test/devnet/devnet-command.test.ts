@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   explainUnknownVariables,
   optionsFromEnvironment,
-} from '../../src/config/read/environment.js'
+} from '../../src/config/read/variables.js'
 import { createGateway } from '../../src/gateway.js'
 import { OwnFile } from '../../src/devnet/own-file.js'
 import { runDevnetCommand } from '../../src/devnet/devnet-command.js'

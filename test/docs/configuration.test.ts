@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { VARIABLES } from '../../src/config/read/environment.js'
+import { VARIABLES } from '../../src/config/read/variables.js'
 import { inlineCode, page, ROOT } from './documents.js'
 
 const { prose } = page('configuration.md')

@@ -16,7 +16,7 @@ import {
 import { findUse } from '../confirm/outcome.js'
 import type { Reconciler } from '../confirm/reconciler.js'
 import { dropPayment } from '../network/pending-payments.js'
-import { checkTimeWindow, settleMarginSeconds } from '../verify/checks.js'
+import { checkTimeWindow, settleMarginSeconds } from '../verify/check-terms.js'
 import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import { sendAlone } from './prepare-transfer.js'

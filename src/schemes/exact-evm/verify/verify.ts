@@ -26,7 +26,7 @@ import {
   checkTransfer,
   settleMarginSeconds,
   usualValiditySeconds,
-} from './checks.js'
+} from './check-terms.js'
 
 /** Dependencies of {@link verifyPayment}; time and chain are passed in. */
 export interface VerifyContext {
