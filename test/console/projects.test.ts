@@ -41,7 +41,10 @@ describe('Projects', () => {
     const { body: list } = await api.ask('GET', '/projects')
     const configured = { payTo: PAY_TO, name: 'Configured' }
     expect(list).toEqual({
-      projects: [{ id: 'shop', source: 'configuration', merchant: configured }, created.body],
+      projects: [
+        { id: 'shop', source: 'configuration', merchant: configured, paused: false },
+        created.body,
+      ],
       total: 2,
     })
 
@@ -131,7 +134,7 @@ describe('Projects', () => {
   it('can be read but not changed if they are configured', async () => {
     const configured = { payTo: PAY_TO, name: 'Configured' }
     expect((await api.ask('GET', '/projects/shop')).body).toEqual({
-      ...{ id: 'shop', source: 'configuration', merchant: configured },
+      ...{ id: 'shop', source: 'configuration', merchant: configured, paused: false },
     })
     const refused = { status: 409, body: { code: 'project_configured' } }
     expect(await create('shop')).toMatchObject(refused)

@@ -1,6 +1,6 @@
 /** Rows of projects, their tokens and the audit log. */
 import type { Kysely } from 'kysely'
-import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
+import type { AuditAction, AuditEntry, PausedBy, StoredProject, StoredToken } from '../projects.js'
 import { PROJECTS_VERSION, type LedgerDatabase, type Row } from '../schema/tables.js'
 
 /** Selects the projects that are not deleted. */
@@ -46,6 +46,7 @@ export function projectOf(row: Row<'x402_projects'>): StoredProject {
   return {
     id: row.id,
     settings: JSON.parse(row.settings) as object,
+    ...(row.paused_by !== null && { pausedBy: row.paused_by as PausedBy }),
     version: Number(row.version),
     position: Number(row.position),
     createdAt: Number(row.created_at),
