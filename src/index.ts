@@ -113,6 +113,7 @@ export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/o
 export type {
   GatewayOptions,
   AdminOptions,
+  AdminPerson,
   MerchantOptions,
   MetricsOptions,
   ProjectOptions,

@@ -1,8 +1,9 @@
 /** `/api/v2/merchant/project` and `tokens`: what a merchant sees and changes of its own project. */
+import type { Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
 import { changeAuthor } from '../router/acting.js'
-import { projectOf } from '../router/authenticate.js'
+import { holderOf, projectOf } from '../router/authenticate.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { invalidBody } from '../router/json-body.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
@@ -14,9 +15,6 @@ import { projectView, storedView } from './project-view.js'
 import { tokenEndpoints, type TokensOwner } from './token-endpoints.js'
 
 const documents = lazyDocuments(() => import('./documents.js'))
-
-/** What the audit log calls a merchant. */
-const MERCHANT_ACTOR = 'merchant'
 
 /** Members that merchants change themselves: none of them moves money. */
 const OWN_MEMBERS: readonly string[] = ['name', 'branding']
@@ -43,7 +41,7 @@ const ownTokens: TokensOwner = {
   async projectOf(_context, { res }) {
     return ownProject(res).id
   },
-  authorOf: () => changeAuthor(MERCHANT_ACTOR),
+  authorOf: merchantAuthor,
   keyOf: ({ req, res }, body) =>
     readHeaderKey(req, { res, project: ownProject(res).id, endpoint: 'tokens', body }),
   async beforeCreation({ directory, ledger }, project) {
@@ -63,6 +61,7 @@ export const merchantEndpoints = [
   defineEndpoint({
     ...common,
     method: 'GET',
+    scope: 'read',
     id: 'getOwnProject',
     summary: 'Get the own settings',
     description: 'Who is paid, in what, and how pages look.',
@@ -78,6 +77,7 @@ export const merchantEndpoints = [
   defineEndpoint({
     ...common,
     method: 'PATCH',
+    scope: 'manage',
     id: 'changeOwnProject',
     summary: 'Change the own name and branding, pause and resume',
     description:
@@ -100,15 +100,21 @@ export const merchantEndpoints = [
       const { merchant, paused } = readBody()
       requireOwnMembers(merchant ?? {})
       const { id } = ownProject(res)
-      const author = changeAuthor(MERCHANT_ACTOR)
+      const author = merchantAuthor(res)
       return changeProject(context, { req, res, id, author, by: 'merchant', merchant, paused })
     },
   }),
   ...tokenEndpoints(ownTokens),
 ]
 
+/** A merchant in the audit log: with the token, where the ledger has it. */
+function merchantAuthor(res: Response) {
+  const { token } = holderOf(res) ?? {}
+  return changeAuthor(token === undefined ? 'merchant' : `merchant ${token}`)
+}
+
 /** The project of an authenticated request. */
-function ownProject(res: Parameters<typeof projectOf>[0]) {
+function ownProject(res: Response) {
   const project = projectOf(res)
   if (project !== undefined) return project
   throw new Error('No project was authenticated.')

@@ -41,7 +41,7 @@ export const changeSchema = z
     'must have `merchant` or `paused`',
   )
 
-const common = { tag: 'Admin: projects', access: 'admin' } as const
+const common = { tag: 'Admin: projects', access: 'admin', scope: 'manage' } as const
 const one = { ...common, path: '/api/v2/admin/projects/{id}', params: { id: PROJECT_ID } } as const
 
 /** `/api/v2/admin/projects` */
@@ -150,6 +150,7 @@ export const projectEndpoints = [
   defineEndpoint({
     ...one,
     method: 'DELETE',
+    scope: 'own',
     id: 'deleteProject',
     summary: 'Delete a project',
     description: 'Its tokens are refused from now on; its payments stay. The id is not used again.',

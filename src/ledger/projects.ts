@@ -24,6 +24,11 @@ export interface StoredProject {
   readonly updatedAt: number
 }
 
+/** What a token of a project may do. `settle` has the payment API, `read` everything that was paid. */
+export const TOKEN_SCOPES = ['settle', 'read', 'refund', 'webhooks'] as const
+
+export type TokenScope = (typeof TOKEN_SCOPES)[number]
+
 /** An identify token of a project, of which only the hash is kept. */
 export interface StoredToken {
   readonly id: string
@@ -31,6 +36,7 @@ export interface StoredToken {
   /** SHA-256 in hexadecimal digits. */
   readonly hash: string
   readonly label: string
+  readonly scopes: readonly TokenScope[]
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
   /** To the minute. */
@@ -39,7 +45,7 @@ export interface StoredToken {
 }
 
 /** A token that is created. */
-export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label'>
+export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label' | 'scopes'>
 
 /** Actions of an admin that the audit log records. `refund.requested` is written before money moves. */
 export type AuditAction =

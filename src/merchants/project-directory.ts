@@ -1,7 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectStore } from '../ledger/index.js'
-import type { StoredProject, StoredToken } from '../ledger/projects.js'
+import {
+  TOKEN_SCOPES,
+  type StoredProject,
+  type StoredToken,
+  type TokenScope,
+} from '../ledger/projects.js'
 import type { Logger } from '../logger.js'
 import { digestToken, findProjectByHash } from './project.js'
 import type { Merchant, Project, ReadMerchant } from './project.js'
@@ -25,10 +30,18 @@ export interface DirectoryOptions {
   readonly logger: Logger
 }
 
-interface ReadToken {
-  readonly id: string
-  readonly hash: Buffer
+/** The holder of an identify token. */
+export interface TokenHolder {
   readonly project: Project
+  /** What the token may do: everything, if it comes from the configuration. */
+  readonly scopes: readonly TokenScope[]
+  /** Id of the token, if it comes from the ledger. */
+  readonly token?: string
+}
+
+interface ReadToken extends TokenHolder {
+  readonly token: string
+  readonly hash: Buffer
 }
 
 /**
@@ -101,20 +114,17 @@ export class ProjectDirectory {
     )
   }
 
-  /** Finds the project of an identify token. Hashes are compared in constant time. */
-  findByToken(token: string): Project | undefined {
-    const presented = digestToken(token)
-    const configured = findProjectByHash(this.#options.projects, presented)
-    if (configured !== undefined) return configured
-    const found = this.#findStored(presented)
-    if (found !== undefined) this.#use?.note(found.id)
-    return found?.project
+  /** Finds the holder of an identify token. Hashes are compared in constant time. */
+  findByToken(token: string): TokenHolder | undefined {
+    const found = this.findByHash(digestToken(token))
+    if (found?.token !== undefined) this.#use?.note(found.token)
+    return found
   }
 
-  /** Finds a project by the SHA-256 of its token. Does not count as a use of the token. */
-  findByHash(hash: Buffer): Project | undefined {
-    const configured = findProjectByHash(this.#options.projects, hash)
-    return configured ?? this.#findStored(hash)?.project
+  /** Finds a holder by the SHA-256 of their token. Does not count as a use of the token. */
+  findByHash(hash: Buffer): TokenHolder | undefined {
+    const project = findProjectByHash(this.#options.projects, hash)
+    return project ? { project, scopes: TOKEN_SCOPES } : this.#findStored(hash)
   }
 
   find(id: string): Project | undefined {
@@ -198,9 +208,10 @@ export class ProjectDirectory {
       ...[...stored.values()].filter(({ id }) => !this.isConfigured(id)),
     ]
     this.#tokens = new Map(
-      tokens.flatMap(({ id, hash, project: owner }) => {
+      tokens.flatMap(({ id: token, hash, scopes, project: owner }) => {
         const project = this.find(owner)
-        return project ? [[hash, { id, hash: Buffer.from(hash, 'hex'), project }] as const] : []
+        if (project === undefined) return []
+        return [[hash, { token, hash: Buffer.from(hash, 'hex'), project, scopes }] as const]
       }),
     )
   }

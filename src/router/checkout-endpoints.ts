@@ -62,7 +62,7 @@ const checkoutSchema = z.intersection(
   }),
 )
 
-const common = { tag: 'Merchant', access: 'merchant' } as const
+const common = { tag: 'Merchant', access: 'merchant', scope: 'settle' } as const
 
 /** `/api/v2/merchant/payment-profile` and `checkout-prepare`. */
 export const checkoutEndpoints: readonly Endpoint[] = [

@@ -97,6 +97,7 @@ export function refundEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'listRefunds', 'Refunds'),
+      scope: 'read',
       method: 'GET',
       path,
       params,
@@ -110,6 +111,7 @@ export function refundEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'createRefund', 'Refunds'),
+      scope: 'refund',
       method: 'POST',
       path,
       params,
@@ -143,6 +145,7 @@ export function refundEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'prepareRefund', 'Refunds'),
+      scope: 'refund',
       method: 'GET',
       path: `${path}/prepare`,
       params,
@@ -163,6 +166,7 @@ export function refundEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getRefund', 'Refunds'),
+      scope: 'read',
       method: 'GET',
       path: `${path}/{refundId}`,
       params: { ...params, refundId: 'Id of the refund: 32 hexadecimal digits.' },

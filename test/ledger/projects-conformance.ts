@@ -16,6 +16,7 @@ const newStoredToken = (project: string): NewToken & { isConfigured: boolean } =
   project,
   hash: randomBytes(32).toString('hex'),
   label: 'a label',
+  scopes: ['settle', 'read'],
   isConfigured: false,
 })
 

@@ -144,7 +144,7 @@ export class Projects {
    * @param isConfigured - Whether its project is not one of the database.
    */
   createToken(
-    { id, project, hash, label, isConfigured }: NewToken & { isConfigured: boolean },
+    { id, project, hash, label, scopes, isConfigured }: NewToken & { isConfigured: boolean },
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
     return this.#change(by, async ({ db, position, at }) => {
@@ -152,9 +152,9 @@ export class Projects {
         throw new Undone('missing')
       await db
         .insertInto('x402_project_tokens')
-        .values({ id, project, hash, label, position, created_at: at })
+        .values({ id, project, hash, label, scopes: scopes.join(','), position, created_at: at })
         .execute()
-      return { action: 'token.created', project, token: id, after: { label } }
+      return { action: 'token.created', project, token: id, after: { label, scopes } }
     })
   }
 

@@ -138,6 +138,8 @@ export const TABLES = {
     /** SHA-256 in hexadecimal digits. */
     hash: 'TEXT NOT NULL UNIQUE',
     label: 'TEXT NOT NULL',
+    /** Names of scopes, separated by commas. */
+    scopes: 'TEXT NOT NULL',
     position: 'BIGINT NOT NULL',
     created_at: 'BIGINT NOT NULL',
     last_used_at: 'BIGINT',

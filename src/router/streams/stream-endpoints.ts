@@ -15,6 +15,7 @@ export function streamEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'downloadSettlements', 'Settlements'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/settlements.csv`,
       summary: 'Download settlements as CSV',
@@ -36,6 +37,7 @@ export function streamEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'streamSettlements', 'Settlements'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/events`,
       summary: 'Watch payments as they happen',

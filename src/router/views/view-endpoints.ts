@@ -36,6 +36,7 @@ export function viewEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'getOverview', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/overview`,
       summary: 'Get an overview',
@@ -56,6 +57,7 @@ export function viewEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getRevenue', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/revenue`,
       summary: 'Get what was paid',
@@ -71,6 +73,7 @@ export function viewEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getFunnel', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/funnel`,
       summary: 'Get how many offers became payments',
@@ -84,6 +87,7 @@ export function viewEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getLatency', 'Reports'),
+      scope: 'read',
       method: 'GET',
       path: `${prefix}/latency`,
       summary: 'Get how long payments took',
