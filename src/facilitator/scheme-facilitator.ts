@@ -1,8 +1,8 @@
 import { X402_VERSION, type Address } from '../protocol/payment.js'
 import { invalidResponse } from '../protocol/reason-words.js'
 import { paymentEvent, type EventBus } from '../schemes/events.js'
-import { isRefusal } from '../schemes/scheme.js'
-import type { PresentedPayment, Refusal, Scheme, Verified } from '../schemes/scheme.js'
+import { isRefusal, redeemingOnly } from '../schemes/scheme.js'
+import type { PresentedPayment, Refusal, Reservation, Scheme, Verified } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { ReservingFacilitator } from './facilitator.js'
@@ -19,11 +19,16 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
   const { schemes, events } = options
 
   const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
-    const { payment } = presented
+    const { payment, terms } = presented
     const mismatch = checkOffer(payment, (name) => schemes.has(name))
     const scheme = schemes.get(payment.requirements.scheme)
     if (mismatch !== undefined) return mismatch
-    return scheme?.verify(presented) ?? { refused: 'unsupported_scheme' }
+    if (scheme === undefined) return { refused: 'unsupported_scheme' }
+    if (terms?.paused !== true) return scheme.verify(presented)
+    const found = await scheme.verify({ ...presented, terms: redeemingOnly(terms) })
+    return isRefusal(found)
+      ? asPaused(found)
+      : { ...found, reserve: async () => asPaused(await found.reserve()) }
   }
   const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
     if (presented.refundOf !== undefined) return
@@ -64,6 +69,12 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
       }
     },
   })
+}
+
+/** Says of a payment that is not open already why it is not taken now. */
+function asPaused<Found extends Reservation | Refusal>(found: Found): Found | Refusal {
+  const isNew = isRefusal(found) && found.refused === 'quote_expired'
+  return isNew ? { ...found, refused: 'merchant_paused' } : found
 }
 
 function announceRefusal(

@@ -82,6 +82,7 @@ async function charge(
   let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
     if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
+      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       context.counters.count(route.merchant.project, 'asked')
       return route.respondUnpaid(req, res)
     }
@@ -89,6 +90,7 @@ async function charge(
     if (offer === undefined) return next()
     const read = await readMatchingPayment(context, { route, offer }, req)
     if (read.kind !== 'matched') {
+      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       countUnmatched(context.counters, route, read)
       return respondExit(res, read)
     }

@@ -123,6 +123,8 @@ export interface MerchantTerms {
   }[]
   /** Id of the merchant's project, kept with the payment. */
   readonly project?: string | undefined
+  /** Whether the merchant takes nothing new for now: only payments that are open already. @defaultValue false */
+  readonly paused?: boolean | undefined
   /**
    * How long an authorization must still be valid when it is verified or reserved (s): for the
    * handler and the settlement. @defaultValue `min(30, maxTimeoutSeconds / 2)`

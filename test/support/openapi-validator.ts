@@ -2,6 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { adminEndpoints } from '../../src/console/admin-api.js'
+import { merchantEndpoints } from '../../src/console/merchant-endpoints.js'
 import { consoleEndpoints } from '../../src/console/mount-console.js'
 import { docsEndpoints } from '../../src/router/docs/docs-api.js'
 import { apiEndpoints } from '../../src/router/gateway-router.js'
@@ -24,7 +25,10 @@ export interface Answered {
 
 /** The document of a gateway that has everything. */
 export function wholeDocument(): Promise<OpenApiDocument> {
-  const endpoints = [...apiEndpoints, ...docsEndpoints, ...adminEndpoints, ...consoleEndpoints]
+  const endpoints = [
+    ...[...apiEndpoints, ...docsEndpoints, ...adminEndpoints],
+    ...[...merchantEndpoints, ...consoleEndpoints],
+  ]
   return writeDocument({ endpoints, hasProbes: true, hasSessions: true })
 }
 

@@ -135,6 +135,8 @@ export const TABLES = {
     updated_at: 'BIGINT NOT NULL',
     /** Its id stays taken. */
     deleted_at: 'BIGINT',
+    /** `operator` or `merchant`; null while it takes payments. */
+    paused_by: 'TEXT',
   },
   /** Tokens of projects. */
   x402_project_tokens: {

@@ -150,7 +150,7 @@ export function openPaywall(
   merchant: Merchant,
   ofRoute: CheckedPaywall | undefined,
 ): Paywall | undefined {
-  const options = resolvePaywall(ofRoute, context.paywall)
+  const options = resolvePaywall(ofRoute, context.paywall, merchant.branding)
   return options && new Paywall(context, merchant, options)
 }
 
