@@ -5,7 +5,10 @@ import type { CountStore } from './index.js'
 import { DAY_MS } from './time-zone.js'
 
 /** Events that are counted, in the order in which they happen to a payment. */
-export const COUNTED = ['asked', 'presented', 'refused', 'waived', 'settled', 'failed'] as const
+export const COUNTED = [
+  ...(['asked', 'presented', 'repeated', 'refused'] as const),
+  ...(['waived', 'settled', 'failed'] as const),
+] as const
 
 /** Phases of a payment whose time is measured. */
 export const PHASES = ['verify', 'handler', 'settle', 'total'] as const

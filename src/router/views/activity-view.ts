@@ -54,6 +54,7 @@ function activityOf(counts: readonly Count[]): Activity {
   const sums: Record<Counted, number> = {
     asked: 0,
     presented: 0,
+    repeated: 0,
     refused: 0,
     waived: 0,
     settled: 0,
