@@ -11,6 +11,7 @@ import { onceForKey } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
 import { namePosition, positionQuery } from './positions.js'
+import { planPayTo } from './pay-to.js'
 import { isStoredId, newProjectIdSchema, PROJECT_ID } from './project-ids.js'
 import { configuredView, storedView } from './project-view.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
@@ -130,7 +131,8 @@ export const projectEndpoints = [
     method: 'PATCH',
     id: 'changeProject',
     summary: 'Change a merchant',
-    description: 'Merges members into the merchant (RFC 7396): `null` removes one.',
+    description:
+      'Merges members into the merchant (RFC 7396): `null` removes one. Only an owner changes `payTo`: webhooks of the project get `merchant.pay_to_changed`, and where `admin.payToDelay` is set, the new address waits in `nextPayTo`. Sending the present `payTo` takes that back.',
     headers: ['If-Match'],
     body: { schema: z.object({ merchant }), example: { merchant: { name: 'Acme Ltd' } } },
     responses: {
@@ -148,14 +150,18 @@ export const projectEndpoints = [
       const author = authorOf(res)
       const { projects } = context.ledger
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const { settings: before, version } = await requireStored(context, id)
+        const before = await requireStored(context, id)
+        const { version } = before
         requireVersion(req, version)
-        const members = Object.entries({ ...before, ...changes })
+        const members = Object.entries({ ...before.settings, ...changes })
         const settings = Object.fromEntries(members.filter(([, value]) => value !== null))
         requireMerchant(context, settings, id)
-        const outcome = await projects.updateProject({ id, settings, version }, author)
+        const wanted = { settings, payTo: changes['payTo'] }
+        const plan = planPayTo(context, res, { before, wanted })
+        const outcome = await projects.updateProject({ id, version, ...plan }, author)
         if (outcome === 'changed') continue
         if (outcome !== 'done') throw noSuchProject()
+        context.wakeWebhooks?.()
         await context.directory.refresh()
         return withTag(res, storedView(context, await requireStored(context, id)))
       }

@@ -14,11 +14,12 @@ export function configuredView({ id, settings }: Project) {
  * `errors` are there if the merchant does not fit the configuration any more, so that nobody can pay.
  */
 export function storedView({ readMerchant }: AdminContext, project: StoredProject) {
-  const { id, settings, version, createdAt, updatedAt } = project
+  const { id, settings, nextPayTo, version, createdAt, updatedAt } = project
   const read = readMerchant(settings, id)
   return {
     id,
     merchant: settings,
+    ...(nextPayTo && { nextPayTo: { ...nextPayTo, at: isoTime(nextPayTo.at) } }),
     source: 'database' as const,
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),

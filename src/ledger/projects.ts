@@ -10,6 +10,8 @@ export interface StoredProject {
   readonly id: string
   /** The merchant, as `MerchantOptions`. It was valid when it was stored. */
   readonly settings: object
+  /** The address that will be paid from a time on, in milliseconds since the epoch. */
+  readonly nextPayTo?: { readonly payTo: string; readonly at: number } | undefined
   /** Grows with each change of the project. */
   readonly version: number
   /** Number of the change that made it, by which lists are ordered. */
@@ -17,6 +19,12 @@ export interface StoredProject {
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** A change of a project's merchant. */
+export interface ProjectUpdate extends Pick<StoredProject, 'id' | 'settings' | 'version'> {
+  /** The address that will be paid, and in how long. @defaultValue the one that waits already, if any */
+  readonly nextPayTo?: { readonly payTo: string; readonly afterMs: number } | 'none' | undefined
 }
 
 /** What a token of a project may do. `settle` has the payment API, `read` everything that was paid. */

@@ -219,11 +219,12 @@ describe('Tokens', () => {
     const made = await api.ask('POST', '/projects/acme/tokens', { label: 'till 1' })
     expect(made.status).toBe(201)
     const { id, token } = made.body
-    expect(made.body).toEqual({ id, token, label: 'till 1', createdAt: ISO })
+    const scopes = ['settle', 'read', 'refund', 'webhooks']
+    expect(made.body).toEqual({ id, token, label: 'till 1', scopes, createdAt: ISO })
     expect(await statusOf(token)).toBe(200)
     const listed = await api.ask('GET', '/projects/acme/tokens')
     expect(listed.body).toEqual({
-      tokens: [{ id, label: 'till 1', source: 'database', createdAt: ISO }],
+      tokens: [{ id, label: 'till 1', scopes, source: 'database', createdAt: ISO }],
     })
     expect((await api.ask('DELETE', `/projects/acme/tokens/${id}`)).status).toBe(204)
     expect(await statusOf(token)).toBe(401)

@@ -52,6 +52,9 @@ export function projectOf(row: Row<'x402_projects'>): StoredProject {
   return {
     id: row.id,
     settings: JSON.parse(row.settings) as object,
+    ...(row.next_pay_to !== null && {
+      nextPayTo: { payTo: row.next_pay_to, at: Number(row.next_pay_to_at) },
+    }),
     version: Number(row.version),
     position: Number(row.position),
     createdAt: Number(row.created_at),
