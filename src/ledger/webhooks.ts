@@ -5,6 +5,7 @@
  * record's project that wants the event: it exists if and only if the change does.
  */
 import { randomBytes } from 'node:crypto'
+import { CHECKOUT_EVENTS } from './checkouts.js'
 import type { LedgerRecord } from './record.js'
 
 /** Events that an endpoint of a project may subscribe to. */
@@ -21,6 +22,7 @@ export const WEBHOOK_EVENTS = [
   'refund.settled',
   /** The transaction of a refund was mined, and did not pay the buyer. */
   'refund.failed',
+  ...CHECKOUT_EVENTS,
 ] as const
 
 /** Events that the operator's own endpoints may subscribe to. */
