@@ -1,6 +1,6 @@
 import express, { type RequestHandler } from 'express'
 import { paymentLinkEndpoints } from '../router/payment-link-endpoints.js'
-import { refundEndpoints } from '../router/refund-endpoints.js'
+import { refundEndpoints, refundListEndpoints } from '../router/refund-endpoints.js'
 import { bindEndpoints, type MountedApi } from '../router/serve-endpoints.js'
 import { settlementEndpoints } from '../router/settlement-endpoints.js'
 import { streamEndpoints } from '../router/streams/stream-endpoints.js'
@@ -32,6 +32,7 @@ export const adminEndpoints = [
   ...webhookEndpoints(projectWebhooks),
   ...paymentLinkEndpoints(projectCheckouts),
   ...refundEndpoints(operatorRefunds),
+  ...refundListEndpoints(operatorPayments),
   ...operationEndpoints,
 ]
 

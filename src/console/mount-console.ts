@@ -2,7 +2,7 @@
 import type { RequestHandler } from 'express'
 import { ipKeyGenerator } from 'express-rate-limit'
 import { FailedAttempts } from '../http/failed-attempts.js'
-import { setProject } from '../router/authenticate.js'
+import { setHolder } from '../router/authenticate.js'
 import { builtFolder, pageEndpoints } from '../router/page-endpoints.js'
 import { setLimitKey } from '../router/rate-limit.js'
 import { securityHeaders } from '../router/security-headers.js'
@@ -37,7 +37,7 @@ export function mountConsole(context: AdminContext): Mounted {
     return session.role === 'admin'
   })
   const identifyMerchant = access.identify((session, res) => {
-    if (session.role === 'merchant') setProject(res, session.project)
+    if (session.role === 'merchant') setHolder(res, session.holder)
     return session.role === 'merchant'
   })
   const failures = new FailedAttempts(FAILURES)

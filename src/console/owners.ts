@@ -51,6 +51,7 @@ export const operatorPayments: PaymentsOwner<AdminContext> = {
   },
   settlement: documents('adminSettlement'),
   settlementList: documents('adminSettlementList'),
+  refundPage: documents('adminRefundPage'),
   slots: 'operators',
 }
 

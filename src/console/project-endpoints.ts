@@ -5,14 +5,14 @@ import { RequestProblem } from '../http/respond-problem.js'
 import type { StoredProject } from '../ledger/projects.js'
 import type { Parsed } from '../protocol/document.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
+import { notLoaded } from '../router/authenticate.js'
 import { invalidBody } from '../router/json-body.js'
-import { pageOf } from '../router/pages.js'
 import { onceForKey } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
-import { namePosition, positionQuery } from './positions.js'
 import { isStoredId, newProjectIdSchema, PROJECT_ID } from './project-ids.js'
-import { configuredView, storedView } from './project-view.js'
+import { listProjects, projectListQuery } from './project-list.js'
+import { projectView, storedView } from './project-view.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
 
 const documents = lazyDocuments(() => import('./documents.js'))
@@ -28,7 +28,7 @@ const merchant = z.record(z.string(), z.unknown()).meta({
   examples: [EXAMPLE],
 })
 
-const common = { tag: 'Admin: projects', access: 'admin' } as const
+const common = { tag: 'Admin: projects', access: 'admin', scope: 'manage' } as const
 const one = { ...common, path: '/api/v2/admin/projects/{id}', params: { id: PROJECT_ID } } as const
 
 /** `/api/v2/admin/projects` */
@@ -39,33 +39,16 @@ export const projectEndpoints = [
     path: '/api/v2/admin/projects',
     id: 'listProjects',
     summary: 'List projects',
-    description: 'Projects of the configuration and of the database, in pages.',
-    query: z.object(positionQuery),
+    description:
+      'Projects of the configuration and of the database, in pages: all, or those that a search finds.',
+    query: projectListQuery,
     responses: { 200: { description: 'A page.', document: documents('projectList') } },
-    /** First those of the configuration, in its order, then the others, oldest first. */
-    async handle(context: AdminContext, { query: { cursor: after, limit } }) {
-      const { directory, ledger } = context
-      const configured = directory.configured
-      // Those of the configuration come before all positions, and are counted down.
-      const start = after === undefined ? 0 : Math.min(after, configured.length)
-      const rest = configured.slice(start).map((project, index) => ({
-        view: configuredView(project),
-        position: start + index + 1,
-      }))
-      const stored = await ledger.projects.listProjects({
-        after: Math.max(0, (after ?? 0) - configured.length),
-        limit: limit + 1,
-      })
-      const found = [
-        ...rest,
-        ...stored.map((project) => ({
-          // The configuration counts where it has the same id.
-          view: directory.isConfigured(project.id) ? undefined : storedView(context, project),
-          position: configured.length + project.position,
-        })),
-      ]
-      const { page, next } = pageOf(found, limit, namePosition)
-      return { projects: page.flatMap(({ view }) => view ?? []), ...next }
+    async handle(context: AdminContext, { query }) {
+      const { directory } = context
+      await directory.refresh()
+      if (!directory.isLoaded) throw notLoaded()
+      const { page, total, next } = listProjects(directory.all, query)
+      return { projects: page.map(projectView), total, ...next }
     },
   }),
   defineEndpoint({
@@ -121,7 +104,7 @@ export const projectEndpoints = [
     async handle(context: AdminContext, { res, param }) {
       const id = param('id')
       const configured = context.directory.isConfigured(id) && context.directory.find(id)
-      if (configured) return configuredView(configured)
+      if (configured) return projectView(configured)
       return withTag(res, storedView(context, await requireStored(context, id)))
     },
   }),
@@ -165,6 +148,7 @@ export const projectEndpoints = [
   defineEndpoint({
     ...one,
     method: 'DELETE',
+    scope: 'own',
     id: 'deleteProject',
     summary: 'Delete a project',
     description: 'Its tokens are refused from now on; its payments stay. The id is not used again.',

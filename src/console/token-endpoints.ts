@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { StoredToken } from '../ledger/projects.js'
+import { TOKEN_SCOPES, type StoredToken, type TokenScope } from '../ledger/projects.js'
 import { createToken as newToken, digestToken } from '../merchants/project.js'
 import { NAME, NOT_A_NAME } from '../protocol/visible-text.js'
 import { defineEndpoint, type EarlyCall } from '../router/define-endpoint.js'
@@ -26,6 +26,7 @@ const TOKEN_ID = /^tok_[0-9a-f]{24}$/
 interface KeptToken {
   readonly id: string
   readonly label: string
+  readonly scopes: readonly TokenScope[]
   readonly createdAt: string
   readonly token?: string
 }
@@ -33,6 +34,7 @@ interface KeptToken {
 const common = {
   tag: 'Admin: projects',
   access: 'admin',
+  scope: 'manage',
   path: '/api/v2/admin/projects/{id}/tokens',
   params: { id: PROJECT_ID },
 } as const
@@ -55,6 +57,7 @@ export const tokenEndpoints = [
         tokens: [
           ...hashes.map((_hash, index) => ({
             id: `${CONFIGURED}${index + 1}`,
+            scopes: TOKEN_SCOPES,
             source: 'configuration' as const,
           })),
           ...stored.map(tokenView),
@@ -79,6 +82,17 @@ export const tokenEndpoints = [
             description: 'What the operator calls it. Default: empty.',
             examples: ['web shop'],
           }),
+        scopes: z
+          .array(z.enum(TOKEN_SCOPES))
+          .min(1, 'must name at least one scope')
+          // Without duplicates, in a fixed order.
+          .transform((given) => TOKEN_SCOPES.filter((scope) => given.includes(scope)))
+          .default([...TOKEN_SCOPES])
+          .meta({
+            description:
+              'What it may do. `settle`: the payment API, offers and checkouts. `read`: settlements, refunds and reports, and the console. `refund`: pay back. `webhooks`: manage webhooks. Default: everything.',
+            examples: [['settle', 'read']],
+          }),
       }),
       example: { label: 'web shop' },
     },
@@ -97,13 +111,13 @@ export const tokenEndpoints = [
       const key = adminKey(req, res, { endpoint: `projects/${project}/tokens`, body })
       const created = await onceForKey<KeptToken>(context, key, async (claim) => {
         const token = newToken()
-        const made = await storeToken(context, res, { project, label: body.label, token })
+        const made = await storeToken(context, res, { ...body, project, token })
         await claim.finish(JSON.stringify(made))
         return { ...made, token }
       })
-      const { id, token, label, createdAt } = created
+      const { id, token, label, scopes, createdAt } = created
       if (token === undefined) throw shownBefore(id)
-      return { id, token, label, createdAt }
+      return { id, token, label, scopes, createdAt }
     },
   }),
   defineEndpoint({
@@ -142,20 +156,24 @@ export const tokenEndpoints = [
 async function storeToken(
   { directory, ledger }: AdminContext,
   res: Response,
-  { project, label, token }: { project: string; label: string; token: string },
+  {
+    token,
+    ...given
+  }: Pick<StoredToken, 'project' | 'label' | 'scopes'> & { readonly token: string },
 ): Promise<KeptToken> {
   const id = `tok_${randomBytes(12).toString('hex')}`
   const hash = digestToken(token).toString('hex')
+  const { project, label, scopes } = given
   const isConfigured = directory.isConfigured(project)
   const outcome = await ledger.projects.createToken(
-    { id, project, hash, label, isConfigured },
+    { ...given, id, hash, isConfigured },
     authorOf(res),
   )
   if (outcome !== 'done') throw noSuchProject()
   await directory.refresh()
   const made = (await ledger.projects.listTokens(project)).find((one) => one.id === id)
   if (made === undefined) throw noSuchProject()
-  return { id, label, createdAt: isoTime(made.createdAt) }
+  return { id, label, scopes, createdAt: isoTime(made.createdAt) }
 }
 
 /** The id of the project in the path. @throws {@link RequestProblem} 404 */
@@ -169,10 +187,11 @@ async function requireProject(
   throw noSuchProject()
 }
 
-function tokenView({ id, label, createdAt, lastUsedAt, revokedAt }: StoredToken) {
+function tokenView({ id, label, scopes, createdAt, lastUsedAt, revokedAt }: StoredToken) {
   return {
     id,
     label,
+    scopes,
     source: 'database' as const,
     createdAt: isoTime(createdAt),
     ...(lastUsedAt !== undefined && { lastUsedAt: isoTime(lastUsedAt) }),

@@ -15,6 +15,7 @@ export const STATUS = {
   invalid_json: same(400),
   unauthorized: same(401),
   cross_origin: same(403),
+  forbidden: same(403),
   not_found: same(404),
   merchant_not_configured: { api: 404, route: 503 },
   method_not_allowed: same(405),

@@ -2,6 +2,7 @@ import type { Logger } from '../logger.js'
 import type { RelayerAccount } from './relayer-transactions.js'
 import { ALL_COUNTED, COUNTED_DAYS, type Count } from './counts.js'
 import type { CountStore } from './index.js'
+import { DAY_MS } from './time-zone.js'
 
 /** Events that are counted, in the order in which they happen to a payment. */
 export const COUNTED = ['asked', 'presented', 'refused', 'waived', 'settled', 'failed'] as const
@@ -23,8 +24,6 @@ const FLUSH_MS = 5000
 
 /** Counts that are kept in memory at most, if the ledger cannot be written for long. */
 const MAX_KEPT = 50_000
-
-const DAY_MS = 86_400_000
 
 /** Ranges of milliseconds by which a power of two is divided: each is a fifth wider than the one before. */
 const RANGES_PER_DOUBLING = 4

@@ -19,8 +19,8 @@ export interface EntryTerms {
         readonly asker?: string | undefined
       }
     | undefined
-  /** Further details for its record. */
-  readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
+  /** Further details for its record. Of a refund, those of its payment. */
+  readonly details?: PaymentDetails | undefined
 }
 
 /**
@@ -39,7 +39,7 @@ export function ledgerEntryOf(
   const purchase = purchaseOf(payment, terms)
   const resource = urlOf(payment, terms)
   const method = terms?.purchase?.method
-  const details = boundDetails({ ...terms?.details, resource, method })
+  const details = boundDetails({ resource, method, ...terms?.details })
   return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
 }
 

@@ -12,12 +12,17 @@ export interface StoredProject {
   readonly settings: object
   /** Grows with each change of the project. */
   readonly version: number
-  /** Number of the change that made it, by which lists are ordered. */
+  /** Number of the change that made it. */
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
   readonly updatedAt: number
 }
+
+/** What a token of a project may do. `settle` has the payment API, `read` everything that was paid. */
+export const TOKEN_SCOPES = ['settle', 'read', 'refund', 'webhooks'] as const
+
+export type TokenScope = (typeof TOKEN_SCOPES)[number]
 
 /** An identify token of a project, of which only the hash is kept. */
 export interface StoredToken {
@@ -26,6 +31,7 @@ export interface StoredToken {
   /** SHA-256 in hexadecimal digits. */
   readonly hash: string
   readonly label: string
+  readonly scopes: readonly TokenScope[]
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
   /** To the minute. */
@@ -34,7 +40,7 @@ export interface StoredToken {
 }
 
 /** A token that is created. */
-export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label'>
+export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label' | 'scopes'>
 
 /** Actions of an admin that the audit log records. `refund.requested` is written before money moves. */
 export type AuditAction =
@@ -91,6 +97,7 @@ export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
 export interface ProjectSnapshot {
   /** Number of the last change that it is known to contain. */
   readonly version: number
+  /** Oldest first. */
   readonly projects: readonly StoredProject[]
   /** Without revoked ones. */
   readonly tokens: readonly StoredToken[]

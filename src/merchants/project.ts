@@ -1,8 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { StoredProject } from '../ledger/projects.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Asset } from '../money/assets.js'
 import type { Decimal } from '../money/decimal.js'
-import type { Parsed } from '../protocol/document.js'
+import type { DocumentError, Parsed } from '../protocol/document.js'
 import type { Address } from '../protocol/payment.js'
 import { sameNetwork } from '../protocol/networks.js'
 
@@ -40,6 +41,10 @@ export interface Project {
   readonly merchant?: Merchant | undefined
   /** The merchant as configured (`MerchantOptions`). */
   readonly settings?: object | undefined
+  /** Its row, if it is one of the ledger. */
+  readonly stored?: StoredProject | undefined
+  /** Why its settings make no merchant under this configuration. */
+  readonly errors?: readonly DocumentError[] | undefined
 }
 
 /** Parses a configured merchant. */

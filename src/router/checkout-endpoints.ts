@@ -69,7 +69,7 @@ const checkoutSchema = z.intersection(
   fiatPrice,
 )
 
-const common = { tag: 'Merchant', access: 'merchant' } as const
+const common = { tag: 'Merchant', access: 'merchant', scope: 'settle' } as const
 
 /** `/api/v2/merchant/payment-profile` and `checkout-prepare`. */
 export const checkoutEndpoints: readonly Endpoint[] = [

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express'
 import { z } from 'zod'
 import type { Lazy } from '../http/lazy.js'
 import type { ProblemCode } from '../http/problem-status.js'
+import type { Scope } from '../merchants/access.js'
 import type { RouterContext } from './context.js'
 import type { MadeDocument } from './documents/component.js'
 import type { RequestHeader, ResponseHeader, Tag } from './openapi/fixed-parts.js'
@@ -59,6 +60,8 @@ export interface Description {
   readonly summary: string
   readonly description: string
   readonly access: Access
+  /** What the caller must be allowed to do, where a token or a session is needed. */
+  readonly scope?: Scope
   /** Descriptions of the path's placeholders. */
   readonly params?: Readonly<Record<string, string>>
   readonly headers?: readonly RequestHeader[]
@@ -111,6 +114,9 @@ export type Definition<
   /** Finds whom the request is about, before its query and body are looked at. */
   readonly before?: (context: Context, call: EarlyCall) => void | Promise<void>
 } & (
+    { readonly access: 'anyone' | 'session'; readonly scope?: never } | { readonly scope: Scope }
+  ) &
+  (
     | {
         /** Answers the request. What it throws becomes problem details. */
         readonly handle: (

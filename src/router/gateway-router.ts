@@ -17,7 +17,7 @@ import { MERCHANT } from './owner.js'
 import { paymentEndpoints } from './payment-endpoints.js'
 import { paymentLinkEndpoints } from './payment-link-endpoints.js'
 import { limitRequests } from './rate-limit.js'
-import { refundEndpoints } from './refund-endpoints.js'
+import { refundEndpoints, refundListEndpoints } from './refund-endpoints.js'
 import { bindEndpoints, serveEndpoints, type Mounted } from './serve-endpoints.js'
 import { settlementEndpoints } from './settlement-endpoints.js'
 import { streamEndpoints } from './streams/stream-endpoints.js'
@@ -36,6 +36,7 @@ export const apiEndpoints = [
   ...paymentLinkEndpoints(MERCHANT),
   ...settlementEndpoints(MERCHANT),
   ...refundEndpoints(MERCHANT),
+  ...refundListEndpoints(MERCHANT),
   ...webhookEndpoints(MERCHANT_WEBHOOKS),
   ...viewEndpoints(MERCHANT),
   ...streamEndpoints(MERCHANT),

@@ -72,7 +72,7 @@ const requirementsBody = {
   },
 } satisfies RequestBody
 
-const common = { tag: 'Payments', access: 'project' } as const
+const common = { tag: 'Payments', access: 'project', scope: 'settle' } as const
 
 /** `/api/v2/payment/*` */
 export const paymentEndpoints: readonly Endpoint[] = [

@@ -84,6 +84,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'createCheckout', 'Payment links'),
+      scope: 'settle',
       method: 'POST',
       path,
       ...list,
@@ -134,6 +135,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'listCheckouts', 'Payment links'),
+      scope: 'read',
       method: 'GET',
       path,
       ...list,
@@ -151,6 +153,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getCheckout', 'Payment links'),
+      scope: 'read',
       method: 'GET',
       path: `${path}/{id}`,
       params,
@@ -164,6 +167,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'cancelCheckout', 'Payment links'),
+      scope: 'settle',
       method: 'POST',
       path: `${path}/{id}/cancel`,
       params,

@@ -2,6 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
+import type { Scope } from '../merchants/access.js'
 import { parseDocument } from '../protocol/document.js'
 import { parseStrictDocument } from '../protocol/strict-document.js'
 import type { RouterContext } from './context.js'
@@ -35,8 +36,13 @@ export interface Mounted {
   readonly identifyMerchant?: RequestHandler
 }
 
+/** Makes the access check of an endpoint. */
+export type Guard = (
+  endpoint: Pick<Description, 'method'> & { readonly scope: Scope },
+) => RequestHandler
+
 /** Access checks, by the access that an endpoint asks for. */
-export type Guards = Partial<Readonly<Record<Access, RequestHandler>>>
+export type Guards = Partial<Readonly<Record<Access, Guard>>>
 
 /** Makes the handlers of endpoints. */
 export function bindEndpoints<Context extends RouterContext>(
@@ -65,10 +71,13 @@ export function bindEndpoints<Context extends RouterContext>(
   })
 }
 
-function guardOf({ access, path }: Description, guards: Guards): RequestHandler | undefined {
+function guardOf(
+  { access, scope, path, method }: Description,
+  guards: Guards,
+): RequestHandler | undefined {
   if (access === 'anyone' || access === 'session') return undefined
   const guard = guards[access]
-  if (guard !== undefined) return guard
+  if (guard !== undefined && scope !== undefined) return guard({ method, scope })
   throw new Error(`Nobody checks the access to ${path}.`)
 }
 

@@ -130,8 +130,8 @@ export interface MerchantTerms {
   readonly minValiditySeconds?: number | undefined
   /** How the amount came about, kept with the payment. */
   readonly appliedRate?: AppliedRate | undefined
-  /** Details for the merchant's books, kept with the payment. */
-  readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
+  /** Details for the merchant's books, kept with the payment. The request gives `resource` and `method`. */
+  readonly details?: PaymentDetails | undefined
   /** The resource and the buyer. The payment buys nothing else, and for no other buyer. */
   readonly purchase?: PurchaseTerms | undefined
   /** Treatment of an open payment whose client dropped its offer id. @defaultValue `'same-address'` */

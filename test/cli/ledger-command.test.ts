@@ -342,13 +342,8 @@ describe.each([
       for (const table of [
         ...['relayer_nonces', 'relayer_transactions', 'secrets', 'owners', 'counts'],
         ...['versions', 'projects', 'project_tokens', 'audit_log'],
-        ...[
-          'webhook_endpoints',
-          'webhook_deliveries',
-          'console_sessions',
-          'relayer_alerts',
-          'checkouts',
-        ],
+        ...['webhook_endpoints', 'webhook_deliveries', 'console_sessions', 'relayer_alerts'],
+        ...['refund_requests', 'checkouts'],
       ])
         await place.execute(`DROP TABLE IF EXISTS x402_${table}`)
       const unready = await run(['migrate', '--check'], place.context)

@@ -107,6 +107,16 @@ describe('declaring a route', () => {
     expect(refusedOption('€0.01', {}, { projects })).toBe('none')
   })
 
+  it('says how to price in a currency that no token is pegged to', () => {
+    const networks = {
+      'base-sepolia': { rpcUrl: 'http://127.0.0.1:9', relayerKeys: [`0x${'5e'.repeat(32)}`] },
+    }
+    expect(() => open({ networks }).x402Protect('0.01 EUR')).toThrow(
+      'it takes USDC (USD) on Base Sepolia. To price in EUR, accept EURC (assets of the network, or X402_ASSET=USDC,EURC), or be paid at a rate: crossCurrency: true',
+    )
+    expect(() => open().x402Protect('100 JPY')).toThrow('To price in JPY, be paid at a rate: ')
+  })
+
   it('accepts a price of zero that is marked as meant', () => {
     expect(refusedOption(0, { allowFree: true })).toBe('none')
   })

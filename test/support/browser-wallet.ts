@@ -78,8 +78,14 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
   const key = privateKeyToAccount(account.privateKey)
   const knows = options.knows === undefined ? undefined : [...options.knows]
   let chainId = '0x1'
+  let isConnected = false
+  const addresses = () => (isConnected ? [account.address.toLowerCase()] : [])
   return {
-    eth_requestAccounts: () => [account.address.toLowerCase()],
+    eth_accounts: addresses,
+    eth_requestAccounts: () => {
+      isConnected = true
+      return addresses()
+    },
     eth_chainId: () => chainId,
     wallet_switchEthereumChain: ([wanted]) => {
       const { chainId: other } = wanted as { chainId: string }

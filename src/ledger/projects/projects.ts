@@ -50,11 +50,12 @@ export class Projects {
     return this.#store.run(({ db }) => versionOf(db))
   }
 
+  /** Loads all projects, oldest first, and their tokens. */
   load(): Promise<ProjectSnapshot> {
     return this.#store.run(async ({ db }) => {
       // First: what changes meanwhile is loaded again.
       const version = await versionOf(db)
-      const projects = await selectProjects(db).execute()
+      const projects = await selectProjects(db).orderBy('position').execute()
       const tokens = await db
         .selectFrom('x402_project_tokens')
         .selectAll()
@@ -127,25 +128,13 @@ export class Projects {
     return this.#store.run(({ db }) => findProject(db, id))
   }
 
-  /** Lists projects, oldest first. */
-  listProjects({ after = 0, limit }: PageQuery): Promise<readonly StoredProject[]> {
-    return this.#store.run(async ({ db }) => {
-      const rows = await selectProjects(db)
-        .where('position', '>', after)
-        .orderBy('position')
-        .limit(limit)
-        .execute()
-      return rows.map(projectOf)
-    })
-  }
-
   /**
    * Creates a token.
    *
    * @param isConfigured - Whether its project is not one of the database.
    */
   createToken(
-    { id, project, hash, label, isConfigured }: NewToken & { isConfigured: boolean },
+    { id, project, hash, label, scopes, isConfigured }: NewToken & { isConfigured: boolean },
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
     return this.#change(by, async ({ db, position, at }) => {
@@ -153,9 +142,9 @@ export class Projects {
         throw new Undone('missing')
       await db
         .insertInto('x402_project_tokens')
-        .values({ id, project, hash, label, position, created_at: at })
+        .values({ id, project, hash, label, scopes: scopes.join(','), position, created_at: at })
         .execute()
-      return { action: 'token.created', project, token: id, after: { label } }
+      return { action: 'token.created', project, token: id, after: { label, scopes } }
     })
   }
 

@@ -1,6 +1,12 @@
 /** Rows of projects, their tokens and the audit log. */
 import type { Kysely } from 'kysely'
-import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
+import type {
+  AuditAction,
+  AuditEntry,
+  StoredProject,
+  StoredToken,
+  TokenScope,
+} from '../projects.js'
 import { PROJECTS_VERSION, type LedgerDatabase, type Row } from '../schema/tables.js'
 
 /** Selects the projects that are not deleted. */
@@ -61,6 +67,7 @@ export function tokenOf(row: Row<'x402_project_tokens'>): StoredToken {
     project,
     hash,
     label,
+    scopes: row.scopes.split(',') as TokenScope[],
     createdAt: Number(row.created_at),
     ...(last_used_at !== null && { lastUsedAt: Number(last_used_at) }),
     ...(revoked_at !== null && { revokedAt: Number(revoked_at) }),

@@ -67,6 +67,14 @@ export const TABLES = {
     created_at: 'BIGINT NOT NULL',
     updated_at: 'BIGINT NOT NULL',
   },
+  /** One row for each refund that was asked for with a reason, or by an operator. */
+  x402_refund_requests: {
+    /** Id of the refund. */
+    refund: 'BYTES NOT NULL PRIMARY KEY',
+    reason: 'TEXT',
+    /** Name of the operator, as in the audit log. Null for the merchant. */
+    requested_by: 'TEXT',
+  },
   /** One row for each relayer account. */
   x402_relayer_nonces: {
     chain_id: 'BIGINT NOT NULL',
@@ -136,6 +144,8 @@ export const TABLES = {
     /** SHA-256 in hexadecimal digits. */
     hash: 'TEXT NOT NULL UNIQUE',
     label: 'TEXT NOT NULL',
+    /** Names of scopes, separated by commas. */
+    scopes: 'TEXT NOT NULL',
     position: 'BIGINT NOT NULL',
     created_at: 'BIGINT NOT NULL',
     last_used_at: 'BIGINT',
@@ -257,7 +267,9 @@ export const keyOf = (table: keyof typeof TABLES): readonly string[] =>
   PRIMARY_KEYS[table]?.split(', ') ?? Object.keys(TABLES[table]).slice(0, 1)
 
 const FINAL = "(state = 'settled' OR state = 'failed')"
-const LISTED = 'project, state, created_at, id'
+
+/** The chain is last: lists of one network pass over the others' payments without reading them. */
+const LISTED = 'project, state, created_at, id, chain_id'
 
 /**
  * The indexes of each table, by the ends of their names.
@@ -276,6 +288,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     settled: `(updated_at) WHERE state = 'settled'`,
     failed: `(updated_at) WHERE state = 'failed'`,
     listed: `(${LISTED}) WHERE ${FINAL}`,
+    refunded: `(${LISTED}) WHERE kind = 'refund'`,
     payer: `(payer, ${LISTED}) WHERE ${FINAL}`,
     resource: `(resource_hash, ${LISTED}) WHERE resource_hash IS NOT NULL AND ${FINAL}`,
     reference: `(reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,

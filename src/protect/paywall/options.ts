@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { paywallNetworksSchema, resolveNetworks } from './networks.js'
+import { paywallNetworksSchema, publicUrl, resolveNetworks } from './networks.js'
 import type { PaywallNetwork, PaywallNetworks } from './networks.js'
 import { en } from './texts/en.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
@@ -33,12 +33,15 @@ export interface PaywallOptions {
   /** Colour of the buttons: `#0b5d4d`. Their text is black or white, whichever is readable. */
   readonly accent?: string
   /**
-   * Language and number format: `en`, `de`, `zh`, `ja` or `es`, with or without a region (`de-AT`).
+   * Language and number format: `en`, `de`, `es`, `fr`, `pt`, `zh`, `ja` or `ko`, with or without a region
+   * (`de-AT`).
    * @defaultValue chosen by each request's `Accept-Language`
    */
   readonly locale?: string
   /** Replacements for the page's texts, in every language. @defaultValue none */
   readonly texts?: { readonly [Key in PaywallTextKey]?: string }
+  /** URL of a page where people get the token: it is linked where one has no wallet, or too little in it. */
+  readonly onRamp?: string
   /**
    * Facts for wallets that do not know a network, by short name or CAIP-2 id: `eip155:31337`.
    * @defaultValue public endpoints of networks with a short name; for others, the page names the network
@@ -88,6 +91,7 @@ export const paywallSchema = z.union([
         >,
       )
       .optional(),
+    onRamp: publicUrl.optional(),
     networks: paywallNetworksSchema.optional(),
   }),
 ])

@@ -11,6 +11,8 @@ export interface FramedPage {
   readonly locale: string
   readonly title: string
   readonly seller: string
+  /** HTML of further elements of the head. @defaultValue none */
+  readonly head?: string
   /** HTML below the seller. */
   readonly body: string
   /** HTML of scripts. @defaultValue none */
@@ -19,7 +21,7 @@ export interface FramedPage {
 
 /** Writes a page in the route's look. */
 export function renderFrame(page: FramedPage): string {
-  const { files, nonce, options, locale, title, seller, body, scripts = '' } = page
+  const { files, nonce, options, locale, title, seller, head = '', body, scripts = '' } = page
   return `<!doctype html>
 <html lang="${escapeHtml(locale)}">
 <head>
@@ -29,7 +31,7 @@ export function renderFrame(page: FramedPage): string {
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
 <title>${escapeHtml(title)} · ${escapeHtml(seller)}</title>
-<style nonce="${nonce}">${files.style}${buttonColours(options.accent)}</style>
+${head}<style nonce="${nonce}">${files.style}${buttonColours(options.accent)}</style>
 </head>
 <body>
 <main>

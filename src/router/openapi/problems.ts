@@ -13,6 +13,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   invalid_json: 'The body is not JSON.',
   unauthorized: 'The token is missing, unknown or was revoked.',
   cross_origin: 'The request has a session’s cookie, and comes from a page of another site.',
+  forbidden: 'The token’s scopes, or the person’s role, do not allow this.',
   not_found: 'There is nothing of that id or path.',
   merchant_not_configured: 'The project has no merchant yet: nobody would be paid.',
   method_not_allowed: 'The path does not take this method; `Allow` names those that it takes.',

@@ -1,5 +1,6 @@
 /** Makes an OpenAPI 3.1 document of the definitions of endpoints. */
 import { ownPackage } from '../../http/own-package.cjs'
+import { rolesFor } from '../../merchants/access.js'
 import type { Description, Success } from '../define-endpoint.js'
 import { componentSchemas, referenceTo, type JsonSchema } from './components.js'
 import { HEADERS, PARAMETERS, SECURITY, TAGS } from './fixed-parts.js'
@@ -113,17 +114,20 @@ function parametersOf({ params = {}, query, headers = [] }: Description): readon
   ]
 }
 
-function securityOf({ access }: Description, hasSessions: boolean): readonly object[] {
-  const session = hasSessions ? [{ consoleSession: [] }] : []
+/** The scopes of tokens, or the roles of people, that have access; OpenAPI 3.1 names both as roles. */
+function securityOf(endpoint: Description, hasSessions: boolean): readonly object[] {
+  const { access, scope } = endpoint
+  const roles = access === 'admin' ? rolesFor(endpoint) : scope === undefined ? [] : [scope]
+  const session = hasSessions ? [{ consoleSession: roles }] : []
   switch (access) {
     case 'anyone':
       return []
     case 'project':
-      return [{ projectToken: [] }]
+      return [{ projectToken: roles }]
     case 'merchant':
-      return [{ projectToken: [] }, ...session]
+      return [{ projectToken: roles }, ...session]
     case 'admin':
-      return [{ adminToken: [] }, ...session]
+      return [{ adminToken: roles }, ...session]
     case 'session':
       return [{ consoleSession: [] }]
   }

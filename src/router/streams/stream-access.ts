@@ -52,5 +52,5 @@ export function accessCheckOf(
   if (check !== undefined) return check
   const [token, project] = [req.get(PROJECT_TOKEN), projectOf(res)]
   if (token === undefined || project === undefined) return async () => true
-  return async () => directory.findByToken(token)?.id === project.id
+  return async () => directory.findByToken(token)?.project.id === project.id
 }

@@ -1,10 +1,9 @@
 /** What happened to payments, and how long it took: both from counts. */
 import { COUNTED, percentileOf, PHASES, type Counted, type Phase } from '../../ledger/counters.js'
 import { ALL_COUNTED, type Count } from '../../ledger/counts.js'
-import { DAY_MS } from '../../ledger/revenue.js'
+import { DAY_MS, dayName } from '../../ledger/time-zone.js'
 import type { RouterContext } from '../context.js'
 import type { ViewScope } from '../owner.js'
-import { dayName } from './revenue-view.js'
 import type { Span } from './view-query.js'
 
 /** Numbers of what happened. */

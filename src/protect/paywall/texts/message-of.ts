@@ -8,6 +8,7 @@ type ApiProblem =
   | 'invalid_json'
   | 'unauthorized'
   | 'cross_origin'
+  | 'forbidden'
   | 'not_found'
   | 'method_not_allowed'
   | 'project_exists'
