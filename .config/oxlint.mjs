@@ -51,6 +51,7 @@ const arrows = {
     'ucp',
     'webhooks',
   ],
+  checkouts: [...leaves, 'merchants', 'ledger', 'protect'],
   console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
   testing: [...leaves, 'surface', 'devnet'],

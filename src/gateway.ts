@@ -26,15 +26,15 @@ import { quoteSecret } from './merchants/quote-secret.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
 import type { Asset } from './money/assets.js'
 import type { Core } from './parts/core.js'
+import type { Webhooks } from './parts/webhooks.js'
 import { HeaderSizes } from './protect/header-size.js'
-import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
+import { createX402Protect, openPaidRoutes, type X402Protect } from './protect/x402-protect.js'
 import type { Network } from './protocol/networks.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
-import type { WebhookDispatcher } from './webhooks/dispatcher.js'
 
 /** Time that requests under way get when the gateway closes (ms). */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -264,14 +264,15 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),
   }
+  const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
     const { openRouter } = await import('./parts/router.js')
-    return openRouter(context, await core.get())
+    return openRouter({ ...context, paidRoutes }, await core.get())
   })
   startSoon([core, dispatcher], { logger, stopping: requests.stopping })
 
   return {
-    x402Protect: createX402Protect(context),
+    x402Protect: createX402Protect(paidRoutes),
     gatewayRouter: (options) => lazyRouter(async () => (await api.get())(options)),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
@@ -356,7 +357,7 @@ interface ClosedParts {
   readonly counters: Counters
   readonly directory: ProjectDirectory
   readonly core: Lazy<Core>
-  readonly dispatcher: Lazy<WebhookDispatcher>
+  readonly dispatcher: Lazy<Webhooks>
   readonly ledger: LedgerStore
 }
 

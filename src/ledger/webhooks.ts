@@ -5,6 +5,7 @@
  * record's project that wants the event: it exists if and only if the change does.
  */
 import { randomBytes } from 'node:crypto'
+import { CHECKOUT_EVENTS } from './checkouts.js'
 import type { LedgerRecord } from './record.js'
 
 /** Events that an endpoint of a project may subscribe to. */
@@ -25,6 +26,7 @@ export const WEBHOOK_EVENTS = [
   'refund.pending',
   /** A final record of a refund has changed, as `payment.corrected`. */
   'refund.corrected',
+  ...CHECKOUT_EVENTS,
 ] as const
 
 /** Another address is, or will be, paid. Every endpoint of its project is told, whatever events it wants. */

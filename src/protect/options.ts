@@ -221,7 +221,10 @@ export function checkOptions(options: ProtectOptions): void {
  * @internal
  */
 export function checkValidity(
-  { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,
+  {
+    minValiditySeconds = 0,
+    maxTimeoutSeconds,
+  }: Pick<ProtectOptions, 'minValiditySeconds' | 'maxTimeoutSeconds'>,
   merchant: Merchant,
 ): void {
   const signed = maxTimeoutSeconds ?? merchant.maxTimeoutSeconds
@@ -240,7 +243,7 @@ export function checkValidity(
  * @throws `ConfigError` if one response could be larger than all together may be.
  */
 export function resolveMaxHeldBytes(
-  { maxHeldBytes }: ProtectOptions,
+  { maxHeldBytes }: Pick<ProtectOptions, 'maxHeldBytes'>,
   maxHeldBytesTotal: number,
 ): number {
   if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)

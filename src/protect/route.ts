@@ -21,6 +21,7 @@ import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext }
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
+import type { RoutePaywall } from './paywall/options.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
@@ -50,7 +51,10 @@ export interface RouteContext extends SigningContext, PaywallContext {
 }
 
 /** Options of a route whose merchant is known. */
-export type RouteOptions = Omit<ProtectOptions, 'merchant'> & { readonly merchant?: string }
+export type RouteOptions = Omit<ProtectOptions, 'merchant' | 'paywall'> & {
+  readonly merchant?: string
+  readonly paywall?: RoutePaywall | undefined
+}
 
 /** A price, and how it was asked. */
 interface AskedPrice {

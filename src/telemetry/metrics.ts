@@ -130,6 +130,7 @@ export class Metrics implements PaymentWatcher {
       payments: time(store.payments),
       relayers: time(store.relayers),
       refunds: time(store.refunds),
+      checkouts: time(store.checkouts),
       idempotency: store.idempotency,
       projects: store.projects,
       sessions: store.sessions,

@@ -95,7 +95,7 @@ export class LedgerMaintenance {
    * Deletes payments that nobody needs any more: settled and delivered, or failed; last changed before
    * a time in milliseconds, and at least an hour ago; locked by nobody; and whose authorization has
    * lapsed, so that the chain refuses it. Refunds go after their payments, because what is left of a payment
-   * is computed from them. Tells after each page how many are deleted by then.
+   * is computed from them. A payment stays until its checkout is known to be paid. Tells after each page how many are deleted by then.
    *
    * @returns How many were deleted.
    */
@@ -107,7 +107,9 @@ export class LedgerMaintenance {
       AND (delivered = 1 OR lock_owner IS NULL OR locked_until < ${now - REORG_MS})
       AND CAST(valid_before AS NUMERIC) < ${Math.floor(now / 1000) - LAPSED_SECONDS}
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
-        WHERE payment.id = x402_authorizations.refund_of)`
+        WHERE payment.id = x402_authorizations.refund_of)
+      AND (state = 'failed' OR NOT EXISTS (SELECT 1 FROM x402_checkouts AS checkout
+        WHERE checkout.payment = x402_authorizations.id AND checkout.state <> 'paid'))`
     let count = 0
     for (const state of ['settled', 'failed'] as const) {
       for (let from = 0; ;) {

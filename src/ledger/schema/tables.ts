@@ -210,6 +210,27 @@ export const TABLES = {
     delivered_at: 'BIGINT',
     created_at: 'BIGINT NOT NULL',
   },
+  /** One row for each payment link. */
+  x402_checkouts: {
+    /** Random: whoever knows it may pay. */
+    id: 'TEXT NOT NULL PRIMARY KEY',
+    project: 'TEXT NOT NULL',
+    url: 'TEXT NOT NULL',
+    /** In major units, with all digits of the currency. */
+    amount: 'TEXT NOT NULL',
+    currency: 'TEXT NOT NULL',
+    reference: 'TEXT',
+    description: 'TEXT',
+    success_url: 'TEXT',
+    cancel_url: 'TEXT',
+    /** It follows its payment within a second: `statusOf` tells what holds now. */
+    state: ['open', 'paid', 'expired', 'canceled'],
+    /** Id of the payment that pays it. Another one takes its place once this one can pay no more. */
+    payment: 'BYTES',
+    paid_at: 'BIGINT',
+    expires_at: 'BIGINT NOT NULL',
+    created_at: 'BIGINT NOT NULL',
+  },
   x402_console_sessions: {
     /** SHA-256 of its secret, in hexadecimal digits. */
     hash: 'TEXT NOT NULL PRIMARY KEY',
@@ -290,6 +311,11 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     payment: '(payment, endpoint, version)',
     listed: '(endpoint, created_at, id)',
     age: `(created_at) WHERE state <> 'pending'`,
+  },
+  x402_checkouts: {
+    listed: '(project, created_at, id)',
+    due: `(expires_at) WHERE state = 'open'`,
+    unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
   x402_console_sessions: { token: '(token, used_at)' },
 }

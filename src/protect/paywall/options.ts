@@ -107,6 +107,8 @@ export const paywallSchema = z.union([
 
 /** Settings of a route's page. */
 export type ResolvedPaywall = Omit<PaywallOptions, 'texts' | 'networks'> & {
+  /** Where people go who do not want to pay, or have paid before. @defaultValue nowhere */
+  readonly backUrl?: string
   readonly texts: Partial<Record<PaywallTextKey, string>>
   readonly networks: PaywallNetworks
 }
@@ -114,13 +116,17 @@ export type ResolvedPaywall = Omit<PaywallOptions, 'texts' | 'networks'> & {
 /** The option after validation. */
 export type CheckedPaywall = z.output<typeof paywallSchema>
 
+/** The option of a route; of one that the gateway declares itself, with a way back. */
+export type RoutePaywall =
+  false | (Exclude<CheckedPaywall, false> & { readonly backUrl?: string | undefined })
+
 /**
  * Completes the option of a route with the merchant's look, and with the gateway's.
  *
  * @returns `undefined` if browsers get JSON too.
  */
 export function resolvePaywall(
-  ofRoute: CheckedPaywall | undefined,
+  ofRoute: RoutePaywall | undefined,
   ofGateway: CheckedPaywall,
   ofMerchant: Branding = {},
 ): ResolvedPaywall | undefined {

@@ -13,6 +13,8 @@ const MERCHANT_EVENTS: Events = [
   ['refund.failed', 'The refund did not reach the buyer.'],
   ['refund.pending', 'The outcome of a refund is not known yet.'],
   ['refund.corrected', 'An earlier event of a refund was corrected.'],
+  ['checkout.paid', 'A payment link was paid.'],
+  ['checkout.expired', 'A payment link expired unpaid.'],
 ]
 
 const OPERATOR_EVENTS: Events = [
