@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { Logger } from '../logger.js'
 import type { Merchant, Project } from '../merchants/project.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
-import { PROJECT_TOKEN } from '../protocol/headers.js'
+import { API_KEY, PROJECT_TOKEN } from '../protocol/headers.js'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 
@@ -25,7 +25,7 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
     }
   }
   return function identify(req, res, next) {
-    const token = req.get(PROJECT_TOKEN)
+    const token = projectTokenOf(req)
     const project = token === undefined ? undefined : directory.findByToken(token)
     take(req, res, project)
     if (token === undefined || project !== undefined || directory.isLoaded) return next()
@@ -36,6 +36,11 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
     }
     directory.whenLoaded().then(lookAgain).then(next, next)
   }
+}
+
+/** The identify token of a request, in either of its headers; {@link PROJECT_TOKEN} counts if both are there. */
+export function projectTokenOf(req: Request): string | undefined {
+  return req.get(PROJECT_TOKEN) ?? req.get(API_KEY)
 }
 
 /** Sets the project that a request is for. */
@@ -66,9 +71,9 @@ export function requireProject(directory: Pick<ProjectDirectory, 'hasTokens'>): 
       )
     }
     res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
-    const given = req.get(PROJECT_TOKEN) !== undefined
+    const given = [PROJECT_TOKEN, API_KEY].find((name) => req.get(name) !== undefined)
     const problem = given
-      ? `The token in ${PROJECT_TOKEN} belongs to no project.`
+      ? `The token in ${given} belongs to no project.`
       : `The header ${PROJECT_TOKEN} is missing.`
     next(
       new RequestProblem('unauthorized', directory.hasTokens ? problem : `${problem} ${NO_TOKENS}`),

@@ -15,6 +15,7 @@ import { setRootUrl } from './docs-url.js'
 import { requestFields } from './log-fields.js'
 import { MERCHANT } from './owner.js'
 import { paymentEndpoints } from './payment-endpoints.js'
+import { pluginEndpoints } from './plugins/plugin-endpoints.js'
 import { limitRequests } from './rate-limit.js'
 import { refundEndpoints } from './refund-endpoints.js'
 import { bindEndpoints, serveEndpoints, type Mounted } from './serve-endpoints.js'
@@ -32,6 +33,7 @@ import { MERCHANT_WEBHOOKS, webhookEndpoints } from './webhook-endpoints.js'
 export const apiEndpoints = [
   ...paymentEndpoints,
   ...checkoutEndpoints,
+  ...pluginEndpoints,
   ...settlementEndpoints(MERCHANT),
   ...refundEndpoints(MERCHANT),
   ...webhookEndpoints(MERCHANT_WEBHOOKS),
@@ -41,7 +43,7 @@ export const apiEndpoints = [
 ]
 
 /** The gateway owns everything below these paths; all other paths are left to the app. */
-const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/ucp']
+const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/api/v2/ucp', '/ucp']
 
 /**
  * Options of `gatewayRouter`.

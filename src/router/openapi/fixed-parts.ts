@@ -1,5 +1,5 @@
 /** Parts of the document that all endpoints share. */
-import { IDEMPOTENCY_KEY, PROJECT_TOKEN } from '../../protocol/headers.js'
+import { API_KEY, IDEMPOTENCY_KEY, PROJECT_TOKEN } from '../../protocol/headers.js'
 
 /** The headings, in the order in which they are shown. */
 export const TAGS = [
@@ -8,6 +8,10 @@ export const TAGS = [
     description: 'The x402 facilitator: make offers, verify and settle payments.',
   },
   { name: 'Merchant', description: 'What a shop publishes in its UCP profile and checkouts.' },
+  {
+    name: 'Shop plugins',
+    description: 'The same as for a merchant, in the places where shops’ plugins look for it.',
+  },
   { name: 'Settlements', description: 'What became of a project’s payments.' },
   { name: 'Refunds', description: 'Pay settlements back, in full or in part.' },
   { name: 'Webhooks', description: 'Be told of payments and refunds.' },
@@ -101,6 +105,12 @@ export const SECURITY = {
     name: PROJECT_TOKEN,
     description:
       'Identify token of a project. It is a secret of the server: never put it into a page, an app or a repository.',
+  },
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: API_KEY,
+    description: 'The same token, under the name that shops’ plugins give it.',
   },
   adminToken: {
     type: 'http',

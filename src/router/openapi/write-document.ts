@@ -113,15 +113,17 @@ function parametersOf({ params = {}, query, headers = [] }: Description): readon
   ]
 }
 
+const PROJECT = [{ projectToken: [] }, { apiKey: [] }]
+
 function securityOf({ access }: Description, hasSessions: boolean): readonly object[] {
   const session = hasSessions ? [{ consoleSession: [] }] : []
   switch (access) {
     case 'anyone':
       return []
     case 'project':
-      return [{ projectToken: [] }]
+      return PROJECT
     case 'merchant':
-      return [{ projectToken: [] }, ...session]
+      return [...PROJECT, ...session]
     case 'admin':
       return [{ adminToken: [] }, ...session]
     case 'session':
