@@ -167,6 +167,11 @@ export interface MerchantOptions {
    * presents the payment within a minute of its first presentation. @defaultValue `'same-address'`
    */
   readonly redeemWithoutProof?: RedeemWithoutProof
+  /**
+   * Whether the public catalogue of the gateway, `/discovery/resources`, lists what was sold: URL,
+   * description, price, how often and when last. @defaultValue true
+   */
+  readonly listed?: boolean
 }
 
 /**

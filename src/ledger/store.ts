@@ -12,6 +12,7 @@ import { Refunds } from './payments/refunds.js'
 import { RelayerAlerts } from './webhooks/relayer-alerts.js'
 import { Nonces } from './relayers/nonces.js'
 import { Revenue } from './payments/revenue.js'
+import { Resources } from './resources.js'
 import { Secrets } from './secrets.js'
 import { Sessions } from './sessions.js'
 import type { SqlStore } from './engine/store.js'
@@ -55,6 +56,7 @@ export class SqlLedger implements LedgerStore {
   readonly relayers: LedgerStore['relayers']
   readonly refunds: Refunds
   readonly counts: Counts
+  readonly resources: Resources
   readonly secrets: Secrets
   readonly #store: SqlStore
   readonly #owner: LockOwner
@@ -82,6 +84,7 @@ export class SqlLedger implements LedgerStore {
     this.relayers = together(new Transactions(store, submissions), new Nonces(store))
     this.refunds = new Refunds(store, ownLocks, records)
     this.counts = new Counts(store)
+    this.resources = new Resources(store)
     this.secrets = new Secrets(store)
     this.isInMemory = options.isInMemory === true
     this.#end = [pruneBytes(store, options.bytes), ...(options.endWith ? [options.endWith] : [])]

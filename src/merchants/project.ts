@@ -30,6 +30,8 @@ export interface Merchant {
   readonly repeatSettlements: boolean
   /** Whether open payments may be redeemed without proof of having made them. */
   readonly redeemWithoutProof: RedeemWithoutProof
+  /** Whether catalogues list what was sold. @defaultValue true */
+  readonly listed?: boolean | undefined
 }
 
 /** A tenant of the gateway: its identify tokens and, once configured, its merchant. */

@@ -52,6 +52,7 @@ const merchantSchema = z.strictObject({
   maxTimeoutSeconds: z.int().min(10).max(86_400).default(DEFAULT_MAX_TIMEOUT_SECONDS),
   repeatSettlements: z.boolean().default(false),
   redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
+  listed: z.boolean().default(true),
 } satisfies FieldsOf<MerchantOptions>)
 
 /** The merchant is checked apart, so that its mistakes are reported beside those of its project. */
