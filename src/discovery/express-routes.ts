@@ -114,14 +114,15 @@ class Walk implements FoundRoutes {
         continue
       }
       const whole = joined(path, part)
+      const all = methodsOf(methods)
       for (const { route, method } of paidHere)
-        for (const one of method === undefined ? methodsOf(methods) : [method])
+        for (const one of method === undefined ? all : all.filter((known) => known === method))
           this.#add(one, whole, route)
       if (paidHere.length > 0) continue
       const gate = gates.findLast((one) => whole === one.path || whole.startsWith(`${one.path}/`))
       if (gate === undefined) continue
       gate.isUsed = true
-      for (const one of methodsOf(methods)) this.#add(one, whole, gate.route)
+      for (const one of all) this.#add(one, whole, gate.route)
     }
   }
 
@@ -133,10 +134,13 @@ class Walk implements FoundRoutes {
   }
 }
 
-/** `all` has every method; one is enough to describe it. */
+const LISTED_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
+/** The methods of a route that are listed. One for all methods is listed with two. */
 function methodsOf(methods: Readonly<Record<string, boolean>>): readonly string[] {
-  const named = Object.keys(methods).filter((one) => methods[one] === true && one !== '_all')
-  return named.length > 0 ? named : ['get', 'post']
+  const named = LISTED_METHODS.filter((one) => methods[one] === true)
+  const isForAll = named.length === 0 || named.length === LISTED_METHODS.length
+  return isForAll ? LISTED_METHODS.slice(0, 2) : named
 }
 
 function stackOf(app: object): readonly Layer[] {
@@ -169,8 +173,8 @@ function pathsOf(
   regexp: RegExp | undefined,
   keys: readonly { readonly name: string | number }[],
 ): readonly string[] | undefined {
-  if (regexp === undefined) return undefined
   const ENDS = String.raw`\/?(?=\/|$)`
+  if (regexp?.source.endsWith(ENDS) !== true) return undefined
   let index = 0
   const paths = regexp.source.split(`${ENDS}|^`).map((source) =>
     source
