@@ -45,6 +45,8 @@ export interface TabOptions {
   readonly isPhone?: boolean
   readonly javaScriptEnabled?: boolean
   readonly locale?: string
+  /** IANA's name. @defaultValue that of this machine */
+  readonly timeZone?: string
   /** Complaints that a test provokes: a refused sign-in is an error to the console. */
   readonly expected?: RegExp
 }
@@ -52,12 +54,13 @@ export interface TabOptions {
 /** Opens a tab with cookies of its own. */
 export async function openTab(browser: Browser, options: TabOptions = {}): Promise<Tab> {
   const { colorScheme = 'light', width = 1280, height = 900, expected } = options
-  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US' } = options
+  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US', timeZone } = options
   const context = await browser.newContext({
     colorScheme,
     viewport: { width, height },
     reducedMotion: 'reduce',
     acceptDownloads: true,
+    ...(timeZone !== undefined && { timezoneId: timeZone }),
     ...{ locale, javaScriptEnabled, hasTouch: isPhone, isMobile: isPhone },
   })
   const complaints: string[] = []

@@ -3,11 +3,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { setAnnouncer } from '../state/announce.js'
 import { linkTo, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
+import { ZoneField } from './zone-field.js'
 
 const PAYMENTS = [
   ['overview', 'Overview'],
   ['live', 'Live'],
   ['settlements', 'Settlements'],
+  ['refunds', 'Refunds'],
 ] as const
 
 const OPERATOR = [
@@ -65,6 +67,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
               <strong>{project ?? name}</strong>
               <span>{role === 'admin' ? 'Operator' : 'Merchant'}</span>
             </p>
+            <ZoneField />
             <button type="button" class="button" onClick={onSignOut}>
               Sign out
             </button>
