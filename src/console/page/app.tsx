@@ -5,12 +5,14 @@ import { ProblemNotice } from './parts/notice.js'
 import { Shell } from './parts/shell.js'
 import { useRoute, type Route } from './state/route.js'
 import { SessionContext } from './state/session.js'
+import { useZone } from './state/use-zone.js'
 import { AuditLog } from './views/audit-log.js'
 import { Live } from './views/live.js'
 import { MerchantView } from './views/merchant.js'
 import { Merchants } from './views/merchants.js'
 import { NotFound } from './views/not-found.js'
 import { Overview } from './views/overview.js'
+import { RefundList } from './views/refund-list.js'
 import { Relayers } from './views/relayers.js'
 import { SettlementView } from './views/settlement.js'
 import { Settlements } from './views/settlements.js'
@@ -27,6 +29,7 @@ export function App() {
   const [session, setSession] = useState<SignedIn>()
   const [problem, setProblem] = useState<Problem>()
   const route = useRoute()
+  const [zone] = useZone()
   const open = (): void => {
     setProblem(undefined)
     send<SessionDocument>('GET', './session').then(setSession, (error: unknown) => {
@@ -57,7 +60,7 @@ export function App() {
   return (
     <SessionContext.Provider value={session}>
       <Shell route={route} onSignOut={signOut}>
-        <View key={route.path.join('/')} route={route} role={session.role} />
+        <View key={`${zone} ${route.path.join('/')}`} route={route} role={session.role} />
       </Shell>
     </SessionContext.Provider>
   )
@@ -70,6 +73,7 @@ function View({ route, role }: { readonly route: Route; readonly role: 'admin' |
   if (view === 'live') return <Live />
   if (view === 'settlements')
     return id === undefined ? <Settlements route={route} /> : <SettlementView id={id} />
+  if (view === 'refunds') return <RefundList route={route} />
   if (view === 'webhooks')
     return id === undefined ? (
       <Webhooks />
