@@ -22,6 +22,7 @@ const arrows = {
   ucp: leaves,
   idempotency: leaves,
   ledger: [...leaves, 'idempotency'],
+  discovery: [...leaves, 'ledger'],
   merchants: [...leaves, 'ledger', 'schemes'],
   chain: leaves,
   relayer: [...leaves, 'chain', 'ledger'],
@@ -40,7 +41,7 @@ const arrows = {
     'idempotency',
   ],
   telemetry: [...leaves, 'facilitator', 'schemes', 'relayer', 'chain', 'ledger'],
-  protect: [...leaves, 'merchants', 'facilitator', 'schemes', 'ledger', 'idempotency'],
+  protect: [...leaves, 'discovery', 'merchants', 'facilitator', 'schemes', 'ledger', 'idempotency'],
   router: [
     ...leaves,
     'merchants',
@@ -48,9 +49,11 @@ const arrows = {
     'schemes',
     'ledger',
     'idempotency',
+    'discovery',
     'ucp',
     'webhooks',
   ],
+  checkouts: [...leaves, 'merchants', 'ledger', 'protect'],
   console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
   testing: [...leaves, 'surface', 'devnet'],
@@ -149,7 +152,7 @@ const pageFolders = [
   { folder: 'console/page', out: 1, toSource: 2, allowed: ['preact', 'uplot'] },
   { folder: 'console/page/*', out: 2, toSource: 3, allowed: ['preact', 'uplot'] },
   { folder: 'protect/paywall/page', out: 1, toSource: 3, allowed: ['preact'] },
-  { folder: 'browser', out: 1, toSource: 1, allowed: ['preact'] },
+  { folder: 'browser', out: 1, toSource: 1, allowed: ['preact', 'lean-qr'] },
 ]
 
 /** What a file of a page may not import; of src it may import `browser` only, and types of documents. */

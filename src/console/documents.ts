@@ -82,6 +82,7 @@ const ACTIONS = [
   ...(['token.created', 'token.revoked'] as const),
   ...(['webhook.created', 'webhook.updated', 'webhook.secret_rotated'] as const),
   ...(['webhook.deleted', 'webhook.tested', 'delivery.resent', 'refund.requested'] as const),
+  ...(['checkout.created', 'checkout.canceled'] as const),
 ] as const satisfies readonly AuditAction[]
 
 /** A page of the audit log. */

@@ -18,7 +18,7 @@ export function storedView({ readMerchant }: AdminContext, stored: StoredProject
 
 /** `errors` are there if the merchant does not fit the configuration any more, so that nobody can pay. */
 function viewOf(
-  { id, settings, version, createdAt, updatedAt, pausedBy, nextPayTo }: StoredProject,
+  { id, settings, nextPayTo, version, createdAt, updatedAt, pausedBy }: StoredProject,
   errors: Project['errors'],
 ) {
   return {

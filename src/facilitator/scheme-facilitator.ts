@@ -34,7 +34,7 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
     if (presented.refundOf !== undefined) return
     const { payment, terms } = presented
     if (isRefusal(found)) announceRefusal(events, presented, found)
-    else events.emit('verified', paymentEvent({ payment, terms, payer: found.payer }))
+    else events.emit('verified', () => paymentEvent({ payment, terms, payer: found.payer }))
   }
 
   return decodingFacilitator({
@@ -80,7 +80,7 @@ function asPaused<Found extends Reservation | Refusal>(found: Found): Found | Re
 function announceRefusal(
   events: EventBus,
   { payment, terms }: PresentedPayment,
-  { refused, payer, transaction, facilitatorMessage }: Refusal,
+  { refused, payer, transaction, isRepeat, facilitatorMessage }: Refusal,
 ): void {
   // As the client wrote it: the network may be unknown.
   const { network } = payment.requirements
@@ -92,5 +92,5 @@ function announceRefusal(
   // Its transaction is out, perhaps by a process that has ended: it is not refused.
   if (refused === 'settlement_pending' && transaction !== undefined)
     events.emit('pending', { transaction, ...event })
-  else events.emit('refused', { reason: refused, ...event })
+  else events.emit('refused', { reason: refused, ...(isRepeat && { isRepeat }), ...event })
 }

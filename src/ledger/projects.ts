@@ -72,6 +72,8 @@ export type AuditAction =
   | 'webhook.tested'
   | 'delivery.resent'
   | 'refund.requested'
+  | 'checkout.created'
+  | 'checkout.canceled'
 
 /** One change, and who made it. */
 export interface AuditEntry {

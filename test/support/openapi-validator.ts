@@ -62,6 +62,12 @@ export class OpenApiValidator {
       .map((path) => [path, patternOf(path)] as const)
   }
 
+  /** As {@link OpenApiValidator.explain}, of the body of a webhook. */
+  explainWebhook({ type, text }: { readonly type: string; readonly text: string }) {
+    const parts = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema']
+    return this.#mismatch(pointerOf(parts), { body: text })
+  }
+
   /** @returns What is wrong, in words; `undefined` if the document describes the answer. */
   explain(answer: Answered): string | undefined {
     const { method, status, type } = answer

@@ -7,8 +7,8 @@ import type { Changing } from './changes.js'
 /** A project's address, and the one that waits. */
 type Paid = Pick<StoredProject, 'id' | 'settings' | 'nextPayTo'>
 
-/** What the audit log keeps of a project: its settings, a pause, and an address that waits. */
-export function auditedSettings({
+/** A project, as the audit log shows it. */
+export function auditedOf({
   settings,
   pausedBy,
   nextPayTo,

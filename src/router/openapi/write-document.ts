@@ -7,6 +7,7 @@ import { HEADERS, PARAMETERS, SECURITY, TAGS } from './fixed-parts.js'
 import { headersOf, ProblemResponses } from './problem-responses.js'
 import { probes } from './probes.js'
 import { bodySchema, queryParameters } from './request-schema.js'
+import { describeWebhooks } from './webhooks.js'
 
 /** An OpenAPI document. */
 export interface OpenApiDocument {
@@ -38,8 +39,10 @@ export async function writeDocument(options: DocumentOptions): Promise<OpenApiDo
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
   const tags = new Set(endpoints.map(({ tag }) => tag))
+  const webhooks = describeWebhooks(tags)
   const parts = {
     paths,
+    ...(Object.keys(webhooks).length > 0 && { webhooks }),
     components: {
       responses: problems.all(),
       parameters: PARAMETERS,
@@ -118,14 +121,15 @@ function parametersOf({ params = {}, query, headers = [] }: Description): readon
 function securityOf(endpoint: Description, hasSessions: boolean): readonly object[] {
   const { access, scope } = endpoint
   const roles = access === 'admin' ? rolesFor(endpoint) : scope === undefined ? [] : [scope]
+  const project = [{ projectToken: roles }, { apiKey: roles }]
   const session = hasSessions ? [{ consoleSession: roles }] : []
   switch (access) {
     case 'anyone':
       return []
     case 'project':
-      return [{ projectToken: roles }]
+      return project
     case 'merchant':
-      return [{ projectToken: roles }, ...session]
+      return [...project, ...session]
     case 'admin':
       return [{ adminToken: roles }, ...session]
     case 'session':
