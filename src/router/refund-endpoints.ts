@@ -126,8 +126,8 @@ export function refundListEndpoints<Context extends RouterContext>(
         const query = { ...ledgerFilters(call.query), kind: 'refund', project, after } as const
         const found = await context.ledger.payments.list({ ...query, limit: limit + 1 })
         const { page, next } = pageOf(found.filter(isRefundRecord), limit, nameOfPlace)
-        const documents = await refundDocuments(context, { accepts, access }, page)
-        const refunds = documents.map((one, index) => ({ ...ownerOf(page[index], access), ...one }))
+        const described = await refundDocuments(context, { accepts, access }, page)
+        const refunds = described.map((one, index) => ({ ...ownerOf(page[index], access), ...one }))
         return { refunds, ...next }
       },
     }),

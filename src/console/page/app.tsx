@@ -5,6 +5,7 @@ import { ProblemNotice } from './parts/notice.js'
 import { Shell } from './parts/shell.js'
 import { useRoute, type Route } from './state/route.js'
 import { SessionContext } from './state/session.js'
+import { useZone } from './state/use-zone.js'
 import { AuditLog } from './views/audit-log.js'
 import { Live } from './views/live.js'
 import { MerchantView } from './views/merchant.js'
@@ -12,6 +13,7 @@ import { Merchants } from './views/merchants.js'
 import { NotFound } from './views/not-found.js'
 import { OwnProject } from './views/own-project.js'
 import { Overview } from './views/overview.js'
+import { RefundList } from './views/refund-list.js'
 import { Relayers } from './views/relayers.js'
 import { SettlementView } from './views/settlement.js'
 import { Settlements } from './views/settlements.js'
@@ -29,6 +31,7 @@ export function App() {
   const [hasEnded, setEnded] = useState(false)
   const [problem, setProblem] = useState<Problem>()
   const route = useRoute()
+  const [zone] = useZone()
   const take = (signedIn: SignedIn): void => {
     setSession(signedIn)
     setEnded(false)
@@ -63,7 +66,7 @@ export function App() {
   return (
     <SessionContext.Provider key={`${session.role} ${session.name}`} value={session}>
       <Shell route={route} onSignOut={signOut}>
-        <View key={route.path.join('/')} route={route} role={session.role} />
+        <View key={`${zone} ${route.path.join('/')}`} route={route} role={session.role} />
       </Shell>
       {hasEnded && <SignInAgain onSignIn={take} onLeave={() => take('nobody')} />}
     </SessionContext.Provider>
@@ -77,6 +80,7 @@ function View({ route, role }: { readonly route: Route; readonly role: 'admin' |
   if (view === 'live') return <Live />
   if (view === 'settlements')
     return id === undefined ? <Settlements route={route} /> : <SettlementView id={id} />
+  if (view === 'refunds') return <RefundList route={route} />
   if (view === 'webhooks')
     return id === undefined ? (
       <Webhooks />

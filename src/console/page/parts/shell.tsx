@@ -4,11 +4,13 @@ import { words } from '../format/text.js'
 import { setAnnouncer } from '../state/announce.js'
 import { linkTo, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
+import { ZoneField } from './zone-field.js'
 
 const PAYMENTS = [
   ['overview', 'Overview'],
   ['live', 'Live'],
   ['settlements', 'Settlements'],
+  ['refunds', 'Refunds'],
 ] as const
 
 const OPERATOR = [
@@ -69,6 +71,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
               <strong>{project ?? name}</strong>
               <span>{words(adminRole ?? role)}</span>
             </p>
+            <ZoneField />
             <button type="button" class="button" onClick={onSignOut}>
               Sign out
             </button>

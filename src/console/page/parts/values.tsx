@@ -2,8 +2,9 @@
 import type { Settlement, TokenAmount } from '../api/documents.js'
 import { fiatOf, formatFiat, formatToken } from '../format/money.js'
 import { formatAgo, formatShortTime, formatTime, safeUrl, shorten } from '../format/text.js'
+import { explorerLink, findNetwork, pegOf, useSession } from '../state/session.js'
+import { TestBadge } from './badge.js'
 import { CopyButton } from './copy.js'
-import { explorerLink, pegOf, useSession } from '../state/session.js'
 
 interface TimeProps {
   readonly at: string
@@ -36,10 +37,18 @@ export function Money({ of, class: className = '' }: MoneyProps) {
   const fiat = fiatOf(of, pegOf(useSession(), of))
   return (
     <span class={`money ${className}`}>
-      <span class="money-token">{formatToken(of)}</span>
+      <span class="money-token">
+        {formatToken(of)}
+        {of.testnet && <TestBadge />}
+      </span>
       {fiat && <span class="money-fiat">{formatFiat(fiat.decimal, fiat.currency)}</span>}
     </span>
   )
+}
+
+/** The name of a network. */
+export function NetworkName({ of: { network } }: { readonly of: Pick<TokenAmount, 'network'> }) {
+  return <>{findNetwork(useSession(), network)?.name ?? network}</>
 }
 
 interface HexProps {
