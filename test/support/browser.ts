@@ -46,13 +46,10 @@ export interface TabOptions {
   readonly isPhone?: boolean
   readonly javaScriptEnabled?: boolean
   readonly locale?: string
-<<<<<<< HEAD
   /** What a browser that was closed has stored. @defaultValue nothing */
   readonly storageState?: BrowserContextOptions['storageState']
-=======
   /** IANA's name. @defaultValue that of this machine */
   readonly timeZone?: string
->>>>>>> books
   /** Complaints that a test provokes: a refused sign-in is an error to the console. */
   readonly expected?: RegExp
 }
@@ -60,11 +57,8 @@ export interface TabOptions {
 /** Opens a tab with cookies of its own. */
 export async function openTab(browser: Browser, options: TabOptions = {}): Promise<Tab> {
   const { colorScheme = 'light', width = 1280, height = 900, expected } = options
-<<<<<<< HEAD
-  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US', storageState } = options
-=======
-  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US', timeZone } = options
->>>>>>> books
+  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US' } = options
+  const { storageState, timeZone } = options
   const context = await browser.newContext({
     colorScheme,
     viewport: { width, height },

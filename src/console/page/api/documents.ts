@@ -54,6 +54,11 @@ export interface MerchantSettings {
   readonly maxTimeoutSeconds?: number
   readonly repeatSettlements?: boolean
   readonly redeemWithoutProof?: string
+  readonly branding?: {
+    readonly logo?: string
+    readonly accent?: string
+    readonly texts?: Readonly<Record<string, string>>
+  }
 }
 
 export type Token = DocumentOf<typeof admin.tokenList>['tokens'][number]

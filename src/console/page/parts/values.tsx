@@ -4,6 +4,7 @@ import { fiatOf, formatFiat, formatToken } from '../format/money.js'
 import { formatAgo, formatShortTime, formatTime, safeUrl, shorten } from '../format/text.js'
 import { explorerLink, findNetwork, pegOf, useSession } from '../state/session.js'
 import { TestBadge } from './badge.js'
+import { CopyButton } from './copy.js'
 
 interface TimeProps {
   readonly at: string
@@ -57,17 +58,24 @@ interface HexProps {
   readonly isWhole?: boolean
 }
 
-/** An address or transaction, linked to its network's explorer. */
+/** An address or transaction, linked to its network's explorer, with a button that copies it. */
 export function Hex({ value, network, kind, isWhole = false }: HexProps) {
   const href = safeUrl(explorerLink(useSession(), network, `${kind}/${value}`))
   const text = isWhole ? value : shorten(value)
   const shown = <code title={value}>{text}</code>
-  if (href === undefined) return shown
+  const label = kind === 'tx' ? 'transaction' : 'address'
   return (
-    <a href={href} target="_blank" rel="noopener noreferrer">
-      {shown}
-      <span aria-hidden="true"> ↗</span>
-    </a>
+    <span class="hex">
+      {href === undefined ? (
+        shown
+      ) : (
+        <a href={href} target="_blank" rel="noopener noreferrer">
+          {shown}
+          <span aria-hidden="true"> ↗</span>
+        </a>
+      )}{' '}
+      <CopyButton text={value} label={`${label} ${shorten(value)}`} />
+    </span>
   )
 }
 
