@@ -113,6 +113,7 @@ export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/o
 export type {
   GatewayOptions,
   AdminOptions,
+  AdminPerson,
   MerchantOptions,
   MetricsOptions,
   ProjectOptions,
@@ -120,8 +121,20 @@ export type {
   RatesOptions,
   WebhookOptions,
 } from './config/options.js'
-export { paidRequest, type PaidRequest } from './protect/paid-request.js'
-export type { MerchantFunction, PriceFunction, ProtectOptions } from './protect/options.js'
+export type { RouteExamples, RouteInput, RouteSchema } from './discovery/declaration.js'
+export type { OpenApiDocument } from './discovery/openapi.js'
+export {
+  paidRequest,
+  type InputOf,
+  type PaidRequest,
+  type X402Locals,
+} from './protect/paid-request.js'
+export type {
+  MerchantFunction,
+  PriceFunction,
+  ProtectOptions,
+  RequestFunction,
+} from './protect/options.js'
 export type { PaywallNetwork, PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
 export type { X402Middleware, X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'

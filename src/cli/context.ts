@@ -1,4 +1,4 @@
-import type { Environment } from '../config/read/environment.js'
+import type { Environment } from '../config/read/variables.js'
 
 /** A command's access to its process. */
 export interface CliContext {

@@ -5,6 +5,7 @@ import type { RateLimitOptions } from '../http/rate-limiter.js'
 import type { Ledger } from '../ledger/index.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { FieldsFirstLogger, Logger } from '../logger.js'
+import type { AdminRole } from '../merchants/access.js'
 import type { HttpRatesOptions } from '../money/http-rates.js'
 import type { RateSource } from '../money/rates.js'
 import type { PaywallOptions } from '../protect/paywall/options.js'
@@ -167,24 +168,74 @@ export interface MerchantOptions {
    * presents the payment within a minute of its first presentation. @defaultValue `'same-address'`
    */
   readonly redeemWithoutProof?: RedeemWithoutProof
+  /**
+   * How the payment page looks where this merchant is paid: `logo`, `accent` and `texts` of
+   * {@link PaywallOptions}. A route's own `paywall` comes first, that of the gateway last.
+   * @defaultValue none
+   */
+  readonly branding?: Pick<PaywallOptions, 'logo' | 'accent' | 'texts'>
+  /**
+   * Whether the public catalogue of the gateway, `/discovery/resources`, lists what was sold: URL,
+   * description, price, how often and when last. @defaultValue true
+   */
+  readonly listed?: boolean
 }
 
 /**
- * Access to the admin API.
+ * Someone who may use the admin API.
+ *
+ * @example
+ * ```ts
+ * import type { AdminPerson } from 'express-x402-gateway'
+ *
+ * const helper: AdminPerson = {
+ *   name: 'Ada',
+ *   role: 'support',
+ *   token: process.env['ADA_TOKEN'] ?? '',
+ * }
+ * ```
+ */
+export interface AdminPerson {
+  /** The audit log names them so. No two people have the same name. */
+  readonly name: string
+  /**
+   * Every role reads everything. `support` also refunds; `operator` also manages merchants, their tokens and
+   * webhooks; `owner` also changes `payTo` and deletes merchants.
+   */
+  readonly role: AdminRole
+  /** `sha256:…` as `express-x402-gateway token` prints it, or the token in plain text. */
+  readonly token: string
+}
+
+/**
+ * Access to the admin API: `tokens`, `people`, or both.
  *
  * @example
  * ```ts
  * import type { AdminOptions } from 'express-x402-gateway'
  *
- * const admin: AdminOptions = { tokens: [process.env['ADMIN_TOKEN'] ?? ''] }
+ * const admin: AdminOptions = {
+ *   people: [
+ *     { name: 'Ada', role: 'owner', token: process.env['ADA_TOKEN'] ?? '' },
+ *     { name: 'Support desk', role: 'support', token: process.env['DESK_TOKEN'] ?? '' },
+ *   ],
+ *   payToDelay: '48h',
+ * }
  * ```
  */
 export interface AdminOptions {
   /**
-   * Tokens of operators: `sha256:…` as `express-x402-gateway token` prints it, or tokens in plain text.
-   * A token sees and changes everything, so give each operator their own token.
+   * Tokens of owners without a name: `sha256:…` as `express-x402-gateway token` prints it, or tokens in plain
+   * text. The audit log calls each by the beginning of its hash. @defaultValue none
    */
-  readonly tokens: readonly string[]
+  readonly tokens?: readonly string[]
+  /** People with a name and a role, each with their own token. @defaultValue none */
+  readonly people?: readonly AdminPerson[]
+  /**
+   * How long a changed `payTo` of a merchant waits until it is paid: a number and `m`, `h` or `d`. Its
+   * webhooks are told at once, and until then the change can be taken back. @defaultValue no delay
+   */
+  readonly payToDelay?: string
 }
 
 /**
@@ -210,6 +261,11 @@ export interface ProjectOptions {
   readonly tokens?: readonly string[]
   /** Who is paid. @defaultValue none: payments are refused until there is one */
   readonly merchant?: MerchantOptions
+  /**
+   * Whether its payments are refused for now, with `merchant_paused`. Those that are under way are finished,
+   * and refunds work. @defaultValue false
+   */
+  readonly paused?: boolean
 }
 
 /**

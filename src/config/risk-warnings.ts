@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEVNET_ADDRESSES } from '../crypto/devnet-addresses.js'
 import type { Logger } from '../logger.js'
-import type { Environment } from './read/environment.js'
+import type { Environment } from './read/variables.js'
 import type { ResolvedOptions } from './resolve/resolve-options.js'
 
 /** Options that are checked for risks. */

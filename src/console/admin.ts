@@ -1,18 +1,16 @@
 /** Who uses the admin API. */
+import { timingSafeEqual } from 'node:crypto'
 import type { Response } from 'express'
+import type { Admin, AdminToken } from '../merchants/access.js'
 
-/** Hexadecimal digits by which the audit log names an admin token. */
-const NAME_DIGITS = 8
-
-/** Someone with an admin token. */
-export interface Admin {
-  /** What the audit log calls the admin: the beginning of the SHA-256 of the token. */
-  readonly name: string
-}
-
-/** The admin of a token, by the SHA-256 of the token. */
-export function adminOfHash(hash: Buffer): Admin {
-  return { name: `admin-${hash.toString('hex').slice(0, NAME_DIGITS)}` }
+/** Finds the admin of a token's SHA-256. All are compared, each in constant time. */
+export function findAdminByHash(
+  tokens: readonly AdminToken[],
+  presented: Buffer,
+): Admin | undefined {
+  let found: Admin | undefined
+  for (const { hash, admin } of tokens) if (timingSafeEqual(hash, presented)) found = admin
+  return found
 }
 
 /** Says which admin sends a request. */

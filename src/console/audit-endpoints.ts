@@ -19,6 +19,7 @@ export const auditEndpoints = [
     id: 'listAuditLog',
     tag: 'Admin: operations',
     access: 'admin',
+    scope: 'read',
     summary: 'List who has changed what',
     description: 'Every change by an admin, newest first, in pages.',
     query: z.object({

@@ -1,12 +1,19 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { RequestHandler } from 'express'
 import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit'
 import { limiterSettings } from '../http/rate-limiter.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Logger } from '../logger.js'
+import {
+  mayAdmin,
+  rolesFor,
+  type Admin,
+  type AdminRole,
+  type AdminToken,
+} from '../merchants/access.js'
 import { digestToken } from '../merchants/project.js'
 import { setLimitKey } from '../router/rate-limit.js'
-import { adminOfHash, findAdmin, setAdmin } from './admin.js'
+import type { Guard } from '../router/serve-endpoints.js'
+import { findAdmin, findAdminByHash, setAdmin } from './admin.js'
 
 /** Failed attempts from one address in {@link FAILURE_WINDOW_MS}, after which they get a 429. */
 const MAX_FAILURES = 30
@@ -14,20 +21,12 @@ const FAILURE_WINDOW_MS = 60_000
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/**
- * Makes a handler that finds the admin of a request, and refuses none.
- *
- * @param tokenHashes - SHA-256 of each admin token. All are compared, each in constant time.
- */
-export function identifyAdmin(tokenHashes: readonly Buffer[]): RequestHandler {
+/** Makes a handler that finds the admin of a request, and refuses none. */
+export function identifyAdmin(tokens: readonly AdminToken[]): RequestHandler {
   return function identify(req, res, next) {
     const token = BEARER.exec(req.get('authorization') ?? '')?.[1]
-    const presented = token === undefined ? undefined : digestToken(token)
-    let found: Buffer | undefined
-    for (const hash of presented ? tokenHashes : [])
-      if (presented && timingSafeEqual(hash, presented)) found = hash
-    if (found !== undefined) {
-      const admin = adminOfHash(found)
+    const admin = token === undefined ? undefined : findAdminByHash(tokens, digestToken(token))
+    if (admin !== undefined) {
       setAdmin(res, admin)
       setLimitKey(res, `admin:${admin.name}`)
     } else setLimitKey(res, `address:${ipKeyGenerator(req.ip ?? '')}`)
@@ -36,11 +35,12 @@ export function identifyAdmin(tokenHashes: readonly Buffer[]): RequestHandler {
 }
 
 /**
- * Makes a handler that refuses requests without an admin token.
+ * Makes the guard of the admin API. It refuses requests without an admin token, or whose admin has not the role
+ * for the endpoint.
  *
  * Failed attempts are counted by address, whatever the limits of requests are.
  */
-export function requireAdmin(logger: Logger): RequestHandler {
+export function requireAdmin(logger: Logger): Guard {
   const countFailure = rateLimit({
     ...limiterSettings({ windowMs: FAILURE_WINDOW_MS, limit: MAX_FAILURES }, logger),
     standardHeaders: false,
@@ -61,22 +61,33 @@ export function requireAdmin(logger: Logger): RequestHandler {
       )
     },
   })
-  return function require(req, res, next) {
-    res.set('Cache-Control', 'no-store')
-    if (findAdmin(res) !== undefined) return next()
-    const given = req.get('authorization') !== undefined
-    const refuse = (error?: unknown): void => {
-      if (error !== undefined) return next(error)
-      res.set('WWW-Authenticate', 'Bearer realm="x402 gateway admin"')
-      next(
-        new RequestProblem(
-          'unauthorized',
-          given
-            ? 'The header Authorization holds no admin token of this gateway.'
-            : "The admin token is missing: send it as 'Authorization: Bearer …'.",
-        ),
-      )
+  return (endpoint) =>
+    function require(req, res, next) {
+      res.set('Cache-Control', 'no-store')
+      const admin = findAdmin(res)
+      if (admin !== undefined)
+        return next(
+          mayAdmin(admin.role, endpoint) ? undefined : forbidden(admin, rolesFor(endpoint)),
+        )
+      const given = req.get('authorization') !== undefined
+      const refuse = (error?: unknown): void => {
+        if (error !== undefined) return next(error)
+        res.set('WWW-Authenticate', 'Bearer realm="x402 gateway admin"')
+        next(
+          new RequestProblem(
+            'unauthorized',
+            given
+              ? 'The header Authorization holds no admin token of this gateway.'
+              : "The admin token is missing: send it as 'Authorization: Bearer …'.",
+          ),
+        )
+      }
+      Promise.resolve(countFailure(req, res, refuse)).catch(next)
     }
-    Promise.resolve(countFailure(req, res, refuse)).catch(next)
-  }
+}
+
+/** Refuses an admin whose role is not among those that may do something. */
+export function forbidden({ name, role }: Admin, roles: readonly AdminRole[]): RequestProblem {
+  const who = roles.length === 1 ? `An ${roles[0]}` : `One of ${roles.join(', ')}`
+  return new RequestProblem('forbidden', `${name} has the role ${role}. ${who} may do this.`)
 }

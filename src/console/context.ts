@@ -1,13 +1,15 @@
 import type { Operations } from '../health/operations.js'
 import type { Asset } from '../money/assets.js'
 import type { Network } from '../protocol/networks.js'
+import type { AdminToken } from '../merchants/access.js'
 import type { ReadMerchant } from '../merchants/project.js'
 import type { RouterContext } from '../router/context.js'
 
 /** Dependencies of the admin API. */
 export interface AdminContext extends RouterContext {
-  /** SHA-256 of each admin token. */
-  readonly adminTokens: readonly Buffer[]
+  readonly adminTokens: readonly AdminToken[]
+  /** How long a new `payTo` waits until it counts (ms). */
+  readonly payToDelayMs: number
   readonly readMerchant: ReadMerchant
   /** Each network, and its tokens. */
   readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]

@@ -1,6 +1,7 @@
 /** Answers of the admin API and the console. */
 import { z } from 'zod'
-import type { AuditAction } from '../ledger/projects.js'
+import { TOKEN_SCOPES, type AuditAction } from '../ledger/projects.js'
+import { ADMIN_ROLES, type Scope } from '../merchants/access.js'
 import { document } from '../router/documents/component.js'
 import {
   address,
@@ -23,10 +24,19 @@ const source = z.enum(['configuration', 'database']).meta({
 export const project = document('Project', 'A project: a shop with tokens of its own.', {
   id: text('Id of the project.', 'acme'),
   merchant: anyObject('Who is paid, and in what: `MerchantOptions`.').optional(),
+  nextPayTo: object('Another address that will be paid; `payTo` is paid until then.', {
+    payTo: address('The address.'),
+    at: time('From when on it is paid.'),
+  }).optional(),
   source,
   createdAt: time('When it was created; absent for one of the configuration.').optional(),
   updatedAt: time('When it was last changed.').optional(),
   version: integer('Grows with each change; see `ETag`.').optional(),
+  paused: z.boolean().meta({ description: 'Whether its payments are refused for now.' }),
+  pausedBy: z
+    .enum(['operator', 'merchant'])
+    .optional()
+    .meta({ description: 'Who has paused it. Only the operator ends a pause of the operator.' }),
   errors: list(
     'Why the merchant cannot be paid any more.',
     z.object({ path: text('Path of the setting.'), message: text('What it must be.') }),
@@ -35,9 +45,12 @@ export const project = document('Project', 'A project: a shop with tokens of its
 
 /** A page of projects. */
 export const projectList = document('ProjectList', 'A page of projects.', {
-  projects: list('Those of the configuration first, then the others, oldest first.', project),
+  projects: list('In the order that was asked for.', project),
+  total: count('Projects on all pages.'),
   nextCursor,
 })
+
+const tokenScopes = list('What it may do.', z.enum(TOKEN_SCOPES).meta({ description: 'A scope.' }))
 
 /** The tokens of a project. */
 export const tokenList = document('TokenList', 'The identify tokens of a project.', {
@@ -46,6 +59,7 @@ export const tokenList = document('TokenList', 'The identify tokens of a project
     document('Token', 'An identify token, of which only the hash is kept.', {
       id: text('Id of the token.'),
       label: text('What the operator calls it.').optional(),
+      scopes: tokenScopes,
       source,
       createdAt: time('When it was created.').optional(),
       lastUsedAt: time('When it was last used, to the minute.').optional(),
@@ -59,6 +73,7 @@ export const createdToken = document('CreatedToken', 'A new identify token.', {
   id: text('Id of the token.'),
   token: text('The secret. It is shown in this response only.'),
   label: text('What the operator calls it.'),
+  scopes: tokenScopes,
   createdAt: time('When it was created.'),
 })
 
@@ -67,6 +82,7 @@ const ACTIONS = [
   ...(['token.created', 'token.revoked'] as const),
   ...(['webhook.created', 'webhook.updated', 'webhook.secret_rotated'] as const),
   ...(['webhook.deleted', 'webhook.tested', 'delivery.resent', 'refund.requested'] as const),
+  ...(['checkout.created', 'checkout.canceled'] as const),
 ] as const satisfies readonly AuditAction[]
 
 /** A page of the audit log. */
@@ -76,7 +92,9 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
     document('AuditEntry', 'One change, and who made it.', {
       id: text('Id of the entry.'),
       at: time('When it was changed.'),
-      actor: text('Who changed it: the beginning of the hash of the admin token.'),
+      actor: text(
+        'Who changed it: the name of a person, or the beginning of the hash of an admin token without one.',
+      ),
       action: z.enum(ACTIONS).meta({ description: 'What was done.' }),
       project: text('Id of the project; absent for the operator’s own webhooks.').optional(),
       token: text('Id of the token, where the change is about one.').optional(),
@@ -132,10 +150,16 @@ export const networkList = document('NetworkList', 'The health of networks.', {
   ),
 })
 
+const scopeSchema = z
+  .enum([...TOKEN_SCOPES, 'manage', 'own'] as const satisfies readonly Scope[])
+  .meta({ description: 'A scope.' })
+
 /** `…/console/session`. */
 export const session = document('Session', 'A session of the console.', {
   role: z.enum(['admin', 'merchant']).meta({ description: 'Who is signed in.' }),
   name: text('What the page calls them.'),
+  adminRole: z.enum(ADMIN_ROLES).optional().meta({ description: 'Role of an operator.' }),
+  scopes: list('What they may do.', scopeSchema),
   project: text('Id of the merchant’s project.').optional(),
   expiresAt: time('When the session ends, if it is not used.'),
   version: text('Version of the gateway.'),

@@ -5,7 +5,7 @@ import { lazyDocuments } from '../router/lazy-documents.js'
 
 const documents = lazyDocuments(() => import('./documents.js'))
 
-const common = { method: 'GET', tag: 'Admin: operations', access: 'admin' } as const
+const common = { method: 'GET', tag: 'Admin: operations', access: 'admin', scope: 'read' } as const
 
 /** Endpoints for operators alone: relayers and networks. */
 export const operationEndpoints = [

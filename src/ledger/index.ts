@@ -24,8 +24,9 @@
  * next request that presents the same payment may lock it again, once.
  */
 import type { Answers } from './idempotency/answers.js'
+import type { Checkouts } from './checkouts/checkouts.js'
 import type { LockOwner } from './owners/lock-owner.js'
-import type { Locks } from './payments/locks.js'
+import type { Reservations } from './payments/reservations.js'
 import type { Outcomes } from './payments/outcomes.js'
 import type { Records } from './payments/records.js'
 import type { Refunds } from './payments/refunds.js'
@@ -35,6 +36,7 @@ import type { Projects } from './projects/projects.js'
 import type { RelayerAlerts } from './webhooks/relayer-alerts.js'
 import type { Nonces } from './relayers/nonces.js'
 import type { Transactions } from './relayers/transactions.js'
+import type { Resources } from './resources.js'
 import type { Secrets } from './secrets.js'
 import type { Sessions } from './sessions.js'
 import type { Counts } from './counts.js'
@@ -74,7 +76,7 @@ type Public<T> = Pick<T, keyof T>
 
 /** Records, who may work on them, and what became of them. @internal */
 export type PaymentStore = Public<Records> &
-  Public<Locks> &
+  Public<Reservations> &
   Public<Submissions> &
   Public<Outcomes> &
   Public<Revenue> &
@@ -113,12 +115,16 @@ export interface LedgerStore extends Ledger {
   readonly payments: PaymentStore
   readonly relayers: RelayerStore
   readonly refunds: Public<Refunds>
+  /** Payment links. */
+  readonly checkouts: Public<Checkouts>
   /** Answers that may be asked for again, kept beside the payments they are about. */
   readonly idempotency: Public<Answers>
   readonly projects: ProjectStore
   readonly sessions: SessionStore
   readonly webhooks: WebhookStore
   readonly counts: CountStore
+  /** What was sold, for catalogues. */
+  readonly resources: Public<Resources>
   readonly secrets: Public<Secrets>
 }
 
@@ -127,11 +133,13 @@ const PARTS: Readonly<Record<Exclude<keyof LedgerStore, 'close' | 'isInMemory'>,
   payments: true,
   relayers: true,
   refunds: true,
+  checkouts: true,
   idempotency: true,
   projects: true,
   sessions: true,
   webhooks: true,
   counts: true,
+  resources: true,
   secrets: true,
 }
 

@@ -2,9 +2,10 @@ import type { LedgerStore } from './index.js'
 import type { AnswerBudget } from './idempotency/answer-budget.js'
 import type { LockOwner } from './owners/lock-owner.js'
 import { OwnLocks, type LocksOptions } from './payments/own-locks.js'
+import { Checkouts } from './checkouts/checkouts.js'
 import { Counts } from './counts.js'
 import { Answers } from './idempotency/answers.js'
-import { Locks } from './payments/locks.js'
+import { Reservations } from './payments/reservations.js'
 import { Outcomes } from './payments/outcomes.js'
 import { Projects, type ChangeChannel } from './projects/projects.js'
 import { Records } from './payments/records.js'
@@ -12,6 +13,7 @@ import { Refunds } from './payments/refunds.js'
 import { RelayerAlerts } from './webhooks/relayer-alerts.js'
 import { Nonces } from './relayers/nonces.js'
 import { Revenue } from './payments/revenue.js'
+import { Resources } from './resources.js'
 import { Secrets } from './secrets.js'
 import { Sessions } from './sessions.js'
 import type { SqlStore } from './engine/store.js'
@@ -54,7 +56,9 @@ export class SqlLedger implements LedgerStore {
   readonly payments: LedgerStore['payments']
   readonly relayers: LedgerStore['relayers']
   readonly refunds: Refunds
+  readonly checkouts: Checkouts
   readonly counts: Counts
+  readonly resources: Resources
   readonly secrets: Secrets
   readonly #store: SqlStore
   readonly #owner: LockOwner
@@ -72,7 +76,7 @@ export class SqlLedger implements LedgerStore {
     this.payments = {
       ...together(
         records,
-        new Locks(store, ownLocks, records),
+        new Reservations(store, ownLocks, records),
         submissions,
         new Outcomes(store, ownLocks),
         new Revenue(store),
@@ -81,7 +85,9 @@ export class SqlLedger implements LedgerStore {
     }
     this.relayers = together(new Transactions(store, submissions), new Nonces(store))
     this.refunds = new Refunds(store, ownLocks, records)
+    this.checkouts = new Checkouts(store)
     this.counts = new Counts(store)
+    this.resources = new Resources(store)
     this.secrets = new Secrets(store)
     this.isInMemory = options.isInMemory === true
     this.#end = [pruneBytes(store, options.bytes), ...(options.endWith ? [options.endWith] : [])]

@@ -1,7 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectStore } from '../ledger/index.js'
-import type { StoredProject, StoredToken } from '../ledger/projects.js'
+import {
+  TOKEN_SCOPES,
+  type StoredProject,
+  type StoredToken,
+  type TokenScope,
+} from '../ledger/projects.js'
 import type { Logger } from '../logger.js'
 import { digestToken, findProjectByHash } from './project.js'
 import type { Merchant, Project, ReadMerchant } from './project.js'
@@ -25,16 +30,18 @@ export interface DirectoryOptions {
   readonly logger: Logger
 }
 
-/** A project of the ledger, read from one version of its row. */
-interface ReadProject {
-  readonly version: number
+/** The holder of an identify token. */
+export interface TokenHolder {
   readonly project: Project
+  /** What the token may do: everything, if it comes from the configuration. */
+  readonly scopes: readonly TokenScope[]
+  /** Id of the token, if it comes from the ledger. */
+  readonly token?: string
 }
 
-interface ReadToken {
-  readonly id: string
+interface ReadToken extends TokenHolder {
+  readonly token: string
   readonly hash: Buffer
-  readonly project: Project
 }
 
 /**
@@ -50,11 +57,14 @@ export class ProjectDirectory {
   readonly #use: TokenUse | undefined
   readonly #startedAt = performance.now()
   readonly #ends: (() => void)[] = []
-  #stored: ReadonlyMap<string, ReadProject> = new Map()
+  #stored: ReadonlyMap<string, Project> = new Map()
+  #all: readonly Project[]
   #tokens: ReadonlyMap<string, ReadToken> = new Map()
   /** Number of the last known change; -1 before the first load. */
   #version = -1
   #lookedAt = -Infinity
+  /** Projects whose address will be another one. */
+  #waiting: readonly StoredProject[] = []
   #isStale = true
   #refreshing: Promise<void> | undefined
   #isFailing = false
@@ -64,6 +74,7 @@ export class ProjectDirectory {
     const { projects, store, logger } = options
     this.#options = options
     this.#configured = new Map(projects.map((project) => [project.id, project]))
+    this.#all = projects
     if (store === undefined) return
     this.#use = new TokenUse(store, logger)
     const timer = setInterval(() => this.#look(), POLL_MS).unref()
@@ -85,10 +96,12 @@ export class ProjectDirectory {
     return !this.isOpen || this.#version >= 0
   }
 
-  /** All known projects; those of the configuration come first, in its order. */
+  /**
+   * All known projects: those of the configuration in its order, then the others, oldest first. The same list
+   * until one changes.
+   */
   get all(): readonly Project[] {
-    const stored = [...this.#stored.values()].map(({ project }) => project)
-    return [...this.configured, ...stored.filter(({ id }) => !this.isConfigured(id))]
+    return this.#all
   }
 
   /** The projects of the configuration, in its order. */
@@ -103,24 +116,21 @@ export class ProjectDirectory {
     )
   }
 
-  /** Finds the project of an identify token. Hashes are compared in constant time. */
-  findByToken(token: string): Project | undefined {
-    const presented = digestToken(token)
-    const configured = findProjectByHash(this.#options.projects, presented)
-    if (configured !== undefined) return configured
-    const found = this.#findStored(presented)
-    if (found !== undefined) this.#use?.note(found.id)
-    return found?.project
+  /** Finds the holder of an identify token. Hashes are compared in constant time. */
+  findByToken(token: string): TokenHolder | undefined {
+    const found = this.findByHash(digestToken(token))
+    if (found?.token !== undefined) this.#use?.note(found.token)
+    return found
   }
 
-  /** Finds a project by the SHA-256 of its token. Does not count as a use of the token. */
-  findByHash(hash: Buffer): Project | undefined {
-    const configured = findProjectByHash(this.#options.projects, hash)
-    return configured ?? this.#findStored(hash)?.project
+  /** Finds a holder by the SHA-256 of their token. Does not count as a use of the token. */
+  findByHash(hash: Buffer): TokenHolder | undefined {
+    const project = findProjectByHash(this.#options.projects, hash)
+    return project ? { project, scopes: TOKEN_SCOPES } : this.#findStored(hash)
   }
 
   find(id: string): Project | undefined {
-    return this.#configured.get(id) ?? this.#stored.get(id)?.project
+    return this.#configured.get(id) ?? this.#stored.get(id)
   }
 
   findMerchant(id: string): Merchant | undefined {
@@ -177,6 +187,9 @@ export class ProjectDirectory {
     this.#lookedAt = performance.now()
     this.#isStale = false
     try {
+      for (const project of this.#waiting)
+        if (project.nextPayTo && project.nextPayTo.at <= Date.now())
+          await store.applyNextPayTo(project)
       if ((await store.version()) !== this.#version) {
         const { version, projects, tokens } = await store.load()
         this.#take(projects, tokens)
@@ -195,35 +208,41 @@ export class ProjectDirectory {
   #take(projects: readonly StoredProject[], tokens: readonly StoredToken[]): void {
     const stored = new Map(projects.map((row) => [row.id, this.#read(row)]))
     this.#stored = stored
+    this.#all = [
+      ...this.configured,
+      ...[...stored.values()].filter(({ id }) => !this.isConfigured(id)),
+    ]
+    this.#waiting = projects.filter(({ nextPayTo }) => nextPayTo !== undefined)
     this.#tokens = new Map(
-      tokens.flatMap(({ id, hash, project: owner }) => {
+      tokens.flatMap(({ id: token, hash, scopes, project: owner }) => {
         const project = this.find(owner)
-        return project ? [[hash, { id, hash: Buffer.from(hash, 'hex'), project }] as const] : []
+        if (project === undefined) return []
+        return [[hash, { token, hash: Buffer.from(hash, 'hex'), project, scopes }] as const]
       }),
     )
   }
 
   /** Parses a project, but keeps the same object while its version is the same. */
-  #read({ id, settings, version }: StoredProject): ReadProject {
+  #read(stored: StoredProject): Project {
+    const { id, settings, version, pausedBy } = stored
     const known = this.#stored.get(id)
-    if (known?.version === version) return known
+    if (known?.stored?.version === version) return known
     const { readMerchant, logger } = this.#options
+    const project = { id, tokenHashes: [], settings, stored, pausedBy }
     if (this.isConfigured(id)) {
       logger.warn('Ignored a project of the ledger: one in the configuration has the same id.', {
         project: id,
       })
-      return { version, project: { id, tokenHashes: [], settings } }
+      return project
     }
     const read = readMerchant(settings, id)
-    if (!read.ok)
-      logger.warn(
-        'A project of the ledger is invalid under this configuration: it cannot be paid.',
-        {
-          project: id,
-          errors: read.errors.map(({ path, message }) => `${path} ${message}`).join('; '),
-        },
-      )
-    const merchant = read.ok ? read.value : undefined
-    return { version, project: { id, tokenHashes: [], merchant, settings } }
+    if (read.ok)
+      return { ...project, merchant: { ...read.value, ...(pausedBy && { paused: true }) } }
+    const { errors } = read
+    logger.warn('A project of the ledger is invalid under this configuration: it cannot be paid.', {
+      project: id,
+      errors: errors.map(({ path, message }) => `${path} ${message}`).join('; '),
+    })
+    return { ...project, errors }
   }
 }

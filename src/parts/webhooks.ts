@@ -1,19 +1,38 @@
+import { watchCheckouts } from '../checkouts/watch-checkouts.js'
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
+import { checkoutDocument } from '../router/payment-link-document.js'
 import { settlementDescriber } from '../router/settlement-document.js'
 import { WebhookDispatcher } from '../webhooks/dispatcher.js'
 import type { CoreParts } from './core.js'
+
+/** Delivers webhooks, until it is closed. */
+export type Webhooks = Pick<WebhookDispatcher, 'wake' | 'close'>
 
 /** Delivers webhooks: what this process has settled at once, and what others have left. */
 export function openWebhooks(
   resolved: ResolvedOptions,
   parts: Pick<CoreParts, 'ledger' | 'events'> & { readonly directory: ProjectDirectory },
-): WebhookDispatcher {
+): Webhooks {
   const { ledger, events, directory } = parts
   const { deliveries } = ledger.webhooks
   const describe = settlementDescriber((id) => directory.findMerchant(id), resolved.networkNames)
   const dispatcher = new WebhookDispatcher({ ...resolved, deliveries, describe })
-  for (const name of ['settled', 'failed', 'pending'] as const)
+  for (const name of [
+    ...(['settled', 'failed', 'pending'] as const),
+    ...(['refundSettled', 'refundFailed', 'refundPending'] as const),
+  ])
     events.on(name, () => dispatcher.wakeSoon())
-  return dispatcher
+  const endWatch = watchCheckouts({
+    checkouts: ledger.checkouts,
+    describe: checkoutDocument,
+    onEvent: () => dispatcher.wake(),
+  })
+  return {
+    wake: () => dispatcher.wake(),
+    async close() {
+      endWatch()
+      await dispatcher.close()
+    },
+  }
 }

@@ -1,4 +1,7 @@
+import type { Declaration } from '../discovery/declaration.js'
+import { readInput } from '../discovery/read-input.js'
 import { isOutsideFailure } from '../errors.js'
+import { countRefusal } from '../facilitator/count-events.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import { isClosed } from '../http/once-closed.js'
 import { once, type OnceContext } from '../idempotency/once.js'
@@ -21,7 +24,7 @@ import type { ProblemPage } from './paywall/problem-page.js'
 import { bringsPayment } from './read-payment.js'
 import { redeemStored, refuseUnstored } from './redeem-stored.js'
 import { respondOptions } from './respond-options.js'
-import { respondNobodyPaid } from './respond.js'
+import { respondInvalidInput, respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
 import { settleThenRun } from './upfront-flow.js'
@@ -45,6 +48,8 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
 /** A route as it was declared. */
 export interface DeclaredRoute {
   readonly skip: ProtectOptions['skip']
+  /** What it says about itself; `undefined` if it declares nothing. */
+  readonly declaration: Declaration | undefined
   readonly find: FindRoute
   /** For people; `undefined` if they get JSON. */
   readonly problemPage: ProblemPage | undefined
@@ -58,7 +63,7 @@ export interface DeclaredRoute {
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
-  { skip, find, problemPage }: DeclaredRoute,
+  { skip, declaration, find, problemPage }: DeclaredRoute,
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
@@ -66,10 +71,12 @@ export async function handlePaidRequest(
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
+  const input = declaration && readInput(declaration, req)
+  if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(req)
   if (route === undefined) return respondNobodyPaid(res)
   if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
-  return context.requests.during(charge(context, route, exchange))
+  return context.requests.during(charge(context, route, { ...exchange, input: input?.value }))
 }
 
 /** Charges for a request that is not free by `skip`. */
@@ -82,6 +89,7 @@ async function charge(
   let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
     if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
+      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       context.counters.count(route.merchant.project, 'asked')
       return route.respondUnpaid(req, res)
     }
@@ -89,6 +97,7 @@ async function charge(
     if (offer === undefined) return next()
     const read = await readMatchingPayment(context, { route, offer }, req)
     if (read.kind !== 'matched') {
+      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       countUnmatched(context.counters, route, read)
       return respondExit(res, read)
     }
@@ -118,14 +127,14 @@ async function takePayment(
   route: PaidRoute,
   attempt: PaymentAttempt,
 ): Promise<Exit> {
-  const { req, res, payment } = attempt
+  const { req, res, payment, project } = attempt
   const { kept } = attempt.claim
   const holdsResponse = route.paymentFlow === 'authorization'
-  context.counters.count(route.merchant.project, 'presented')
+  context.counters.count(project, 'presented')
   if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
   if (payment.storedOnly && kept === undefined) {
     const refusal = await refuseUnstored(context, attempt)
-    context.counters.count(route.merchant.project, 'refused', refusal.refused)
+    countRefusal(context.counters, { ...refusal, project, reason: refusal.refused })
     return endRefused(context, attempt, refusal)
   }
   const terms = route.termsOf(req, attempt.offer.resource, payment)

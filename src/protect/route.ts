@@ -1,4 +1,8 @@
 import type { Request } from 'express'
+import { BazaarWriter, type Bazaar } from '../discovery/bazaar.js'
+import type { Catalogue } from '../discovery/catalogue.js'
+import { readDeclaration, type Declaration } from '../discovery/declaration.js'
+import type { AdvertisedPrice } from '../discovery/declared-routes.js'
 import { ConfigError, isRateError } from '../errors.js'
 import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { publicRootOf } from '../http/public-url.js'
@@ -14,19 +18,20 @@ import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
-import { checkConvertible, checkSmallest, isFree } from './checked-price.js'
+import { checkConvertible, checkSmallest, explainUnquotable, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
+import type { RoutePaywall } from './paywall/options.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
-import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
+import { askedPriceOf, referenceOf, routeDetails, routeOf } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
 
 /** Dependencies of {@link PaidRoute}. */
@@ -47,10 +52,17 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
+  /** Lists what was sold. @defaultValue nothing is listed */
+  readonly catalogue?: Pick<Catalogue, 'note'> | undefined
+  /** What the route says about itself. @defaultValue read from its options */
+  readonly declaration?: Declaration | undefined
 }
 
 /** Options of a route whose merchant is known. */
-export type RouteOptions = Omit<ProtectOptions, 'merchant'> & { readonly merchant?: string }
+export type RouteOptions = Omit<ProtectOptions, 'merchant' | 'paywall'> & {
+  readonly merchant?: string
+  readonly paywall?: RoutePaywall | undefined
+}
 
 /** A price, and how it was asked. */
 interface AskedPrice {
@@ -75,6 +87,8 @@ export class PaidRoute {
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
+  /** Writes what its resource takes and gives; `undefined` if the route declares nothing. */
+  readonly #bazaar: BazaarWriter | undefined
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
   /** The quotes of a fixed price to which no rate applies. */
@@ -91,12 +105,21 @@ export class PaidRoute {
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
+    const { declaration = readDeclaration(options) } = context
+    this.#bazaar =
+      declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
     this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
     this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
     if (this.respondUnpaid && accepts)
-      this.#noteHeader(headerBytesOf({ resource: this.#resourceAt(TYPICAL_URL), accepts }))
+      this.#noteHeader(
+        headerBytesOf({
+          resource: this.#resourceAt(TYPICAL_URL),
+          accepts,
+          bazaar: this.#bazaar?.write('GET', undefined),
+        }),
+      )
     this.paymentFlow = paymentFlow ?? 'authorization'
     this.chargeIf = options.chargeIf
     this.maxHeldBytes = resolveMaxHeldBytes(options, context.maxHeldBytesTotal)
@@ -104,6 +127,14 @@ export class PaidRoute {
     this.minValiditySeconds =
       options.minValiditySeconds ?? (paymentFlow === 'upfront' ? 0 : undefined)
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
+  }
+
+  /** Its price, for the app's OpenAPI document. */
+  get advertised(): AdvertisedPrice {
+    const { name } = this.merchant
+    if (typeof this.#price === 'function') return { seller: name }
+    const entries = this.#fixedQuotes?.map(({ entry }) => entry)
+    return { price: this.#price.price, entries, seller: name }
   }
 
   /** Whether the price is fixed. */
@@ -124,7 +155,10 @@ export class PaidRoute {
     const { paywall } = this
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
-    const shown = { askedPrice, price, paywall, onWritten }
+    const bazaar = this.#bazaarOf(req)
+    const onSold = (entry: PaymentRequirements): void =>
+      this.#noteSale(req, { resource, bazaar, entry })
+    const shown = { askedPrice, price, paywall, onWritten, bazaar, onSold }
     if (this.#fixedQuotes !== undefined)
       return { ...shown, ...offerOf(resource, this.#fixedQuotes) }
     try {
@@ -140,7 +174,7 @@ export class PaidRoute {
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (!bringsPayment(req)) throw error
-      return { paywall, ...offerOf(resource, [], error) }
+      return { paywall, bazaar, onSold, ...offerOf(resource, [], error) }
     }
   }
 
@@ -210,8 +244,9 @@ export class PaidRoute {
       return accepts
     } catch (error) {
       // At declaration, the currency is the developer's mistake.
-      if (isRateError(error)) throw new ConfigError('price', error.message, 'invalid_price')
-      throw error
+      if (!isRateError(error)) throw error
+      const message = explainUnquotable(error, this.#price.price, this.merchant)
+      throw new ConfigError('price', message, 'invalid_price')
     }
   }
 
@@ -231,13 +266,18 @@ export class PaidRoute {
   #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {
     if (typeof this.#price === 'function' || isFree(this.#price.price)) return undefined
     const { price } = this.#price
-    const askedAt = (url: string): AskedPayment => ({ resource: this.#resourceAt(url), accepts })
+    const askedAt = (url: string, req: Request): AskedPayment => ({
+      resource: this.#resourceAt(url),
+      accepts,
+      bazaar: this.#bazaarOf(req),
+    })
     const urlOf = (req: Request): string => this.#urlOf(req)
     const { documents } = this.#context
-    const respondJson = preparePaymentRequired({ askedAt, urlOf, documents })
+    const variantOf = this.#bazaar && ((req: Request) => `${pricedMethod(req)} ${routeOf(req)}`)
+    const respondJson = preparePaymentRequired({ askedAt, urlOf, variantOf, documents })
     if (this.paywall === undefined) return respondJson
     return this.paywall.before(respondJson, (req) => {
-      return { document: paymentRequired(askedAt(urlOf(req)), { error: NOT_PAID }), price }
+      return { document: paymentRequired(askedAt(urlOf(req), req), { error: NOT_PAID }), price }
     })
   }
 
@@ -259,8 +299,35 @@ export class PaidRoute {
   }
 
   #resourceAt(url: string): ResourceInfo {
-    const { description = '', mimeType } = this.#options
-    return { url, description, ...(mimeType !== undefined && { mimeType }) }
+    const { description = '', mimeType, tags } = this.#options
+    return {
+      url,
+      description,
+      ...(mimeType !== undefined && { mimeType }),
+      ...(tags !== undefined && { tags }),
+    }
+  }
+
+  #bazaarOf(req: Request): Bazaar | undefined {
+    return this.#bazaar?.write(pricedMethod(req), routeOf(req))
+  }
+
+  #noteSale(
+    req: Request,
+    {
+      resource,
+      bazaar,
+      entry,
+    }: { resource: ResourceInfo; bazaar: Bazaar | undefined; entry: PaymentRequirements },
+  ): void {
+    const { catalogue, publicUrl } = this.#context
+    // Without its query and the values of its parameters, which are the buyer's.
+    const template = this.#options.resourceUrl === undefined ? routeOf(req) : undefined
+    const url = template === undefined ? resource.url : publicRootOf(req, publicUrl) + template
+    const method = pricedMethod(req)
+    const { project, listed } = this.merchant
+    if (listed !== false)
+      catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
 }
 

@@ -36,6 +36,7 @@ export const reasons = [
   'eip6492_factory_not_allowed',
   'duplicate_settlement',
   'settlement_pending',
+  'extension_echo_mismatch',
 
   // Ours.
   'unsupported_asset',
@@ -50,6 +51,7 @@ export const reasons = [
   'payer_blacklisted',
   'pay_to_blacklisted',
   'token_paused',
+  'merchant_paused',
 ] as const
 
 /** Why a payment is refused. `errorMessage` or `invalidMessage` beside it says it in words. */

@@ -3,8 +3,10 @@ import type { Request, Response } from 'express'
 import { z } from 'zod'
 import type { Lazy } from '../http/lazy.js'
 import type { ProblemCode } from '../http/problem-status.js'
+import type { Scope } from '../merchants/access.js'
 import type { RouterContext } from './context.js'
 import type { MadeDocument } from './documents/component.js'
+import type { LimitName } from './rate-limit.js'
 import type { RequestHeader, ResponseHeader, Tag } from './openapi/fixed-parts.js'
 
 /** A method of an endpoint. GET includes HEAD. */
@@ -59,6 +61,8 @@ export interface Description {
   readonly summary: string
   readonly description: string
   readonly access: Access
+  /** What the caller must be allowed to do, where a token or a session is needed. */
+  readonly scope?: Scope
   /** Descriptions of the path's placeholders. */
   readonly params?: Readonly<Record<string, string>>
   readonly headers?: readonly RequestHeader[]
@@ -66,8 +70,8 @@ export interface Description {
   readonly responses: Readonly<Record<number, Success>>
   /** Problems besides those that follow from access, placeholders, body and headers. */
   readonly problems?: readonly EndpointProblem[]
-  /** `sendings`: counted among the requests that have something sent to a URL of the project's choice. */
-  readonly limit?: 'sendings'
+  /** A limit of its own, which it shares with the others that name it. */
+  readonly limit?: LimitName
   /** Any query is taken, and ignored. */
   readonly ignoresQuery?: boolean
   /** Parameters of the query. Others are refused, apart from `_`, by which some clients evade caches. */
@@ -111,6 +115,9 @@ export type Definition<
   /** Finds whom the request is about, before its query and body are looked at. */
   readonly before?: (context: Context, call: EarlyCall) => void | Promise<void>
 } & (
+    { readonly access: 'anyone' | 'session'; readonly scope?: never } | { readonly scope: Scope }
+  ) &
+  (
     | {
         /** Answers the request. What it throws becomes problem details. */
         readonly handle: (

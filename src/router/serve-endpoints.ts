@@ -2,6 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
+import type { Scope } from '../merchants/access.js'
 import { parseDocument } from '../protocol/document.js'
 import { parseStrictDocument } from '../protocol/strict-document.js'
 import type { RouterContext } from './context.js'
@@ -9,7 +10,7 @@ import { shapeOf } from './define-endpoint.js'
 import type { Access, Call, Description, Endpoint } from './define-endpoint.js'
 import { invalidRequest } from './invalid-request.js'
 import { jsonBody, readBody } from './json-body.js'
-import { limitSendings } from './rate-limit.js'
+import { limitSome } from './rate-limit.js'
 
 /** An endpoint with its handler. */
 export interface Served extends Description {
@@ -35,8 +36,13 @@ export interface Mounted {
   readonly identifyMerchant?: RequestHandler
 }
 
+/** Makes the access check of an endpoint. */
+export type Guard = (
+  endpoint: Pick<Description, 'method'> & { readonly scope: Scope },
+) => RequestHandler
+
 /** Access checks, by the access that an endpoint asks for. */
-export type Guards = Partial<Readonly<Record<Access, RequestHandler>>>
+export type Guards = Partial<Readonly<Record<Access, Guard>>>
 
 /** Makes the handlers of endpoints. */
 export function bindEndpoints<Context extends RouterContext>(
@@ -44,8 +50,8 @@ export function bindEndpoints<Context extends RouterContext>(
   endpoints: readonly Endpoint<Context>[],
   guards: Guards = {},
 ): readonly Served[] {
-  const isLimited = endpoints.some(({ limit }) => limit === 'sendings')
-  const limit = isLimited ? limitSendings(context.logger) : undefined
+  const limited = new Set(endpoints.flatMap(({ limit }) => limit ?? []))
+  const limits = new Map([...limited].map((name) => [name, limitSome(name, context.logger)]))
   return endpoints.map((endpoint) => {
     const guard = guardOf(endpoint, guards)
     return {
@@ -55,7 +61,8 @@ export function bindEndpoints<Context extends RouterContext>(
         const early = { req, res, param: (name: string) => params[name] ?? '' }
         if (endpoint.before) await endpoint.before(context, early)
         const query = endpoint.ignoresQuery === true ? undefined : readQuery(endpoint, req)
-        if (limit && endpoint.limit === 'sendings') await pass(limit, req, res)
+        const limit = endpoint.limit && limits.get(endpoint.limit)
+        if (limit) await pass(limit, req, res)
         if (endpoint.body !== undefined) await pass(jsonBody, req, res)
         const call = { ...early, query, readBody: () => parseBody(endpoint, req) }
         if (endpoint.respond) await endpoint.respond(context, call)
@@ -65,10 +72,13 @@ export function bindEndpoints<Context extends RouterContext>(
   })
 }
 
-function guardOf({ access, path }: Description, guards: Guards): RequestHandler | undefined {
+function guardOf(
+  { access, scope, path, method }: Description,
+  guards: Guards,
+): RequestHandler | undefined {
   if (access === 'anyone' || access === 'session') return undefined
   const guard = guards[access]
-  if (guard !== undefined) return guard
+  if (guard !== undefined && scope !== undefined) return guard({ method, scope })
   throw new Error(`Nobody checks the access to ${path}.`)
 }
 

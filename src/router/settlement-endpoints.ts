@@ -26,6 +26,7 @@ export function settlementEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'listSettlements', 'Settlements'),
+      scope: 'read',
       method: 'GET',
       path,
       summary: 'List settlements',
@@ -44,6 +45,7 @@ export function settlementEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getSettlement', 'Settlements'),
+      scope: 'read',
       method: 'GET',
       path: `${path}/{id}`,
       summary: 'Get a settlement',

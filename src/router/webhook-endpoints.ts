@@ -82,6 +82,7 @@ export function webhookEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'listWebhooks', 'Webhooks'),
+      scope: 'webhooks',
       method: 'GET',
       path,
       ...list,
@@ -96,6 +97,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'createWebhook', 'Webhooks'),
+      scope: 'webhooks',
       method: 'POST',
       path,
       ...list,
@@ -135,6 +137,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'getWebhook', 'Webhooks'),
+      scope: 'webhooks',
       method: 'GET',
       path: `${path}/{id}`,
       params,
@@ -147,6 +150,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'changeWebhook', 'Webhooks'),
+      scope: 'webhooks',
       method: 'PATCH',
       path: `${path}/{id}`,
       params,
@@ -174,6 +178,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'deleteWebhook', 'Webhooks'),
+      scope: 'webhooks',
       method: 'DELETE',
       path: `${path}/{id}`,
       params,
@@ -188,6 +193,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'rotateWebhookSecret', 'Webhooks'),
+      scope: 'webhooks',
       method: 'POST',
       path: `${path}/{id}/rotate-secret`,
       params,
@@ -207,6 +213,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'testWebhook', 'Webhooks'),
+      scope: 'webhooks',
       method: 'POST',
       path: `${path}/{id}/test`,
       params,
@@ -237,6 +244,7 @@ function deliveryEndpoints<Context extends RouterContext>(
   return [
     defineEndpoint({
       ...owned(owner, 'listDeliveries', 'Webhooks'),
+      scope: 'webhooks',
       method: 'GET',
       path,
       params,
@@ -255,6 +263,7 @@ function deliveryEndpoints<Context extends RouterContext>(
     }),
     defineEndpoint({
       ...owned(owner, 'resendDelivery', 'Webhooks'),
+      scope: 'webhooks',
       method: 'POST',
       path: `${path}/{deliveryId}/resend`,
       params: { ...params, deliveryId: 'Id of the delivery: `msg_` and 32 hexadecimal digits.' },

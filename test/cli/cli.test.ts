@@ -10,7 +10,7 @@ import { Database } from '../support/sqlite.js'
 import { runCli } from '../../src/cli/cli.js'
 import { until } from '../support/until.js'
 import type { CliContext } from '../../src/cli/context.js'
-import type { Environment } from '../../src/config/read/environment.js'
+import type { Environment } from '../../src/config/read/variables.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 
 const KEY = `0x${'5e'.repeat(32)}`

@@ -114,7 +114,10 @@ async function submit({ payments }: LedgerStore, entry: LedgerEntry): Promise<vo
 }
 
 const SETTINGS = { payTo: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' }
-const TOKEN = { id: 'tok_1', project: 'acme', hash: 'ab'.repeat(32), label: 'shop' }
+const TOKEN = {
+  ...{ id: 'tok_1', project: 'acme', hash: 'ab'.repeat(32), label: 'shop' },
+  scopes: ['settle', 'read'],
+} as const
 
 describe.each([
   ['SQLite to SQLite', sqlitePlace, sqlitePlace] as const,

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createGateway } from '../../src/gateway.js'
 import { hashToken } from '../../src/merchants/project.js'
-import { optionsFromEnvironment } from '../../src/config/read/environment.js'
+import { optionsFromEnvironment, overrideOptions } from '../../src/config/read/variables.js'
 import { problemOf, serveGateway, type GatewayApi } from '../router/api.js'
 import { ADMIN_TOKEN, adminOf, CLOSED, OPEN, PAY_TO, SHOP_TOKEN } from './admin.js'
 
@@ -151,5 +151,71 @@ describe('Admin tokens', () => {
     }
     api = await serveGateway(optionsFromEnvironment(env))
     expect((await adminOf(api).ask('GET', '/projects')).status).toBe(200)
+  })
+})
+
+describe('People with an admin token', () => {
+  const ada = { name: 'Ada', role: 'support', token: 'a-token-of-ada-herself' } as const
+
+  it('are refused at declaration if a name, role or token is wrong or doubled', async () => {
+    api = await serveGateway(OPEN)
+    const issuesOf = (admin: unknown): unknown => {
+      try {
+        createGateway({ ...CLOSED, admin: admin as { tokens: string[] } })
+      } catch (error) {
+        return (error as { issues: unknown }).issues
+      }
+      return undefined
+    }
+    const people = [
+      ada,
+      { ...ada, token: 'a-second-token-of-somebody' },
+      { ...ada, name: 'Bob' },
+      { ...ada, name: 'Shop', token: SHOP_TOKEN },
+      { ...ada, name: 'Short', token: 'short' },
+    ]
+    expect(issuesOf({ people })).toMatchObject([
+      { option: 'admin.people.1.name', code: 'invalid_value' },
+      { option: 'admin.people.2.token', code: 'duplicate_token' },
+      { option: 'admin.people.3.token', code: 'duplicate_token' },
+      { option: 'admin.people.4.token', code: 'invalid_token' },
+    ])
+    const wrong = [
+      { ...ada, role: 'root' },
+      { ...ada, name: '' },
+      { ...ada, name: 'Ada ' },
+    ]
+    expect(issuesOf({ people: wrong })).toMatchObject([
+      { option: 'admin.people.0.role' },
+      { option: 'admin.people.1.name' },
+      { option: 'admin.people.2.name' },
+    ])
+    expect(issuesOf({})).toMatchObject([{ option: 'admin.tokens', code: 'missing_option' }])
+    for (const payToDelay of ['48', '0h', '-1h', 'two days', '1.5h', '10000d'])
+      expect(issuesOf({ people: [ada], payToDelay })).toMatchObject([
+        { option: 'admin.payToDelay' },
+      ])
+    expect(issuesOf({ people: [ada], payToDelay: '48h' })).toBeUndefined()
+  })
+
+  it('stay beside a token of the environment, which is an owner’s', async () => {
+    const env = { X402_ADMIN_TOKEN: ADMIN_TOKEN }
+    const file = { ...CLOSED, admin: { tokens: ['the-token-of-the-file'], people: [ada] } }
+    api = await serveGateway(overrideOptions(file, env, { variables: ['X402_DATABASE_URL'] }))
+    const statusOf = async (token: string) =>
+      (await adminOf(api, token).ask('DELETE', '/projects/nobody')).status
+    expect(await statusOf(ADMIN_TOKEN)).toBe(404)
+    expect(await statusOf(ada.token)).toBe(403)
+    expect(await statusOf('the-token-of-the-file')).toBe(401)
+  })
+
+  it('are named by the audit log', async () => {
+    const bob = { name: 'Bob Operator', role: 'operator', token: 'a-token-of-bob-himself' } as const
+    api = await serveGateway({ ...CLOSED, admin: { tokens: [ADMIN_TOKEN], people: [ada, bob] } })
+    await adminOf(api, bob.token).ask('POST', '/projects/shop/tokens', { scopes: ['read'] })
+    const { body } = await adminOf(api, ada.token).ask('GET', '/audit-log')
+    expect(body.entries).toMatchObject([
+      { actor: 'Bob Operator', action: 'token.created', after: { scopes: ['read'] } },
+    ])
   })
 })

@@ -26,7 +26,7 @@ const inProse: readonly Found[] = pages.flatMap((one) =>
 )
 
 /** Programs that are not ours, and take what they take. */
-const FOREIGN = new Set(['mkdir', 'cd', 'sqlite3', 'pg_dump', 'chmod'])
+const FOREIGN = new Set(['mkdir', 'cd', 'sqlite3', 'pg_dump', 'chmod', 'pm2', 'docker'])
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
   'scripts' | 'dependencies' | 'peerDependencies' | 'devDependencies',
@@ -89,8 +89,11 @@ async function problemOfCurl(words: readonly string[]): Promise<string> {
   return (await isEndpoint(method, pathname)) ? '' : `there is no ${method} ${pathname}`
 }
 
+/** A variable before a command: `NAME=value npx …`. */
+const VARIABLE = /^[A-Z0-9_]+=/
+
 async function problemOf({ at, command }: Found): Promise<string> {
-  const [program = '', ...rest] = command
+  const [program = '', ...rest] = command.slice(command.findIndex((word) => !VARIABLE.test(word)))
   if (FOREIGN.has(program)) return ''
   switch (program) {
     case 'npx':

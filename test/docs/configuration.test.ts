@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { VARIABLES } from '../../src/config/read/environment.js'
+import { VARIABLES } from '../../src/config/read/variables.js'
 import { inlineCode, page, ROOT } from './documents.js'
 
 const { prose } = page('configuration.md')
@@ -12,7 +12,7 @@ const named = new Set(
 /** The members of an interface, as its source declares them. */
 function membersOf(file: string, name: string): readonly string[] {
   const source = readFileSync(join(ROOT, 'src', file), 'utf8')
-  const body = new RegExp(`^export interface ${name} .*?\\{\\n(.*?)^\\}`, 'ms').exec(source)?.[1]
+  const body = new RegExp(`^export interface ${name}\\b.*?\\{\\n(.*?)^\\}`, 'ms').exec(source)?.[1]
   return [...(body ?? '').matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(([, one = '']) => one)
 }
 

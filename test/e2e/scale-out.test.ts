@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { parse } from 'yaml'
-import { VARIABLES } from '../../src/config/read/environment.js'
+import { VARIABLES } from '../../src/config/read/variables.js'
 import { findPostgres } from '../support/postgres.js'
 import { startProgram } from '../support/program.js'
 

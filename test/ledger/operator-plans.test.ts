@@ -84,7 +84,6 @@ const ACTS: readonly Act[] = [
       webhooks.relayerAlerts.tellLow({ chainId: 1, relayer: '0x', balance: 1n }, {}),
   ],
   ['a project', ({ projects }) => projects.findProject('project-7')],
-  ['a page of projects', ({ projects }) => projects.listProjects({ after: 2500, limit: 21 })],
   ['the tokens of a project', ({ projects }) => projects.listTokens('project-7')],
   ['the use of tokens', ({ projects }) => projects.noteUse(['tok_7', 'tok_8'])],
   ['the version of projects', ({ projects }) => projects.version()],

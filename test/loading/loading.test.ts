@@ -50,7 +50,7 @@ describe('an app that only protects routes', () => {
       'parts/webhooks.ts',
     ])
     expect(filesIn(later, 'relayer')).toEqual([])
-    expect(filesIn(later, 'chain')).not.toContain('chain/rpc-chain.ts')
+    expect(filesIn(later, 'chain')).not.toContain('chain/rpc.ts')
     expect(later.packages).not.toContain('viem')
   })
 })

@@ -84,12 +84,16 @@ describe('The directory of projects', () => {
     await projects.createProject({ id: 'acme', settings: merchant }, author())
     const stored = 'a-token-of-the-ledger'
     const hash = digestToken(stored).toString('hex')
-    const token = { id: 'tok_1', project: 'acme', hash, label: '', isConfigured: false }
+    const scopes = ['read'] as const
+    const token = { id: 'tok_1', project: 'acme', hash, label: '', scopes, isConfigured: false }
     await projects.createToken(token, author())
     const { directory } = openDirectory(projects)
     await directory.whenLoaded()
-    expect(directory.findByToken(stored)?.id).toBe('acme')
-    expect(directory.findByToken(SHOP_TOKEN)?.id).toBe('shop')
+    expect(directory.findByToken(stored)).toMatchObject({
+      project: { id: 'acme' },
+      scopes: ['read'],
+    })
+    expect(directory.findByToken(SHOP_TOKEN)?.project.id).toBe('shop')
     for (const wrong of [hash, `sha256:${hash}`, '', `${stored} `, 'acme'])
       expect(directory.findByToken(wrong)).toBeUndefined()
   })
@@ -103,7 +107,8 @@ describe('The directory of projects', () => {
     }
     const stored = 'a-token-of-the-ledger'
     const hash = digestToken(stored).toString('hex')
-    const token = { id: 'tok_1', project: 'shop', hash, label: '', isConfigured: true }
+    const scopes = ['read'] as const
+    const token = { id: 'tok_1', project: 'shop', hash, label: '', scopes, isConfigured: true }
     await projects.createToken(token, author())
     const { directory } = openDirectory(projects)
     await directory.whenLoaded()
@@ -119,7 +124,7 @@ describe('The directory of projects', () => {
     await directory.refresh()
     await directory.refresh()
     expect(directory.isLoaded).toBe(false)
-    expect(directory.findByToken(SHOP_TOKEN)?.id).toBe('shop')
+    expect(directory.findByToken(SHOP_TOKEN)?.project.id).toBe('shop')
     expect(log.lines).toHaveLength(1)
     state.isAway = false
     await until(() => directory.find('acme') !== undefined)

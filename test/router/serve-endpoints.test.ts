@@ -17,18 +17,20 @@ const toEnd = useCleanup()
 
 const words = { tag: 'Merchant', summary: 'Test it', description: 'A test.' } as const
 
-const thing = (path: string, access: Access = 'anyone') =>
-  defineEndpoint({
+const thing = (path: string, access: Access = 'anyone') => ({
+  ...defineEndpoint({
     ...words,
     method: 'GET',
     path,
     id: path,
-    access,
+    access: 'anyone',
     query: z.object({ size: z.string().optional() }),
     responses: { 200: { description: 'It.', type: 'text/plain' } },
     respond: (_context, { res, query, param }) =>
       void res.send([path, param('id'), query.size].join(' ')),
-  })
+  }),
+  access,
+})
 
 const serve = async (...paths: readonly string[]): Promise<(path: string) => Promise<string>> => {
   const app = express()
@@ -53,6 +55,10 @@ describe('serving endpoints', () => {
   it('refuses to serve an endpoint whose access nobody checks', () => {
     for (const access of ['project', 'merchant', 'admin'] as const)
       expect(() => bindEndpoints(CONTEXT, [thing('/things', access)])).toThrow('/things')
+    const admin = () => () => undefined
+    const endpoint = thing('/things', 'admin')
+    expect(() => bindEndpoints(CONTEXT, [endpoint], { admin })).toThrow('/things')
+    expect(() => bindEndpoints(CONTEXT, [{ ...endpoint, scope: 'read' }], { admin })).not.toThrow()
   })
 
   it('prefers the endpoint of exactly that path, then the first whose pattern fits', async () => {

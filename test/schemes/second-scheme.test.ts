@@ -5,6 +5,8 @@ import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'
+import { Catalogue } from '../../src/discovery/catalogue.js'
+import type { DeclaredRoutes } from '../../src/discovery/declared-routes.js'
 import { Counters } from '../../src/ledger/counters.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { quoteSecret } from '../../src/merchants/quote-secret.js'
@@ -12,7 +14,7 @@ import { merchantReader } from '../../src/config/resolve/projects.js'
 import { ProjectDirectory } from '../../src/merchants/project-directory.js'
 import { OpenRequests } from '../../src/http/open-requests.js'
 import { QuoteSigner } from '../../src/merchants/signed-quote.js'
-import { createX402Protect } from '../../src/protect/x402-protect.js'
+import { createX402Protect, openPaidRoutes } from '../../src/protect/x402-protect.js'
 import { createGatewayRouter } from '../../src/router/gateway-router.js'
 import { openStreams } from '../../src/router/streams/streams.js'
 import { RevenueReader } from '../../src/router/views/revenue-reader.js'
@@ -108,13 +110,15 @@ describe('a scheme beside exact', () => {
       idempotency: ledger.idempotency,
       quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
       settledAssets: [],
+      declaredRoutes: new WeakMap() as DeclaredRoutes,
+      catalogue: new Catalogue({ ...resolved, store: ledger.resources }),
       counters: new Counters({ ...resolved, store: ledger.counts }),
       revenue: new RevenueReader(ledger.payments),
       streams: openStreams({ ...resolved, ledger }, requests.stopping),
       requests,
     }
     const app = express().use(createGatewayRouter(context))
-    const protect = createX402Protect(context)
+    const protect = createX402Protect(openPaidRoutes(context))
     const sell: RequestHandler = (req, res) => void res.json({ paidBy: req.x402?.payer })
     app.get('/fixed', protect('$0.01'), sell)
     app.get(

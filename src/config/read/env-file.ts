@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigError } from '../../errors.js'
-import type { Environment } from './environment.js'
+import type { Environment } from './variables.js'
 
 /** Name of the file that `init` keeps keys in. */
 export const ENV_FILE = '.env'

@@ -1,5 +1,5 @@
 import { ConfigError, type ConfigIssue } from '../../errors.js'
-import type { Environment } from './environment.js'
+import type { Environment } from './variables.js'
 import { isObject } from '../resolve/report.js'
 
 /** `${NAME}`; a `$` in front makes it text. */

@@ -1,36 +1,86 @@
 import { z } from 'zod'
+import { ADMIN_ROLES, unnamedOwner, type Admin, type AdminToken } from '../../merchants/access.js'
 import { parseConfiguredToken, type Project } from '../../merchants/project.js'
-import type { FieldsOf } from './fields.js'
-import type { AdminOptions, GatewayOptions } from '../options.js'
+import { isName, NOT_A_NAME } from '../../protocol/visible-text.js'
+import { mistake, type FieldsOf } from './fields.js'
+import type { AdminOptions, AdminPerson, GatewayOptions } from '../options.js'
 import { TOKEN_FORMS } from './projects.js'
 import { readOption, within, type Report } from './report.js'
 
-const adminSchema = z.strictObject({
-  tokens: z.array(z.string()).min(1),
-} satisfies FieldsOf<AdminOptions>)
+/** Milliseconds of each unit of a duration. */
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/**
- * Resolves the tokens of the admin API.
- *
- * @returns SHA-256 of each; none where the admin API is off.
- */
+const DURATION = /^([1-9]\d{0,3})([mhd])$/
+
+const adminSchema = z
+  .strictObject({
+    tokens: z.array(z.string()).min(1).optional(),
+    people: z
+      .array(
+        z.strictObject({
+          name: z.string().refine((name) => name !== '' && name.trim() === name && isName(name), {
+            ...mistake('invalid_value', NOT_A_NAME),
+          }),
+          role: z.enum(ADMIN_ROLES),
+          token: z.string(),
+        } satisfies FieldsOf<AdminPerson>),
+      )
+      .min(1)
+      .optional(),
+    payToDelay: z
+      .string()
+      .regex(DURATION, "must be a number and 'm', 'h' or 'd', e.g. '48h'")
+      .transform((text) => {
+        const [, number, unit = ''] = DURATION.exec(text) ?? []
+        return Number(number) * (UNITS[unit] ?? 0)
+      })
+      .optional(),
+  } satisfies FieldsOf<AdminOptions>)
+  .refine(({ tokens, people }) => tokens !== undefined || people !== undefined, {
+    path: ['tokens'],
+    ...mistake('missing_option', 'is missing: set it or `people`'),
+  })
+
+/** The option `admin`. */
+export interface ResolvedAdmin {
+  /** None where the admin API is off. */
+  readonly adminTokens: readonly AdminToken[]
+  /** How long a new `payTo` waits until it counts (ms). */
+  readonly payToDelayMs: number
+}
+
+/** Resolves who may use the admin API. */
 export function resolveAdmin(
   { admin }: GatewayOptions,
   projects: readonly Project[],
   report: Report,
-): readonly Buffer[] {
-  if (admin === undefined) return []
+): ResolvedAdmin {
+  if (admin === undefined) return { adminTokens: [], payToDelayMs: 0 }
   const reportHere = within(report, 'admin')
+  const {
+    tokens = [],
+    people = [],
+    payToDelay = 0,
+  } = readOption(adminSchema, admin, reportHere) ?? {}
   const taken = new Set(
     projects.flatMap(({ tokenHashes }) => tokenHashes.map((hash) => hash.toString('hex'))),
   )
-  const { tokens } = readOption(adminSchema, admin, reportHere) ?? { tokens: [] }
-  return tokens.flatMap((token, index) => {
+  const read = (path: string, token: string, who?: Admin): readonly AdminToken[] => {
     const hash = parseConfiguredToken(token)
-    if (hash === undefined) reportHere(`tokens.${index}`, 'invalid_token', TOKEN_FORMS)
+    if (hash === undefined) reportHere(path, 'invalid_token', TOKEN_FORMS)
     else if (taken.has(hash.toString('hex')))
-      reportHere(`tokens.${index}`, 'duplicate_token', 'is there already, or is a project’s')
+      reportHere(path, 'duplicate_token', 'is there already, or is a project’s')
     else taken.add(hash.toString('hex'))
-    return hash ? [hash] : []
+    return hash ? [{ hash, admin: who ?? unnamedOwner(hash) }] : []
+  }
+  const unnamed = tokens.flatMap((token, index) => read(`tokens.${index}`, token))
+  const names = new Set(unnamed.map((one) => one.admin.name))
+  const named = people.flatMap(({ token, ...person }, index) => {
+    // The audit log and idempotency keys tell people apart by their names.
+    if (names.has(person.name))
+      reportHere(`people.${index}.name`, 'invalid_value', 'is the name of another person')
+    names.add(person.name)
+    return read(`people.${index}.token`, token, person)
   })
+  return { adminTokens: [...unnamed, ...named], payToDelayMs: payToDelay }
 }

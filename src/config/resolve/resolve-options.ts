@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resolveAdmin } from './admin.js'
+import { resolveAdmin, type ResolvedAdmin } from './admin.js'
 import { ConfigError, type ConfigIssue } from '../../errors.js'
 import type { Facilitator } from '../../facilitator/facilitator.js'
 import { isLedgerStore, type LedgerStore } from '../../ledger/index.js'
@@ -75,7 +75,9 @@ const optionsSchema = z.strictObject({
     )
     .default(DEFAULT_HANDLER_ID),
   networkNames: z.enum(['caip2', 'short']).default('caip2'),
-  networks: z.record(z.string(), z.unknown()).optional(),
+  networks: z
+    .record(z.string(), z.unknown(), 'must be an object, like { base: { rpcUrl, relayerKeys } }')
+    .optional(),
   projects: z.array(z.unknown()).optional(),
   admin: z.unknown().optional(),
   console: z.boolean().optional(),
@@ -121,15 +123,13 @@ const optionsSchema = z.strictObject({
 } satisfies { readonly [Name in keyof GatewayOptions]-?: z.ZodType })
 
 /** Options after checks, defaults and conversions. URLs have no slash at their end. */
-export interface ResolvedOptions {
+export interface ResolvedOptions extends ResolvedAdmin {
   readonly publicUrl?: string | undefined
   readonly docsUrl?: string | undefined
   readonly handlerId: string
   readonly networkNames: NetworkNameStyle
   readonly networks: readonly ResolvedNetwork[]
   readonly projects: readonly Project[]
-  /** SHA-256 of each admin token; without any, the admin API is off. */
-  readonly adminTokens: readonly Buffer[]
   /** Whether the console is served. */
   readonly console: boolean
   readonly rates: RateSource
@@ -167,7 +167,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const settings = readOption(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
   const projects = resolveProjects(options, networks, report)
-  const adminTokens = resolveAdmin(options, projects, report)
+  const resolvedAdmin = resolveAdmin(options, projects, report)
   if (settings?.console === true && options.admin === undefined)
     report('console', 'missing_option', 'needs the option admin, whose tokens open the console')
   const assets = networks.flatMap((network) => network.assets)
@@ -179,10 +179,10 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     docsUrl: ucp?.docsUrl,
     networks,
     projects,
-    adminTokens,
+    ...resolvedAdmin,
     rates,
     hasRates: options.rates !== undefined,
-    console: settings.console ?? adminTokens.length > 0,
+    console: settings.console ?? resolvedAdmin.adminTokens.length > 0,
     rateLimit: withCounts(settings.rateLimit, 'rateLimit'),
     paymentRateLimit: withCounts(paymentLimitOf(settings), 'paymentRateLimit'),
   }

@@ -1,13 +1,14 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../crypto/sha256.js'
-import { RequestProblem } from '../../http/respond-problem.js'
 import type { SessionStore } from '../../ledger/index.js'
 import type { ConsoleSession } from '../../ledger/sessions.js'
 import type { Logger } from '../../logger.js'
-import { digestToken, type Project } from '../../merchants/project.js'
-import type { ProjectDirectory } from '../../merchants/project-directory.js'
-import { adminOfHash, type Admin } from '../admin.js'
+import type { Admin, AdminToken } from '../../merchants/access.js'
+import { digestToken } from '../../merchants/project.js'
+import type { ProjectDirectory, TokenHolder } from '../../merchants/project-directory.js'
+import { notLoaded } from '../../router/authenticate.js'
+import { findAdminByHash } from '../admin.js'
 
 /** How long a session lasts at most, and without a request (ms). */
 const LIFETIME_MS = 12 * 3_600_000
@@ -26,7 +27,7 @@ const MAX_PER_TOKEN = 20
 /** The user of a session. */
 export type Identity =
   | { readonly role: 'admin'; readonly admin: Admin }
-  | { readonly role: 'merchant'; readonly project: Project }
+  | { readonly role: 'merchant'; readonly holder: TokenHolder }
 
 /** A session that is valid now. */
 export type OpenSession = Identity & {
@@ -48,8 +49,7 @@ export type NewSession = OpenSession & {
 export interface ConsoleSessionsOptions {
   readonly store: SessionStore
   readonly directory: ProjectDirectory
-  /** SHA-256 of each admin token. */
-  readonly adminTokens: readonly Buffer[]
+  readonly adminTokens: readonly AdminToken[]
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -59,7 +59,7 @@ export interface ConsoleSessionsOptions {
  * The sessions of the console.
  *
  * A session is as good as the token that it was opened with: it ends when the token is revoked, its project
- * is deleted, or the configuration has the token no more.
+ * is deleted, or the configuration has the token no more. What it may do is looked up with each request.
  */
 export class ConsoleSessions {
   readonly #options: ConsoleSessionsOptions
@@ -86,7 +86,7 @@ export class ConsoleSessions {
       hash: sha256(secret, 'hex'),
       role: identity.role,
       token: digestToken(token).toString('hex'),
-      ...(identity.role === 'merchant' && { project: identity.project.id }),
+      ...(identity.role === 'merchant' && { project: identity.holder.project.id }),
       createdAt: at,
       usedAt: at,
     }
@@ -132,32 +132,28 @@ export class ConsoleSessions {
     const expiresAt = expiryOf(session)
     if (expiresAt <= this.#options.now()) return undefined
     const identity = await this.#findIdentity(Buffer.from(session.token, 'hex'))
-    const project = identity?.role === 'merchant' ? identity.project.id : undefined
+    const project = identity?.role === 'merchant' ? identity.holder.project.id : undefined
     // A token that changed hands since takes no session with it.
     if (identity?.role !== session.role || project !== session.project) return undefined
     return { ...identity, hash: session.hash, expiresAt }
   }
 
-  /** @throws {@link RequestProblem} 503 while it is not known which projects there are. */
+  /** @throws `RequestProblem` 503 while it is not known which projects there are. */
   async #findIdentity(tokenHash: Buffer): Promise<Identity | undefined> {
     const { directory } = this.#options
     const known = this.#identityOf(tokenHash)
     if (known !== undefined || directory.isLoaded) return known
     await directory.whenLoaded()
     if (directory.isLoaded) return this.#identityOf(tokenHash)
-    throw new RequestProblem(
-      'ledger_unavailable',
-      'The gateway has just started, and could not read its projects yet: try again later.',
-    )
+    throw notLoaded()
   }
 
   #identityOf(tokenHash: Buffer): Identity | undefined {
     const { adminTokens, directory } = this.#options
-    let admin: Admin | undefined
-    for (const hash of adminTokens) if (timingSafeEqual(hash, tokenHash)) admin = adminOfHash(hash)
+    const admin = findAdminByHash(adminTokens, tokenHash)
     if (admin !== undefined) return { role: 'admin', admin }
-    const project = directory.findByHash(tokenHash)
-    return project && { role: 'merchant', project }
+    const holder = directory.findByHash(tokenHash)
+    return holder && { role: 'merchant', holder }
   }
 }
 
@@ -168,5 +164,5 @@ function expiryOf({ createdAt, usedAt }: Pick<ConsoleSession, 'createdAt' | 'use
 function nameOf(identity: Identity): object {
   return identity.role === 'admin'
     ? { role: identity.role, admin: identity.admin.name }
-    : { role: identity.role, project: identity.project.id }
+    : { role: identity.role, project: identity.holder.project.id }
 }

@@ -103,7 +103,7 @@ const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '')
  */
 function limitKeyOf(session: OpenSession): string {
   return session.role === 'merchant'
-    ? `console:project:${session.project.id}`
+    ? `console:project:${session.holder.project.id}`
     : `console:admin:${session.admin.name}`
 }
 

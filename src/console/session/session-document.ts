@@ -2,6 +2,8 @@ import { ownPackage } from '../../http/own-package.cjs'
 import { formatNetwork } from '../../protocol/networks.js'
 import type { AdminContext } from '../context.js'
 import { explorerUrl } from '../explorers.js'
+import { scopesOfRole, scopesOfToken, type Admin } from '../../merchants/access.js'
+import type { TokenHolder } from '../../merchants/project-directory.js'
 import type { OpenSession } from './console-sessions.js'
 
 /** A session as the page gets it: who is signed in, until when, and what the page needs to show payments. */
@@ -12,12 +14,7 @@ export function sessionDocument(
   const { role, expiresAt } = session
   return {
     role,
-    ...(session.role === 'admin'
-      ? { name: session.admin.name }
-      : {
-          name: session.project.merchant?.name ?? session.project.id,
-          project: session.project.id,
-        }),
+    ...(session.role === 'admin' ? adminMembers(session.admin) : merchantMembers(session.holder)),
     expiresAt: new Date(expiresAt).toISOString(),
     version: ownPackage.version ?? 'unknown',
     networks: networks.map(({ network, assets }) => {
@@ -37,4 +34,12 @@ export function sessionDocument(
       }
     }),
   }
+}
+
+function adminMembers({ name, role }: Admin) {
+  return { name, adminRole: role, scopes: scopesOfRole(role) }
+}
+
+function merchantMembers({ project: { id, merchant }, scopes }: TokenHolder) {
+  return { name: merchant?.name ?? id, project: id, scopes: scopesOfToken(scopes) }
 }

@@ -30,7 +30,7 @@ export interface SessionContext extends AdminContext {
 const common = { path: '/console/session', tag: 'Console' } as const
 
 /** Signing in and out look for a session themselves. */
-const problems = ['unauthorized', 'cross_origin', 'ledger_unavailable'] as const
+const problems = ['unauthorized', 'forbidden', 'cross_origin', 'ledger_unavailable'] as const
 
 /** `/console/session` */
 export const sessionEndpoints = [
@@ -117,6 +117,11 @@ async function signIn(
     throw unauthorized(res, 'The token is unknown, or was revoked: check that it is complete.')
   }
   await failures.succeed(req)
+  if (identity.role === 'merchant' && !identity.holder.scopes.includes('read'))
+    throw new RequestProblem(
+      'forbidden',
+      "This token may not read, so there is nothing to show: sign in with one that has the scope 'read'.",
+    )
   // The previous session of this browser ends.
   const previous = await access.find(req, res).catch(() => undefined)
   const session = await sessions.open(token, identity, req.ip)

@@ -1,8 +1,10 @@
 import type { Kysely } from 'kysely'
 import type { AuditedChange, AuditEntry, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import type { NewToken, PageQuery } from '../projects.js'
-import type { ProjectSnapshot, StoredProject, StoredToken } from '../projects.js'
+import type { ProjectSnapshot, ProjectUpdate, StoredProject, StoredToken } from '../projects.js'
+import { sha256 } from '../../crypto/sha256.js'
 import { makeChange, Undone, type Changing } from './changes.js'
+import { auditedOf, tellPayTo } from './pay-to.js'
 import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
 import { selectProjects, tokenOf, versionOf } from './rows.js'
 import type { LedgerDatabase } from '../schema/tables.js'
@@ -50,11 +52,12 @@ export class Projects {
     return this.#store.run(({ db }) => versionOf(db))
   }
 
+  /** Loads all projects, oldest first, and their tokens. */
   load(): Promise<ProjectSnapshot> {
     return this.#store.run(async ({ db }) => {
       // First: what changes meanwhile is loaded again.
       const version = await versionOf(db)
-      const projects = await selectProjects(db).execute()
+      const projects = await selectProjects(db).orderBy('position').execute()
       const tokens = await db
         .selectFrom('x402_project_tokens')
         .selectAll()
@@ -89,22 +92,33 @@ export class Projects {
     })
   }
 
-  /** Changes the merchant of a project that still has this version. */
+  /** Changes a project that still has this version. */
   updateProject(
-    { id, settings, version }: Pick<StoredProject, 'id' | 'settings' | 'version'>,
+    { id, settings, version, pausedBy, nextPayTo: next }: ProjectUpdate,
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
-    return this.#change(by, async ({ db, at }) => {
-      const before = await findProject(db, id)
+    return this.#change(by, async (changing) => {
+      const before = await findProject(changing.db, id)
       if (before === undefined) throw new Undone('missing')
       if (before.version !== version) throw new Undone('changed')
-      await db
-        .updateTable('x402_projects')
-        .set({ settings: JSON.stringify(settings), version: version + 1, updated_at: at })
-        .where('id', '=', id)
-        .execute()
-      const { settings: earlier } = before
-      return { action: 'project.updated', project: id, before: earlier, after: settings }
+      const { nextPayTo: waiting } = before
+      const planned = typeof next === 'object' && { ...next, at: changing.at + next.afterMs }
+      const nextPayTo = next === undefined ? waiting : planned || undefined
+      return update(changing, before, { settings, pausedBy, nextPayTo })
+    })
+  }
+
+  /** Pays a project at the address that has waited for this moment, if there is one. */
+  applyNextPayTo({ id, version }: Pick<StoredProject, 'id' | 'version'>): Promise<ChangeOutcome> {
+    // Several processes try it at once.
+    const by = { actor: 'gateway', change: sha256(`pay_to ${version} ${id}`, 'hex') }
+    return this.#change(by, async (changing) => {
+      const before = await findProject(changing.db, id)
+      if (before === undefined) throw new Undone('missing')
+      const { nextPayTo: waiting } = before
+      if (waiting === undefined || waiting.at > changing.at) throw new Undone('changed')
+      const settings = { ...before.settings, payTo: waiting.payTo }
+      return update(changing, before, { settings, pausedBy: before.pausedBy })
     })
   }
 
@@ -127,25 +141,13 @@ export class Projects {
     return this.#store.run(({ db }) => findProject(db, id))
   }
 
-  /** Lists projects, oldest first. */
-  listProjects({ after = 0, limit }: PageQuery): Promise<readonly StoredProject[]> {
-    return this.#store.run(async ({ db }) => {
-      const rows = await selectProjects(db)
-        .where('position', '>', after)
-        .orderBy('position')
-        .limit(limit)
-        .execute()
-      return rows.map(projectOf)
-    })
-  }
-
   /**
    * Creates a token.
    *
    * @param isConfigured - Whether its project is not one of the database.
    */
   createToken(
-    { id, project, hash, label, isConfigured }: NewToken & { isConfigured: boolean },
+    { id, project, hash, label, scopes, isConfigured }: NewToken & { isConfigured: boolean },
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
     return this.#change(by, async ({ db, position, at }) => {
@@ -153,9 +155,9 @@ export class Projects {
         throw new Undone('missing')
       await db
         .insertInto('x402_project_tokens')
-        .values({ id, project, hash, label, position, created_at: at })
+        .values({ id, project, hash, label, scopes: scopes.join(','), position, created_at: at })
         .execute()
-      return { action: 'token.created', project, token: id, after: { label } }
+      return { action: 'token.created', project, token: id, after: { label, scopes } }
     })
   }
 
@@ -243,4 +245,28 @@ export class Projects {
   #tell(): void {
     for (const listener of this.#listeners) listener()
   }
+}
+
+/** Writes the settings of a project, and tells of another address. */
+async function update(
+  changing: Changing,
+  before: StoredProject,
+  after: Pick<StoredProject, 'settings' | 'pausedBy' | 'nextPayTo'>,
+): Promise<AuditedChange> {
+  const { id, version } = before
+  await changing.db
+    .updateTable('x402_projects')
+    .set({
+      settings: JSON.stringify(after.settings),
+      paused_by: after.pausedBy ?? null,
+      next_pay_to: after.nextPayTo?.payTo ?? null,
+      next_pay_to_at: after.nextPayTo?.at ?? null,
+      version: version + 1,
+      updated_at: changing.at,
+    })
+    .where('id', '=', id)
+    .execute()
+  await tellPayTo(changing, before, after)
+  const [was, is] = [auditedOf(before), auditedOf(after)]
+  return { action: 'project.updated', project: id, before: was, after: is }
 }

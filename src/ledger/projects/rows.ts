@@ -1,6 +1,13 @@
 /** Rows of projects, their tokens and the audit log. */
 import type { Kysely } from 'kysely'
-import type { AuditAction, AuditEntry, StoredProject, StoredToken } from '../projects.js'
+import type {
+  AuditAction,
+  AuditEntry,
+  PausedBy,
+  StoredProject,
+  StoredToken,
+  TokenScope,
+} from '../projects.js'
 import { PROJECTS_VERSION, type LedgerDatabase, type Row } from '../schema/tables.js'
 
 /** Selects the projects that are not deleted. */
@@ -46,6 +53,10 @@ export function projectOf(row: Row<'x402_projects'>): StoredProject {
   return {
     id: row.id,
     settings: JSON.parse(row.settings) as object,
+    ...(row.paused_by !== null && { pausedBy: row.paused_by as PausedBy }),
+    ...(row.next_pay_to !== null && {
+      nextPayTo: { payTo: row.next_pay_to, at: Number(row.next_pay_to_at) },
+    }),
     version: Number(row.version),
     position: Number(row.position),
     createdAt: Number(row.created_at),
@@ -61,6 +72,7 @@ export function tokenOf(row: Row<'x402_project_tokens'>): StoredToken {
     project,
     hash,
     label,
+    scopes: row.scopes.split(',') as TokenScope[],
     createdAt: Number(row.created_at),
     ...(last_used_at !== null && { lastUsedAt: Number(last_used_at) }),
     ...(revoked_at !== null && { revokedAt: Number(revoked_at) }),

@@ -2,6 +2,7 @@
 import { buttonColours } from './button-colours.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
+import { textsOf } from './texts/languages.js'
 
 export interface FramedPage {
   readonly files: PageFiles
@@ -34,7 +35,7 @@ ${head}<style nonce="${nonce}">${files.style}${buttonColours(options.accent)}</s
 </head>
 <body>
 <main>
-<header>${logo(options.logo)}<p>${escapeHtml(seller)}</p></header>
+<header>${logo(options.logo)}<p>${escapeHtml(seller)}</p>${wayBack(page)}</header>
 ${body}
 </main>
 ${scripts}</body>
@@ -52,6 +53,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '>': '&gt;',
   '"': '&quot;',
   "'": '&#39;',
+}
+
+function wayBack({ options: { backUrl, texts }, locale, seller }: FramedPage): string {
+  if (backUrl === undefined) return ''
+  const { backToSeller } = { ...textsOf(locale), ...texts }
+  const words = backToSeller.replace('{seller}', () => seller)
+  return `<a class="back" href="${escapeHtml(backUrl)}">${escapeHtml(words)}</a>`
 }
 
 /** Escapes text for elements and attributes. */

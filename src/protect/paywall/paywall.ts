@@ -11,7 +11,8 @@ import { exposeHeaders } from '../respond.js'
 import { MAX_STORED_BYTES } from '../stored-response.js'
 import { describeOffers } from './describe-offers.js'
 import { formatFiat } from './format-price.js'
-import { resolvePaywall, type CheckedPaywall, type ResolvedPaywall } from './options.js'
+import { resolvePaywall } from './options.js'
+import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles, type PageFiles } from './page-files.js'
 import { PAYMENT_COOKIE } from './payment-cookie.js'
@@ -148,9 +149,9 @@ interface RenderedPayment extends ShownPayment {
 export function openPaywall(
   context: PaywallContext,
   merchant: Merchant,
-  ofRoute: CheckedPaywall | undefined,
+  ofRoute: RoutePaywall | undefined,
 ): Paywall | undefined {
-  const options = resolvePaywall(ofRoute, context.paywall)
+  const options = resolvePaywall(ofRoute, context.paywall, merchant.branding)
   return options && new Paywall(context, merchant, options)
 }
 

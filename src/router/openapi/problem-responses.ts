@@ -47,7 +47,12 @@ export class ProblemResponses {
 /** Every endpoint below `/api/v2`, `/ucp` and `/console`. */
 const ALWAYS = ['invalid_request', 'rate_limited', 'internal_error', 'shutting_down'] as const
 
-const OF_PROJECT = ['unauthorized', 'merchant_not_configured', 'ledger_unavailable'] as const
+const OF_PROJECT = [
+  'unauthorized',
+  'forbidden',
+  'merchant_not_configured',
+  'ledger_unavailable',
+] as const
 const OF_SESSION = ['unauthorized', 'cross_origin', 'ledger_unavailable'] as const
 
 /** Problems of those who may call an endpoint. The cookie of a session may come from another origin. */
@@ -55,7 +60,7 @@ const OF_ACCESS: Readonly<Record<Access, readonly EndpointProblem[]>> = {
   anyone: [],
   project: OF_PROJECT,
   merchant: [...OF_PROJECT, 'cross_origin'],
-  admin: OF_SESSION,
+  admin: [...OF_SESSION, 'forbidden'],
   session: OF_SESSION,
 }
 

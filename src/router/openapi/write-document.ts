@@ -1,11 +1,13 @@
 /** Makes an OpenAPI 3.1 document of the definitions of endpoints. */
 import { ownPackage } from '../../http/own-package.cjs'
+import { rolesFor } from '../../merchants/access.js'
 import type { Description, Success } from '../define-endpoint.js'
 import { componentSchemas, referenceTo, type JsonSchema } from './components.js'
 import { HEADERS, PARAMETERS, SECURITY, TAGS } from './fixed-parts.js'
 import { headersOf, ProblemResponses } from './problem-responses.js'
 import { probes } from './probes.js'
 import { bodySchema, queryParameters } from './request-schema.js'
+import { describeWebhooks } from './webhooks.js'
 
 /** An OpenAPI document. */
 export interface OpenApiDocument {
@@ -37,8 +39,10 @@ export async function writeDocument(options: DocumentOptions): Promise<OpenApiDo
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
   const tags = new Set(endpoints.map(({ tag }) => tag))
+  const webhooks = describeWebhooks(tags)
   const parts = {
     paths,
+    ...(Object.keys(webhooks).length > 0 && { webhooks }),
     components: {
       responses: problems.all(),
       parameters: PARAMETERS,
@@ -113,17 +117,21 @@ function parametersOf({ params = {}, query, headers = [] }: Description): readon
   ]
 }
 
-function securityOf({ access }: Description, hasSessions: boolean): readonly object[] {
-  const session = hasSessions ? [{ consoleSession: [] }] : []
+/** The scopes of tokens, or the roles of people, that have access; OpenAPI 3.1 names both as roles. */
+function securityOf(endpoint: Description, hasSessions: boolean): readonly object[] {
+  const { access, scope } = endpoint
+  const roles = access === 'admin' ? rolesFor(endpoint) : scope === undefined ? [] : [scope]
+  const project = [{ projectToken: roles }, { apiKey: roles }]
+  const session = hasSessions ? [{ consoleSession: roles }] : []
   switch (access) {
     case 'anyone':
       return []
     case 'project':
-      return [{ projectToken: [] }]
+      return project
     case 'merchant':
-      return [{ projectToken: [] }, ...session]
+      return [...project, ...session]
     case 'admin':
-      return [{ adminToken: [] }, ...session]
+      return [{ adminToken: roles }, ...session]
     case 'session':
       return [{ consoleSession: [] }]
   }

@@ -4,13 +4,14 @@ import type { Delivery } from '../api/documents.js'
 import { useAction, useLoad, useReloadWhile } from '../api/use-load.js'
 import { StatusBadge } from '../parts/badge.js'
 import { SelectField } from '../parts/field.js'
+import { May } from '../parts/may.js'
 import { Empty, LoadedView, ProblemNotice } from '../parts/notice.js'
 import { Section } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
-import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
+import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 
 const STATES = [
   ['', 'Any state'],
@@ -26,23 +27,22 @@ interface DeliveriesProps {
 
 /** Deliveries of a webhook, newest first. */
 export function Deliveries({ path, route }: DeliveriesProps) {
-  const [state, cursor] = ['state', 'cursor'].map((name) => route.query.get(name) ?? '')
+  const state = route.query.get('state') ?? ''
   const loaded = useLoad<{
     readonly deliveries: readonly Delivery[]
     readonly nextCursor?: string
-  }>(`${path}${queryOf({ state, cursor })}`)
+  }>(`${path}${queryOf({ state, cursor: cursorOf(route) })}`)
   const { data, reload } = loaded
   const isOpen = data?.deliveries.some((one) => one.state === 'pending') ?? false
   useReloadWhile(loaded, isOpen)
-  const here = (query: Readonly<Record<string, string | undefined>>) => linkTo(route.path, query)
   return (
     <Section title="Deliveries">
       <div class="toolbar">
         <SelectField
           label="State"
-          value={state ?? ''}
+          value={state}
           options={STATES}
-          onValue={(chosen) => navigate(here({ state: chosen }))}
+          onValue={(chosen) => navigate(linkTo(route.path, { state: chosen }))}
         />
       </div>
       <LoadedView of={loaded}>
@@ -53,10 +53,7 @@ export function Deliveries({ path, route }: DeliveriesProps) {
             ) : (
               <DeliveryTable of={deliveries} path={path} onSent={reload} />
             )}
-            <Pager
-              first={cursor === '' ? undefined : here({ state })}
-              next={nextCursor && here({ state, cursor: nextCursor })}
-            />
+            <Pager route={route} next={nextCursor} />
           </>
         )}
       </LoadedView>
@@ -94,7 +91,14 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
         { title: 'State', cell: (one) => <State of={one} /> },
         { title: 'Attempts', isNumber: true, isMinor: true, cell: ({ attempts }) => attempts },
         { title: 'Last response', cell: (one) => <Answer of={one} /> },
-        { title: 'Actions', cell: (one) => <Resend of={one} path={path} onSent={onSent} /> },
+        {
+          title: 'Actions',
+          cell: (one) => (
+            <May scope="webhooks">
+              <Resend of={one} path={path} onSent={onSent} />
+            </May>
+          ),
+        },
       ]}
     />
   )

@@ -11,10 +11,15 @@ const MERCHANT_EVENTS: Events = [
   ['payment.corrected', 'An earlier event was corrected.'],
   ['refund.settled', 'The buyer was refunded.'],
   ['refund.failed', 'The refund did not reach the buyer.'],
+  ['refund.pending', 'The outcome of a refund is not known yet.'],
+  ['refund.corrected', 'An earlier event of a refund was corrected.'],
+  ['checkout.paid', 'A payment link was paid.'],
+  ['checkout.expired', 'A payment link expired unpaid.'],
 ]
 
 const OPERATOR_EVENTS: Events = [
   ['relayer.low', 'A relayer has gas money for few more settlements.'],
+  ['merchant.pay_to_changed', 'A merchant is, or will be, paid at another address.'],
 ]
 
 export interface WebhookOwner {
@@ -38,7 +43,7 @@ const OWN = {
 
 const OF_PAYMENTS = {
   events: MERCHANT_EVENTS,
-  note: 'Payment events are posted to these URLs, signed by Standard Webhooks.',
+  note: 'Payment events are posted to these URLs, signed by Standard Webhooks. So is every change of the address that is paid.',
   invitation: 'Add a URL to receive an event when a payment is settled, fails or is refunded.',
 }
 
@@ -51,7 +56,7 @@ export function ownWebhooks(role: 'admin' | 'merchant'): WebhookOwner {
         path: 'admin/webhooks',
         events: OPERATOR_EVENTS,
         note: 'Alerts about the gateway itself. Payment webhooks are set up per merchant.',
-        invitation: 'Add a URL to receive an alert when a relayer runs low on gas money.',
+        invitation: 'Add a URL to receive an alert when the gateway needs you.',
       }
 }
 

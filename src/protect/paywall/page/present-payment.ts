@@ -42,6 +42,7 @@ const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 /** After these codes, the same payment may still be settled, and the page asks again by itself. */
 const RUNNING: readonly string[] = [
   'settlement_pending',
+  'checkout_in_progress',
   'duplicate_settlement',
   'idempotency_in_progress',
 ]
@@ -51,6 +52,9 @@ const FINAL_PROBLEMS: readonly string[] = [
   'idempotency_conflict',
   'answer_not_kept',
   'answer_too_large',
+  'checkout_paid',
+  'checkout_expired',
+  'checkout_canceled',
 ]
 
 /** Below 500, and a proxy's: timeout and too many requests. */

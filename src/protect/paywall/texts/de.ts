@@ -116,6 +116,15 @@ export const de: PaywallTexts = {
     'Diese Zahlung wurde ausgeführt und die Antwort einmal gesendet. Sie ist nicht mehr vorhanden. Wenden Sie sich an den Verkäufer und nennen Sie die Transaktion.',
   answerTooLarge:
     'Die Antwort war zu groß, um verkauft zu werden. Es wurde nichts abgebucht. Wenden Sie sich an den Verkäufer.',
+  checkoutPaid: 'Dieser Zahlungslink ist bezahlt. Er wird nur einmal belastet.',
+  checkoutExpired:
+    'Dieser Zahlungslink ist abgelaufen. Es wurde nichts belastet. Bitten Sie den Verkäufer um einen neuen.',
+  checkoutCanceled:
+    'Der Verkäufer hat diesen Zahlungslink zurückgezogen. Es wurde nichts belastet.',
+  checkoutInProgress:
+    'Jemand anderes bezahlt diesen Link gerade. Diese Seite prüft weiter: Ihre Zahlung wird nur genommen, wenn die andere scheitert.',
+  checkoutThanks: 'Vielen Dank. Sie haben {amount} an {seller} bezahlt.',
+  backToSeller: 'Zurück zu {seller}',
   notAvailable: 'Nicht verfügbar',
   closed:
     'Der Verkäufer kann für diese Seite im Moment keine Zahlungen annehmen. Es wurde nichts abgebucht.',

@@ -104,6 +104,14 @@ export const en: PaywallTexts = {
   answerGone:
     'This payment was settled, and its response was already sent and is no longer stored. Contact the seller and include the transaction.',
   answerTooLarge: 'The response was too large to sell. Nothing was charged. Contact the seller.',
+  checkoutPaid: 'This payment link has been paid. It is charged only once.',
+  checkoutExpired:
+    'This payment link has expired. Nothing was charged. Ask the seller for a new one.',
+  checkoutCanceled: 'The seller has canceled this payment link. Nothing was charged.',
+  checkoutInProgress:
+    'Somebody else is paying this link right now. This page keeps checking: your payment is only taken if the other one fails.',
+  checkoutThanks: 'Thank you. You paid {amount} to {seller}.',
+  backToSeller: 'Back to {seller}',
   notAvailable: 'Not available',
   closed: 'The seller cannot take payments for this page at the moment. Nothing was charged.',
   redeemLater:

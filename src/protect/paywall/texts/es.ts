@@ -107,6 +107,14 @@ export const es: PaywallTexts = {
     'Este pago se ejecutó y la respuesta se envió una vez. Ya no se conserva. Contacte con el vendedor e indique la transacción.',
   answerTooLarge:
     'La respuesta era demasiado grande para venderla. No se ha cobrado nada. Contacte con el vendedor.',
+  checkoutPaid: 'Este enlace de pago ya está pagado. Solo se cobra una vez.',
+  checkoutExpired:
+    'Este enlace de pago ha caducado. No se ha cobrado nada. Pida uno nuevo al vendedor.',
+  checkoutCanceled: 'El vendedor ha cancelado este enlace de pago. No se ha cobrado nada.',
+  checkoutInProgress:
+    'Otra persona está pagando este enlace ahora mismo. Esta página sigue comprobando: su pago solo se acepta si el otro falla.',
+  checkoutThanks: 'Gracias. Ha pagado {amount} a {seller}.',
+  backToSeller: 'Volver a {seller}',
   notAvailable: 'No disponible',
   closed:
     'El vendedor no puede aceptar pagos por esta página en este momento. No se ha cobrado nada.',

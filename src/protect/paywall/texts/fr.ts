@@ -111,6 +111,14 @@ export const fr: PaywallTexts = {
     'Ce paiement a été exécuté, et sa réponse a déjà été envoyée et n’est plus conservée. Contactez le vendeur et indiquez la transaction.',
   answerTooLarge:
     'La réponse était trop grande pour être vendue. Rien n’a été débité. Contactez le vendeur.',
+  checkoutPaid: 'Ce lien de paiement a été payé. Il n’est débité qu’une seule fois.',
+  checkoutExpired:
+    'Ce lien de paiement a expiré. Rien n’a été débité. Demandez-en un nouveau au vendeur.',
+  checkoutCanceled: 'Le vendeur a annulé ce lien de paiement. Rien n’a été débité.',
+  checkoutInProgress:
+    'Quelqu’un d’autre paie ce lien en ce moment. Cette page continue de vérifier : votre paiement n’est pris que si l’autre échoue.',
+  checkoutThanks: 'Merci. Vous avez payé {amount} à {seller}.',
+  backToSeller: 'Retour à {seller}',
   notAvailable: 'Indisponible',
   closed:
     'Le vendeur ne peut pas recevoir de paiements pour cette page en ce moment. Rien n’a été débité.',

@@ -105,6 +105,14 @@ export const ko: PaywallTexts = {
     '이 결제는 처리되었으며, 응답은 이미 전송되어 더 이상 보관되지 않습니다. 거래 정보와 함께 판매자에게 문의하세요.',
   answerTooLarge:
     '응답이 너무 커서 판매할 수 없습니다. 청구된 금액은 없습니다. 판매자에게 문의하세요.',
+  checkoutPaid: '이 결제 링크는 이미 결제되었습니다. 청구는 한 번만 됩니다.',
+  checkoutExpired:
+    '이 결제 링크는 만료되었습니다. 청구된 금액은 없습니다. 판매자에게 새 링크를 요청하세요.',
+  checkoutCanceled: '판매자가 이 결제 링크를 취소했습니다. 청구된 금액은 없습니다.',
+  checkoutInProgress:
+    '지금 다른 사람이 이 링크를 결제하고 있습니다. 이 페이지는 계속 확인합니다. 그 결제가 실패할 때만 회원님의 결제가 처리됩니다.',
+  checkoutThanks: '감사합니다. {seller}에 {amount}을(를) 결제했습니다.',
+  backToSeller: '{seller}(으)로 돌아가기',
   notAvailable: '이용할 수 없음',
   closed: '판매자가 지금 이 페이지의 결제를 받을 수 없습니다. 청구된 금액은 없습니다.',
   redeemLater:

@@ -8,6 +8,7 @@ type ApiProblem =
   | 'invalid_json'
   | 'unauthorized'
   | 'cross_origin'
+  | 'forbidden'
   | 'not_found'
   | 'method_not_allowed'
   | 'project_exists'
@@ -16,6 +17,7 @@ type ApiProblem =
   | 'refund_exceeds_payment'
   | 'refund_refused'
   | 'too_many_webhooks'
+  | 'too_many_tokens'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -49,6 +51,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   eip6492_factory_not_allowed: 'contractAccount',
   duplicate_settlement: 'stillRunning',
   settlement_pending: 'pending',
+  extension_echo_mismatch: 'wrongSetup',
   unsupported_asset: 'offerChanged',
   pay_to_mismatch: 'offerChanged',
   resource_mismatch: 'wrongSetup',
@@ -61,12 +64,17 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   payer_blacklisted: 'payerBlocked',
   pay_to_blacklisted: 'sellerBlocked',
   token_paused: 'tokenPaused',
+  merchant_paused: 'unavailable',
 
   merchant_not_configured: 'unavailable',
   idempotency_conflict: 'alreadyUsed',
   idempotency_in_progress: 'stillRunning',
   answer_not_kept: 'answerGone',
   answer_too_large: 'answerTooLarge',
+  checkout_paid: 'checkoutPaid',
+  checkout_expired: 'checkoutExpired',
+  checkout_canceled: 'checkoutCanceled',
+  checkout_in_progress: 'checkoutInProgress',
   rate_limited: 'tryLater',
   server_busy: 'unavailable',
   shutting_down: 'unavailable',

@@ -106,6 +106,13 @@ export const pt: PaywallTexts = {
     'Este pagamento foi executado, e a resposta já foi enviada e não está mais guardada. Entre em contato com o vendedor e informe a transação.',
   answerTooLarge:
     'A resposta era grande demais para ser vendida. Nada foi cobrado. Entre em contato com o vendedor.',
+  checkoutPaid: 'Este link de pagamento já foi pago. Só é cobrado uma vez.',
+  checkoutExpired: 'Este link de pagamento expirou. Nada foi cobrado. Peça um novo ao vendedor.',
+  checkoutCanceled: 'O vendedor cancelou este link de pagamento. Nada foi cobrado.',
+  checkoutInProgress:
+    'Outra pessoa está a pagar este link agora. Esta página continua a verificar: o seu pagamento só é aceite se o outro falhar.',
+  checkoutThanks: 'Obrigado. Você pagou {amount} a {seller}.',
+  backToSeller: 'Voltar para {seller}',
   notAvailable: 'Indisponível',
   closed: 'O vendedor não pode receber pagamentos por esta página no momento. Nada foi cobrado.',
   redeemLater:

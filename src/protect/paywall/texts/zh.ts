@@ -88,6 +88,13 @@ export const zh: PaywallTexts = {
   unavailable: '卖家目前无法接受付款。您的付款是安全的：请在几秒后完成购买。',
   answerGone: '此付款已结算，响应已发送过一次，现已不再保留。请联系卖家并提供交易信息。',
   answerTooLarge: '响应太大，无法出售。没有扣款。请联系卖家。',
+  checkoutPaid: '此付款链接已付款，只会收取一次。',
+  checkoutExpired: '此付款链接已过期，未扣款。请向卖家索取新链接。',
+  checkoutCanceled: '卖家已取消此付款链接，未扣款。',
+  checkoutInProgress:
+    '其他人正在支付此链接。本页会继续检查：只有对方的付款失败时，才会收取您的付款。',
+  checkoutThanks: '谢谢。您已向 {seller} 支付 {amount}。',
+  backToSeller: '返回 {seller}',
   notAvailable: '无法提供',
   closed: '卖家目前无法为此页面收款。没有扣款。',
   redeemLater: '目前无法发送您已付款的内容。您的付款没有丢失：请稍后再来，请勿再次付款。',

@@ -34,7 +34,7 @@ export interface Candidate<Entry extends LedgerEntry = LedgerEntry> extends Lock
  * Every statement may run twice, because its answer is lost when a connection breaks. That is why each
  * one also accepts the lock that it has just written.
  */
-export class Locks {
+export class Reservations {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
   readonly #records: Records
