@@ -167,6 +167,11 @@ export interface MerchantOptions {
    * presents the payment within a minute of its first presentation. @defaultValue `'same-address'`
    */
   readonly redeemWithoutProof?: RedeemWithoutProof
+  /**
+   * Whether buyers and resource servers of x402 version 1 are served, too: by routes, and by verify, settle
+   * and supported of the API. @defaultValue the gateway's
+   */
+  readonly v1?: boolean
 }
 
 /**
@@ -313,6 +318,11 @@ export interface GatewayOptions {
   readonly handlerId?: string
   /** How networks are written: `eip155:8453` or `base`. @defaultValue `'caip2'` */
   readonly networkNames?: NetworkNameStyle
+  /**
+   * Whether buyers and resource servers of x402 version 1 are served, too, where neither a project nor a
+   * route says otherwise. @defaultValue `false`
+   */
+  readonly v1?: boolean
   /** Networks by their name, `base`, or CAIP-2 id, `'eip155:8453'`. @defaultValue none */
   readonly networks?: Readonly<Record<string, NetworkOptions>>
   /** Tenants of the gateway. @defaultValue none */

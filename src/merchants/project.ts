@@ -30,6 +30,8 @@ export interface Merchant {
   readonly repeatSettlements: boolean
   /** Whether open payments may be redeemed without proof of having made them. */
   readonly redeemWithoutProof: RedeemWithoutProof
+  /** Whether payments of x402 version 1 are taken, too. */
+  readonly v1: boolean
 }
 
 /** A tenant of the gateway: its identify tokens and, once configured, its merchant. */

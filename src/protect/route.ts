@@ -68,6 +68,8 @@ export class PaidRoute {
   readonly minValiditySeconds: number | undefined
   readonly warnings: RouteWarnings
   readonly redeemWithoutProof: RedeemWithoutProof
+  /** Whether buyers of x402 version 1 are served, too. */
+  readonly v1: boolean
   /** The page for browsers; `undefined` if they get JSON. */
   readonly paywall: Paywall | undefined
   /** Responds to a request without a payment, if that response is the same for every request. */
@@ -86,6 +88,7 @@ export class PaidRoute {
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
+    this.v1 = options.v1 ?? this.merchant.v1
     this.paywall = openPaywall(context, this.merchant, options.paywall)
     this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
@@ -121,10 +124,10 @@ export class PaidRoute {
     const { price, askedPrice } = await this.#ask(req)
     if (isFree(price)) return undefined
     const resource = this.#resourceAt(this.#urlOf(req))
-    const { paywall } = this
+    const { paywall, v1 } = this
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
-    const shown = { askedPrice, price, paywall, onWritten }
+    const shown = { askedPrice, price, paywall, v1, onWritten }
     if (this.#fixedQuotes !== undefined)
       return { ...shown, ...offerOf(resource, this.#fixedQuotes) }
     try {
@@ -140,7 +143,7 @@ export class PaidRoute {
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (!bringsPayment(req)) throw error
-      return { paywall, ...offerOf(resource, [], error) }
+      return { paywall, v1, ...offerOf(resource, [], error) }
     }
   }
 
@@ -231,7 +234,10 @@ export class PaidRoute {
   #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {
     if (typeof this.#price === 'function' || isFree(this.#price.price)) return undefined
     const { price } = this.#price
-    const askedAt = (url: string): AskedPayment => ({ resource: this.#resourceAt(url), accepts })
+    const { v1 } = this
+    const askedAt = (url: string): AskedPayment => {
+      return { resource: this.#resourceAt(url), accepts, v1 }
+    }
     const urlOf = (req: Request): string => this.#urlOf(req)
     const { documents } = this.#context
     const respondJson = preparePaymentRequired({ askedAt, urlOf, documents })

@@ -15,7 +15,7 @@ import type { AppliedRate } from '../money/rates.js'
 import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { Call } from './define-endpoint.js'
-import { refuseOtherVersion } from './other-version.js'
+import { readSubmission } from './other-version.js'
 import { bindPaymentId, paymentIdKey } from './payment-id.js'
 import { identifySubmission, type IdentifiedSubmission, type Submission } from './submission.js'
 import { appliedRateOf } from './quote-fiat.js'
@@ -49,12 +49,13 @@ interface SettleRequest {
  */
 export async function settlePayment(
   context: RouterContext,
-  { req, res, readBody }: Call<unknown, Submission>,
+  call: Call<unknown, Submission>,
 ): Promise<SettleResponse> {
+  const { req, res } = call
   const { project, repeatSettlements } = merchantOf(res)
-  const other = refuseOtherVersion(context, req, res)
-  if (other !== undefined) return unsettledResponse(other)
-  const submission = identifySubmission(readBody())
+  const submitted = readSubmission(context, call)
+  if (submitted.submission === undefined) return unsettledResponse(submitted.other)
+  const submission = identifySubmission(submitted.submission)
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
   const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]
