@@ -261,7 +261,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { ReadinessWatch } = await import('./health/readiness.js')
     return new ReadinessWatch({ ...(await surroundings()), closed: requests.stopping })
   })
-  const readMerchant = merchantReader(resolved.networks)
+  const readMerchant = merchantReader(resolved.networks, resolved)
   const directory = new ProjectDirectory({
     projects,
     readMerchant,
