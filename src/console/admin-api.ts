@@ -18,12 +18,12 @@ import {
   projectWebhooks,
 } from './owners.js'
 import { projectEndpoints } from './project-endpoints.js'
-import { tokenEndpoints } from './token-endpoints.js'
+import { operatorTokens, tokenEndpoints } from './token-endpoints.js'
 
 /** `/api/v2/admin/*`: what an operator sees and changes, across all projects. */
 export const adminEndpoints = [
   ...projectEndpoints,
-  ...tokenEndpoints,
+  ...tokenEndpoints(operatorTokens),
   ...auditEndpoints,
   ...settlementEndpoints(operatorPayments),
   ...viewEndpoints(operatorPayments),

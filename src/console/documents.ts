@@ -28,6 +28,11 @@ export const project = document('Project', 'A project: a shop with tokens of its
   createdAt: time('When it was created; absent for one of the configuration.').optional(),
   updatedAt: time('When it was last changed.').optional(),
   version: integer('Grows with each change; see `ETag`.').optional(),
+  paused: z.boolean().meta({ description: 'Whether its payments are refused for now.' }),
+  pausedBy: z
+    .enum(['operator', 'merchant'])
+    .optional()
+    .meta({ description: 'Who has paused it. Only the operator ends a pause of the operator.' }),
   errors: list(
     'Why the merchant cannot be paid any more.',
     z.object({ path: text('Path of the setting.'), message: text('What it must be.') }),

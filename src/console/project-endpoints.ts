@@ -1,32 +1,45 @@
 /** `/api/v2/admin/projects` */
-import type { Request, Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { StoredProject } from '../ledger/projects.js'
-import type { Parsed } from '../protocol/document.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { notLoaded } from '../router/authenticate.js'
-import { invalidBody } from '../router/json-body.js'
 import { onceForKey } from '../router/repeatable-request.js'
+import {
+  changeProject,
+  requireMerchant,
+  requireStored,
+  requireVersion,
+  withTag,
+} from './change-project.js'
 import { adminKey, authorOf, noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
-import { isStoredId, newProjectIdSchema, PROJECT_ID } from './project-ids.js'
+import { newProjectIdSchema, PROJECT_ID } from './project-ids.js'
 import { listProjects, projectListQuery } from './project-list.js'
 import { projectView, storedView } from './project-view.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
 
 const documents = lazyDocuments(() => import('./documents.js'))
 
-/** How often a change is tried while others change the same project. */
-const MAX_ATTEMPTS = 20
-
 const EXAMPLE = { name: 'Acme', payTo: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }
 
 const merchant = z.record(z.string(), z.unknown()).meta({
   description:
-    'Who is paid, and in what, as in the configuration: `payTo`, and, if needed, `name`, `currency`, `accepts`, `crossCurrency`, `fxBufferBps`, `minAmount`, `maxAmount`, `maxTimeoutSeconds`.',
+    'Who is paid, and in what, as in the configuration: `payTo`, and, if needed, `name`, `currency`, `accepts`, `crossCurrency`, `fxBufferBps`, `minAmount`, `maxAmount`, `maxTimeoutSeconds`, `branding`.',
   examples: [EXAMPLE],
 })
+
+/** What a change may have. */
+export const changeSchema = z
+  .object({
+    merchant: merchant.optional(),
+    paused: z.boolean('must be true or false').optional().meta({
+      description: 'Whether its payments are refused for now.',
+    }),
+  })
+  .refine(
+    ({ merchant: members, paused }) => members !== undefined || paused !== undefined,
+    'must have `merchant` or `paused`',
+  )
 
 const common = { tag: 'Admin: projects', access: 'admin', scope: 'manage' } as const
 const one = { ...common, path: '/api/v2/admin/projects/{id}', params: { id: PROJECT_ID } } as const
@@ -113,9 +126,13 @@ export const projectEndpoints = [
     method: 'PATCH',
     id: 'changeProject',
     summary: 'Change a merchant',
-    description: 'Merges members into the merchant (RFC 7396): `null` removes one.',
+    description:
+      'Merges members into the merchant (RFC 7396): `null` removes one. With `paused`, pauses or resumes it: a paused merchant’s payments are refused with `merchant_paused`, those that are under way are finished, and refunds work.',
     headers: ['If-Match'],
-    body: { schema: z.object({ merchant }), example: { merchant: { name: 'Acme Ltd' } } },
+    body: {
+      schema: changeSchema,
+      example: { merchant: { name: 'Acme Ltd' }, paused: false },
+    },
     responses: {
       200: {
         description: 'The project, as it is now.',
@@ -124,26 +141,11 @@ export const projectEndpoints = [
       },
     },
     problems: ['project_configured', 'precondition_failed'],
-    async handle(context: AdminContext, { req, res, param, readBody }) {
-      const id = param('id')
-      const { merchant: changes } = readBody()
-      refuseConfigured(context, id)
-      const author = authorOf(res)
-      const { projects } = context.ledger
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const { settings: before, version } = await requireStored(context, id)
-        requireVersion(req, version)
-        const members = Object.entries({ ...before, ...changes })
-        const settings = Object.fromEntries(members.filter(([, value]) => value !== null))
-        requireMerchant(context, settings, id)
-        const outcome = await projects.updateProject({ id, settings, version }, author)
-        if (outcome === 'changed') continue
-        if (outcome !== 'done') throw noSuchProject()
-        await context.directory.refresh()
-        return withTag(res, storedView(context, await requireStored(context, id)))
-      }
-      throw changedMeanwhile()
-    },
+    handle: (context: AdminContext, { req, res, param, readBody }) =>
+      changeProject(context, {
+        ...{ req, res, id: param('id'), author: authorOf(res), by: 'operator' },
+        ...readBody(),
+      }),
   }),
   defineEndpoint({
     ...one,
@@ -167,47 +169,6 @@ export const projectEndpoints = [
     },
   }),
 ]
-
-/** Checks a merchant by the schema of the configuration. @throws {@link RequestProblem} 400 */
-function requireMerchant({ readMerchant }: AdminContext, settings: object, id: string): void {
-  const read: Parsed<unknown> = readMerchant(settings, id)
-  if (read.ok) return
-  throw invalidBody(
-    read.errors.map(({ path, message }) => ({
-      path: path === '' ? 'merchant' : `merchant.${path}`,
-      message,
-    })),
-  )
-}
-
-/** Finds a project of the database. @throws {@link RequestProblem} 404 */
-async function requireStored({ ledger }: AdminContext, id: string): Promise<StoredProject> {
-  const project = isStoredId(id) ? await ledger.projects.findProject(id) : undefined
-  if (project !== undefined) return project
-  throw noSuchProject()
-}
-
-/** @throws {@link RequestProblem} 412 if `If-Match` names another version (RFC 9110 §13.1.1). */
-function requireVersion(req: Request, version: number): void {
-  const wanted = req.get('if-match')
-  if (wanted === undefined || wanted.trim() === '*') return
-  const tags = wanted.split(',').map((tag) => tag.trim())
-  if (!tags.includes(tagOf(version))) throw changedMeanwhile()
-}
-
-function withTag<T extends { readonly version: number }>(res: Response, view: T): T {
-  res.set('ETag', tagOf(view.version))
-  return view
-}
-
-const tagOf = (version: number): string => `"${version}"`
-
-function changedMeanwhile(): RequestProblem {
-  return new RequestProblem(
-    'precondition_failed',
-    'The project has been changed meanwhile: read it again, and change what it is now.',
-  )
-}
 
 function idTaken(id: string, isDeleted: boolean): RequestProblem {
   return new RequestProblem(

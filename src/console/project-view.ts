@@ -4,10 +4,10 @@ import type { AdminContext } from './context.js'
 import { isoTime } from './positions.js'
 
 /** A project as the gateway knows it. */
-export function projectView({ id, settings, stored, errors }: Project) {
-  if (stored === undefined)
-    return { id, ...(settings && { merchant: settings }), source: 'configuration' as const }
-  return viewOf(stored, errors)
+export function projectView({ id, settings, stored, errors, pausedBy }: Project) {
+  if (stored !== undefined) return viewOf(stored, errors)
+  const source = 'configuration' as const
+  return { id, ...(settings && { merchant: settings }), source, ...pauseOf(pausedBy) }
 }
 
 /** A project as the ledger has it now. */
@@ -18,7 +18,7 @@ export function storedView({ readMerchant }: AdminContext, stored: StoredProject
 
 /** `errors` are there if the merchant does not fit the configuration any more, so that nobody can pay. */
 function viewOf(
-  { id, settings, version, createdAt, updatedAt }: StoredProject,
+  { id, settings, version, createdAt, updatedAt, pausedBy }: StoredProject,
   errors: Project['errors'],
 ) {
   return {
@@ -28,6 +28,12 @@ function viewOf(
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
     version,
+    ...pauseOf(pausedBy),
     ...(errors && { errors: [...errors] }),
   }
 }
+
+const pauseOf = (pausedBy: Project['pausedBy']) => ({
+  paused: pausedBy !== undefined,
+  ...(pausedBy && { pausedBy }),
+})

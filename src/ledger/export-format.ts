@@ -1,5 +1,6 @@
 import { findKnownAsset, type Asset } from '../money/assets.js'
 import { formatDecimal } from '../money/decimal.js'
+import { faceValueOf, type FaceValue } from '../money/face-value.js'
 import { findNetwork } from '../protocol/networks.js'
 import type { Hex } from '../protocol/payment.js'
 import type { LedgerEntry, LedgerRecord } from './record.js'
@@ -73,10 +74,8 @@ const COLUMNS = {
     transaction === REMOTE_SUBMISSION.transaction ? undefined : transaction,
   delivered: ({ delivered }) => delivered,
   errorReason: ({ reason, state }) => (state === 'failed' ? reason : undefined),
-  price: (payment, context) =>
-    payment.appliedRate?.price ??
-    (pegOf(payment, context) && inTokens(payment.value, payment, context)),
-  currency: (payment, context) => payment.appliedRate?.currency ?? pegOf(payment, context),
+  price: (payment, { asset }) => priceOf(payment, asset)?.price,
+  currency: (payment, { asset }) => priceOf(payment, asset)?.currency,
   rate: ({ appliedRate }) => appliedRate?.rate,
   rateAt: ({ appliedRate }, { zone }) => appliedRate && isoTime(appliedRate.asOf * 1000, zone),
   rateSource: ({ appliedRate }) => appliedRate?.source,
@@ -107,9 +106,13 @@ function netOf({ state, value, refundOf }: ExportedPayment): bigint {
   return refundOf === undefined ? value : -value
 }
 
-/** The currency of a price that needed no rate. */
-function pegOf({ refundOf }: ExportedPayment, { asset }: RowContext): string | undefined {
-  return refundOf === undefined ? asset?.currency : undefined
+/** The price of a payment: by its rate, or by the peg of its token. */
+function priceOf(
+  { appliedRate, refundOf, value }: ExportedPayment,
+  asset: Asset | undefined,
+): FaceValue | undefined {
+  if (refundOf !== undefined) return undefined
+  return appliedRate ?? (asset && faceValueOf(value, asset))
 }
 
 function inTokens(

@@ -5,11 +5,16 @@
  * that matter: a process that has loaded version n knows all changes up to n.
  */
 
+/** Who has paused a project. */
+export type PausedBy = 'operator' | 'merchant'
+
 /** A project of the database. */
 export interface StoredProject {
   readonly id: string
   /** The merchant, as `MerchantOptions`. It was valid when it was stored. */
   readonly settings: object
+  /** Who has paused it; nobody, while it takes payments. */
+  readonly pausedBy?: PausedBy | undefined
   /** Grows with each change of the project. */
   readonly version: number
   /** Number of the change that made it. */

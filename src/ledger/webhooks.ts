@@ -22,6 +22,10 @@ export const WEBHOOK_EVENTS = [
   'refund.settled',
   /** The transaction of a refund was mined, and did not pay the buyer. */
   'refund.failed',
+  /** The request for a refund has ended before its outcome was known; sent once a refund. */
+  'refund.pending',
+  /** A final record of a refund has changed, as `payment.corrected`. */
+  'refund.corrected',
   ...CHECKOUT_EVENTS,
 ] as const
 

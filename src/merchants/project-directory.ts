@@ -218,11 +218,11 @@ export class ProjectDirectory {
 
   /** Parses a project, but keeps the same object while its version is the same. */
   #read(stored: StoredProject): Project {
-    const { id, settings, version } = stored
+    const { id, settings, version, pausedBy } = stored
     const known = this.#stored.get(id)
     if (known?.stored?.version === version) return known
     const { readMerchant, logger } = this.#options
-    const project = { id, tokenHashes: [], settings, stored }
+    const project = { id, tokenHashes: [], settings, stored, pausedBy }
     if (this.isConfigured(id)) {
       logger.warn('Ignored a project of the ledger: one in the configuration has the same id.', {
         project: id,
@@ -230,7 +230,8 @@ export class ProjectDirectory {
       return project
     }
     const read = readMerchant(settings, id)
-    if (read.ok) return { ...project, merchant: read.value }
+    if (read.ok)
+      return { ...project, merchant: { ...read.value, ...(pausedBy && { paused: true }) } }
     const { errors } = read
     logger.warn('A project of the ledger is invalid under this configuration: it cannot be paid.', {
       project: id,

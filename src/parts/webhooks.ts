@@ -18,7 +18,10 @@ export function openWebhooks(
   const { deliveries } = ledger.webhooks
   const describe = settlementDescriber((id) => directory.findMerchant(id), resolved.networkNames)
   const dispatcher = new WebhookDispatcher({ ...resolved, deliveries, describe })
-  for (const name of ['settled', 'failed', 'pending'] as const)
+  for (const name of [
+    ...(['settled', 'failed', 'pending'] as const),
+    ...(['refundSettled', 'refundFailed', 'refundPending'] as const),
+  ])
     events.on(name, () => dispatcher.wakeSoon())
   const endWatch = watchCheckouts({
     checkouts: ledger.checkouts,

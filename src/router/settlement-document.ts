@@ -81,15 +81,20 @@ interface RefundView extends Pick<Merchant, 'accepts'> {
   readonly request?: RefundRequest | undefined
 }
 
-/** Makes a function that describes payments and refunds of any project as the API shows them. */
+/**
+ * Makes a function that describes payments and refunds of any project as the API shows them, with what events
+ * call `payment` and `price`.
+ */
 export function settlementDescriber(
   findMerchant: (project: string) => Pick<Merchant, 'accepts'> | undefined,
   networkNames: NetworkNameStyle,
 ): (record: LedgerRecord) => object {
   return (record) => {
-    const merchant = findMerchant(record.project ?? '') ?? { accepts: [] }
-    return isRefundRecord(record)
-      ? refundDocument({ networkNames }, { ...merchant, record })
-      : settlementOf(record, merchant, networkNames)
+    const { accepts } = findMerchant(record.project ?? '') ?? { accepts: [] }
+    const described = isRefundRecord(record)
+      ? refundDocument({ networkNames }, { accepts, record })
+      : settlementOf(record, { accepts }, networkNames)
+    const price = record.details?.askedPrice
+    return { ...described, payment: record.refundOf ?? record.id, ...(price && { price }) }
   }
 }

@@ -16,6 +16,13 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Outcomes of a payment. */
 const OUTCOMES = ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const
 
+/** Events of refunds, and the outcomes that they tell. */
+const REFUND_OUTCOMES = [
+  ['refundSettled', 'settled'],
+  ['refundFailed', 'failed'],
+  ['refundPending', 'pending'],
+] as const
+
 /** Wei per unit of native currency. */
 const WEI = 1e18
 
@@ -201,6 +208,14 @@ export class Metrics implements PaymentWatcher {
           reason: reason === '' || knownReasons.has(reason) ? reason : 'other',
         })
       })
+    const refunds = new this.#client.Counter({
+      name: 'x402_refunds_total',
+      help: 'Refunds by outcome.',
+      labelNames: ['network', 'outcome'],
+      registers: [this.#registry],
+    })
+    for (const [event, outcome] of REFUND_OUTCOMES)
+      events.on(event, ({ network }) => refunds.inc({ outcome, network: this.#networkOf(network) }))
   }
 
   /** Clients may write anything. */

@@ -41,7 +41,10 @@ describe('Projects', () => {
     const { body: list } = await api.ask('GET', '/projects')
     const configured = { payTo: PAY_TO, name: 'Configured' }
     expect(list).toEqual({
-      projects: [{ id: 'shop', source: 'configuration', merchant: configured }, created.body],
+      projects: [
+        { id: 'shop', source: 'configuration', merchant: configured, paused: false },
+        created.body,
+      ],
       total: 2,
     })
 
@@ -131,7 +134,7 @@ describe('Projects', () => {
   it('can be read but not changed if they are configured', async () => {
     const configured = { payTo: PAY_TO, name: 'Configured' }
     expect((await api.ask('GET', '/projects/shop')).body).toEqual({
-      ...{ id: 'shop', source: 'configuration', merchant: configured },
+      ...{ id: 'shop', source: 'configuration', merchant: configured, paused: false },
     })
     const refused = { status: 409, body: { code: 'project_configured' } }
     expect(await create('shop')).toMatchObject(refused)
@@ -258,11 +261,12 @@ describe('Tokens', () => {
     const made = await api.ask('POST', '/projects/acme/tokens', { label: 'till 1' })
     expect(made.status).toBe(201)
     const { id, token } = made.body
-    expect(made.body).toEqual({ id, token, label: 'till 1', createdAt: ISO })
+    const scopes = ['settle', 'read', 'refund', 'webhooks']
+    expect(made.body).toEqual({ id, token, label: 'till 1', scopes, createdAt: ISO })
     expect(await statusOf(token)).toBe(200)
     const listed = await api.ask('GET', '/projects/acme/tokens')
     expect(listed.body).toEqual({
-      tokens: [{ id, label: 'till 1', source: 'database', createdAt: ISO }],
+      tokens: [{ id, label: 'till 1', scopes, source: 'database', createdAt: ISO }],
     })
     expect((await api.ask('DELETE', `/projects/acme/tokens/${id}`)).status).toBe(204)
     expect(await statusOf(token)).toBe(401)

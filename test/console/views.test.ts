@@ -130,7 +130,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
     it('count requests, payments, refusals and settlements', async () => {
       const { body } = await asMerchant('/funnel')
       expect(body.total).toStrictEqual({
-        ...{ asked: 5, presented: 6, refused: 2, waived: 0, settled: 4, failed: 0 },
+        ...{ asked: 5, presented: 6, repeated: 0, refused: 2, waived: 0, settled: 4, failed: 0 },
         reasons: { resource_mismatch: 1, invalid_payload: 1 },
         waivedFor: {},
       })

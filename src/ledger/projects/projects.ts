@@ -90,9 +90,14 @@ export class Projects {
     })
   }
 
-  /** Changes the merchant of a project that still has this version. */
+  /** Changes a project that still has this version. */
   updateProject(
-    { id, settings, version }: Pick<StoredProject, 'id' | 'settings' | 'version'>,
+    {
+      id,
+      settings,
+      pausedBy,
+      version,
+    }: Pick<StoredProject, 'id' | 'settings' | 'pausedBy' | 'version'>,
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
     return this.#change(by, async ({ db, at }) => {
@@ -101,11 +106,16 @@ export class Projects {
       if (before.version !== version) throw new Undone('changed')
       await db
         .updateTable('x402_projects')
-        .set({ settings: JSON.stringify(settings), version: version + 1, updated_at: at })
+        .set({
+          settings: JSON.stringify(settings),
+          paused_by: pausedBy ?? null,
+          version: version + 1,
+          updated_at: at,
+        })
         .where('id', '=', id)
         .execute()
-      const { settings: earlier } = before
-      return { action: 'project.updated', project: id, before: earlier, after: settings }
+      const after = auditedOf({ settings, pausedBy })
+      return { action: 'project.updated', project: id, before: auditedOf(before), after }
     })
   }
 
@@ -232,4 +242,9 @@ export class Projects {
   #tell(): void {
     for (const listener of this.#listeners) listener()
   }
+}
+
+/** A project, as the audit log shows it. */
+function auditedOf({ settings, pausedBy }: Pick<StoredProject, 'settings' | 'pausedBy'>): object {
+  return { ...settings, ...(pausedBy && { pausedBy }) }
 }

@@ -135,6 +135,8 @@ export const TABLES = {
     updated_at: 'BIGINT NOT NULL',
     /** Its id stays taken. */
     deleted_at: 'BIGINT',
+    /** `operator` or `merchant`; null while it takes payments. */
+    paused_by: 'TEXT',
   },
   /** Tokens of projects. */
   x402_project_tokens: {
@@ -240,8 +242,10 @@ export const TABLES = {
   },
   /** What happened to the payments of a project on one day. */
   x402_counts: {
-    /** Days since the epoch. */
+    /** Days since the epoch, of UTC. */
     day: 'INTEGER NOT NULL',
+    /** Quarter of an hour of the day; 0 of kinds that are not shown by day. A day of any zone begins with one. */
+    slot: 'INTEGER NOT NULL',
     /** Empty for all projects together. */
     project: 'TEXT NOT NULL',
     kind: 'TEXT NOT NULL',
@@ -259,7 +263,7 @@ const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
   x402_relayer_nonces: 'chain_id, relayer',
   x402_relayer_transactions: 'chain_id, relayer, account_nonce',
   x402_relayer_alerts: 'chain_id, relayer',
-  x402_counts: 'project, day, kind, label',
+  x402_counts: 'project, day, kind, label, slot',
 }
 
 /** The columns of a table's primary key: the first one, unless it has several. */

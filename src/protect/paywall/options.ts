@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Branding } from '../../merchants/project.js'
 import { paywallNetworksSchema, publicUrl, resolveNetworks } from './networks.js'
 import type { PaywallNetwork, PaywallNetworks } from './networks.js'
 import { en } from './texts/en.js'
@@ -60,35 +61,43 @@ const DATA_URL = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)[;,][^\s"<>]*$
 
 const text = z.string().min(1).max(MAX_TEXT_LENGTH)
 
+/** The look of a page, which merchants may have as well. */
+const look = {
+  logo: z
+    .string()
+    .max(MAX_LOGO_LENGTH)
+    .refine(
+      (logo) => OWN_PATH.test(logo) || DATA_URL.test(logo),
+      "must be a path of the app, like '/logo.svg', or a data: URL of a picture",
+    )
+    .optional(),
+  accent: z
+    .string()
+    .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, "must be a colour like '#0b5d4d'")
+    .optional(),
+  texts: z
+    .strictObject(
+      Object.fromEntries(Object.keys(en).map((key) => [key, text.optional()])) as Readonly<
+        Record<PaywallTextKey, z.ZodOptional<typeof text>>
+      >,
+    )
+    .optional(),
+}
+
+/** The option `branding` of a merchant. */
+export const brandingSchema = z.strictObject(look)
+
 /** The option `paywall`, of a route and of the gateway. */
 export const paywallSchema = z.union([
   z.literal(false),
   z.strictObject({
     name: text.optional(),
-    logo: z
-      .string()
-      .max(MAX_LOGO_LENGTH)
-      .refine(
-        (logo) => OWN_PATH.test(logo) || DATA_URL.test(logo),
-        "must be a path of the app, like '/logo.svg', or a data: URL of a picture",
-      )
-      .optional(),
-    accent: z
-      .string()
-      .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, "must be a colour like '#0b5d4d'")
-      .optional(),
+    ...look,
     locale: z
       .string()
       .refine(
         isPaywallLocale,
         `must be one of ${Object.keys(languages).join(', ')}, with or without a region`,
-      )
-      .optional(),
-    texts: z
-      .strictObject(
-        Object.fromEntries(Object.keys(en).map((key) => [key, text.optional()])) as Readonly<
-          Record<PaywallTextKey, z.ZodOptional<typeof text>>
-        >,
       )
       .optional(),
     onRamp: publicUrl.optional(),
@@ -112,20 +121,22 @@ export type RoutePaywall =
   false | (Exclude<CheckedPaywall, false> & { readonly backUrl?: string | undefined })
 
 /**
- * Completes the option of a route with the gateway's.
+ * Completes the option of a route with the merchant's look, and with the gateway's.
  *
  * @returns `undefined` if browsers get JSON too.
  */
 export function resolvePaywall(
   ofRoute: RoutePaywall | undefined,
   ofGateway: CheckedPaywall,
+  ofMerchant: Branding = {},
 ): ResolvedPaywall | undefined {
   if (ofRoute === false || (ofRoute === undefined && ofGateway === false)) return undefined
   const { texts: general, networks: known, ...gateway } = ofGateway || {}
+  const { texts: ofSeller, ...merchant } = ofMerchant
   const { texts: own, networks: added, ...route } = ofRoute ?? {}
   return {
-    ...given({ ...gateway, ...given(route) }),
-    texts: given({ ...general, ...given(own ?? {}) }),
+    ...given({ ...gateway, ...given(merchant), ...given(route) }),
+    texts: given({ ...general, ...given(ofSeller ?? {}), ...given(own ?? {}) }),
     networks: new Map([...resolveNetworks(known ?? {}), ...resolveNetworks(added ?? {})]),
   }
 }

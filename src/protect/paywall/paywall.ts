@@ -151,7 +151,7 @@ export function openPaywall(
   merchant: Merchant,
   ofRoute: RoutePaywall | undefined,
 ): Paywall | undefined {
-  const options = resolvePaywall(ofRoute, context.paywall)
+  const options = resolvePaywall(ofRoute, context.paywall, merchant.branding)
   return options && new Paywall(context, merchant, options)
 }
 

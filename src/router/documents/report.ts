@@ -58,6 +58,8 @@ export const revenueReport = document('Revenue', 'What was paid and refunded.', 
 const COUNTED_TEXTS: Readonly<Record<Counted, string>> = {
   asked: 'How often payment was asked for.',
   presented: 'How many payments were presented.',
+  repeated:
+    'How many of those were settled before, and presented again: the success rate leaves them out.',
   refused: 'How many were refused.',
   waived: 'How many were given back: the app made the answer free.',
   settled: 'How many were paid.',

@@ -32,7 +32,7 @@ const quote = document(
 )
 
 /** Members that settlements and refunds share. `reserved` is a settlement's only. */
-const members = {
+export const settlementMembers = {
   id: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
@@ -69,7 +69,7 @@ const totals = {
 
 /** A settlement of a project. */
 export const settlement = document('Settlement', 'A payment, and what became of it.', {
-  ...members,
+  ...settlementMembers,
   ...totals,
 })
 
@@ -85,7 +85,7 @@ export const adminSettlement = document(
   'A payment of any project, and what became of it.',
   {
     project: text('Id of the project that was paid.').optional(),
-    ...members,
+    ...settlementMembers,
     ...totals,
   },
 )
@@ -97,8 +97,8 @@ export const adminSettlementList = document('AdminSettlementList', 'A page of se
 })
 
 /** Members of a refund. */
-const refundMembers = {
-  ...members,
+export const refundMembers = {
+  ...settlementMembers,
   id: text('Id of the refund.'),
   status: z.enum(['pending', 'settled', 'failed']).meta({
     description:

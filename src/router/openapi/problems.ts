@@ -15,6 +15,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   cross_origin: 'The request has a session’s cookie, and comes from a page of another site.',
   forbidden: 'The token’s scopes, or the person’s role, do not allow this.',
   not_found: 'There is nothing of that id or path.',
+  merchant_paused: 'The merchant takes no payments for now.',
   merchant_not_configured: 'The project has no merchant yet: nobody would be paid.',
   method_not_allowed: 'The path does not take this method; `Allow` names those that it takes.',
   idempotency_conflict:
@@ -29,6 +30,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   checkout_expired: 'The payment link has expired.',
   checkout_canceled: 'The merchant has canceled the payment link.',
   checkout_in_progress: 'Another payment of this link is under way: try again after `Retry-After`.',
+  too_many_tokens: 'There are as many tokens in use as there may be.',
   answer_not_kept:
     'The first request with this `Idempotency-Key` was answered with a secret, which is not kept.',
   precondition_failed: '`If-Match` names another version: the project has changed meanwhile.',

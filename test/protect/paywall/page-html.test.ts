@@ -109,6 +109,27 @@ describe('the page of a paywall', () => {
     expect(html).toContain('Sold by')
   })
 
+  it('tells chat apps what is sold, for how much and by whom', async () => {
+    const tagsOf = (html: string) =>
+      Object.fromEntries(
+        [...html.matchAll(/<meta property="(og:\w+)" content="([^"]*)">/g)].map(
+          ([, name, content]) => [name, content],
+        ),
+      )
+    const html = await htmlOf('/plain')
+    expect(tagsOf(html)).toEqual({
+      'og:type': 'website',
+      'og:title': 'A report',
+      'og:description': '$0.01 · The shop',
+      'og:site_name': 'The shop',
+      'og:url': `${shop.url}/plain`,
+    })
+    expect(html).toContain('<meta name="description" content="$0.01 · The shop">')
+    expect(html.indexOf('og:title')).toBeLessThan(html.indexOf('<style'))
+    expect(tagsOf(await htmlOf('/own'))['og:image']).toBe(`${shop.url}/logo.svg`)
+    expect(tagsOf(await htmlOf('/data-logo'))['og:image']).toBeUndefined()
+  })
+
   it('shows everything that strangers have written as text', async () => {
     const html = await htmlOf(
       `/attack/${encodeURIComponent(ATTACK)}?q=${encodeURIComponent(ATTACK)}`,

@@ -111,9 +111,11 @@ function StreamedText({ stream, payment }: StreamedTextProps) {
       {isLost && (
         <>
           <NoticeText notice={{ message: text('connectionLost') }} />
-          <button type="button" onClick={() => location.reload()}>
-            {text('tryAgain')}
-          </button>
+          <div class="buttons">
+            <button type="button" onClick={() => location.reload()}>
+              {text('tryAgain')}
+            </button>
+          </div>
         </>
       )}
     </>

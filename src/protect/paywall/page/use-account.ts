@@ -1,21 +1,34 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useState } from 'preact/hooks'
 import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
 
-/** The account that a wallet would pay from; `undefined` if it shares none yet. The wallet does not ask. */
-export function useAccount(provider: Provider): string | undefined {
-  const [account, setAccount] = useState<string>()
+/** The account that a wallet would pay from. */
+export interface PayingAccount {
+  /** `undefined` if the wallet shares none yet. */
+  readonly address: string | undefined
+  /** Lets the buyer choose another account (EIP-2255). @returns Whether the wallet can ask for one. */
+  choose(): Promise<boolean>
+}
+
+/** Reads the account of a wallet, which does not ask its owner for that. */
+export function useAccount(provider: Provider): PayingAccount {
+  const [address, setAddress] = useState<string>()
+  const read = useCallback((): void => {
+    callProvider(provider, 'eth_accounts').then(
+      (accounts) => setAddress(firstOf(accounts)),
+      () => undefined,
+    )
+  }, [provider])
   useEffect(() => {
-    const read = (): void => {
-      callProvider(provider, 'eth_accounts').then(
-        (accounts) => setAccount(firstOf(accounts)),
-        () => undefined,
-      )
-    }
     read()
     provider.on?.('accountsChanged', read)
     return () => provider.removeListener?.('accountsChanged', read)
-  }, [provider])
-  return account
+  }, [provider, read])
+  const choose = async (): Promise<boolean> => {
+    const canAsk = await requestAccount(provider)
+    read()
+    return canAsk
+  }
+  return { address, choose }
 }
 
 function firstOf(accounts: unknown): string | undefined {
@@ -23,8 +36,7 @@ function firstOf(accounts: unknown): string | undefined {
   return typeof first === 'string' ? first : undefined
 }
 
-/** Lets the buyer choose another account (EIP-2255). @returns Whether the wallet can do so. */
-export async function chooseAccount(provider: Provider): Promise<boolean> {
+async function requestAccount(provider: Provider): Promise<boolean> {
   try {
     await callProvider(provider, 'wallet_requestPermissions', [{ eth_accounts: {} }])
     return true

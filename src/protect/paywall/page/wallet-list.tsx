@@ -4,7 +4,7 @@ import type { Wallet } from '../../../browser/use-wallets.js'
 import { NoWallet } from './no-wallet.js'
 import type { PageOffer } from './page-data.js'
 import { text } from './texts.js'
-import { chooseAccount, useAccount } from './use-account.js'
+import { useAccount } from './use-account.js'
 import { INJECTED, usePayers } from './use-payers.js'
 
 interface WalletsProps {
@@ -41,10 +41,10 @@ interface WalletButtonProps extends WalletsProps {
 /** Pays with a wallet, and names the account if the wallet shares it already. */
 function WalletButton({ wallet, offer: { amount }, onChoose }: WalletButtonProps) {
   const { info, provider } = wallet
-  const account = useAccount(provider)
+  const { address, choose } = useAccount(provider)
   const [hint, setHint] = useState('')
   const change = async (): Promise<void> => {
-    setHint((await chooseAccount(provider)) ? '' : text('accountInWallet', { wallet: info.name }))
+    setHint((await choose()) ? '' : text('accountInWallet', { wallet: info.name }))
   }
   return (
     <>
@@ -56,9 +56,9 @@ function WalletButton({ wallet, offer: { amount }, onChoose }: WalletButtonProps
           ? text('pay', { amount })
           : text('payWith', { amount, wallet: info.name })}
       </button>
-      {account !== undefined && (
+      {address !== undefined && (
         <p class="row">
-          <span class="code" title={account}>{`${account.slice(0, 6)}…${account.slice(-4)}`}</span>
+          <span class="code" title={address}>{`${address.slice(0, 6)}…${address.slice(-4)}`}</span>
           <button type="button" class="small" onClick={() => void change()}>
             {text('anotherAccount')}
           </button>

@@ -17,6 +17,7 @@ type ApiProblem =
   | 'refund_exceeds_payment'
   | 'refund_refused'
   | 'too_many_webhooks'
+  | 'too_many_tokens'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -62,6 +63,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   payer_blacklisted: 'payerBlocked',
   pay_to_blacklisted: 'sellerBlocked',
   token_paused: 'tokenPaused',
+  merchant_paused: 'unavailable',
 
   merchant_not_configured: 'unavailable',
   idempotency_conflict: 'alreadyUsed',
