@@ -6,6 +6,7 @@ import type { Parsed } from '../protocol/document.js'
 import { invalidBody } from '../router/json-body.js'
 import { noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
+import { planPayTo } from './pay-to.js'
 import { isStoredId } from './project-ids.js'
 import { storedView } from './project-view.js'
 
@@ -20,7 +21,7 @@ export interface AskedChange {
   readonly author: ChangeAuthor
   readonly by: PausedBy
   /** Members to merge into the merchant (RFC 7396). */
-  readonly merchant?: object | undefined
+  readonly merchant?: Readonly<Record<string, unknown>> | undefined
   readonly paused?: boolean | undefined
 }
 
@@ -41,9 +42,12 @@ export async function changeProject(context: AdminContext, asked: AskedChange) {
     const settings = merge(before.settings, asked.merchant ?? {})
     const pausedBy = pauseOf(before.pausedBy, asked)
     requireMerchant(context, settings, id)
-    const outcome = await projects.updateProject({ id, settings, pausedBy, version }, author)
+    const wanted = { settings, payTo: asked.merchant?.['payTo'] }
+    const plan = planPayTo(context, res, { before, wanted })
+    const outcome = await projects.updateProject({ id, version, pausedBy, ...plan }, author)
     if (outcome === 'changed') continue
     if (outcome !== 'done') throw noSuchProject()
+    context.wakeWebhooks?.()
     await context.directory.refresh()
     return withTag(res, storedView(context, await requireStored(context, id)))
   }

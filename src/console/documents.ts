@@ -24,6 +24,10 @@ const source = z.enum(['configuration', 'database']).meta({
 export const project = document('Project', 'A project: a shop with tokens of its own.', {
   id: text('Id of the project.', 'acme'),
   merchant: anyObject('Who is paid, and in what: `MerchantOptions`.').optional(),
+  nextPayTo: object('Another address that will be paid; `payTo` is paid until then.', {
+    payTo: address('The address.'),
+    at: time('From when on it is paid.'),
+  }).optional(),
   source,
   createdAt: time('When it was created; absent for one of the configuration.').optional(),
   updatedAt: time('When it was last changed.').optional(),

@@ -127,7 +127,7 @@ export const projectEndpoints = [
     id: 'changeProject',
     summary: 'Change a merchant',
     description:
-      'Merges members into the merchant (RFC 7396): `null` removes one. With `paused`, pauses or resumes it: a paused merchant’s payments are refused with `merchant_paused`, those that are under way are finished, and refunds work.',
+      'Merges members into the merchant (RFC 7396): `null` removes one. With `paused`, pauses or resumes it: a paused merchant’s payments are refused with `merchant_paused`, those that are under way are finished, and refunds work. Only an owner changes `payTo`: webhooks of the project get `merchant.pay_to_changed`, and where `admin.payToDelay` is set, the new address waits in `nextPayTo`. Sending the present `payTo` takes that back.',
     headers: ['If-Match'],
     body: {
       schema: changeSchema,

@@ -18,12 +18,13 @@ export function storedView({ readMerchant }: AdminContext, stored: StoredProject
 
 /** `errors` are there if the merchant does not fit the configuration any more, so that nobody can pay. */
 function viewOf(
-  { id, settings, version, createdAt, updatedAt, pausedBy }: StoredProject,
+  { id, settings, nextPayTo, version, createdAt, updatedAt, pausedBy }: StoredProject,
   errors: Project['errors'],
 ) {
   return {
     id,
     merchant: settings,
+    ...(nextPayTo && { nextPayTo: { ...nextPayTo, at: isoTime(nextPayTo.at) } }),
     source: 'database' as const,
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),

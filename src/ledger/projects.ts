@@ -15,6 +15,8 @@ export interface StoredProject {
   readonly settings: object
   /** Who has paused it; nobody, while it takes payments. */
   readonly pausedBy?: PausedBy | undefined
+  /** The address that will be paid from a time on, in milliseconds since the epoch. */
+  readonly nextPayTo?: { readonly payTo: string; readonly at: number } | undefined
   /** Grows with each change of the project. */
   readonly version: number
   /** Number of the change that made it. */
@@ -22,6 +24,15 @@ export interface StoredProject {
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** A change of a project's merchant. */
+export interface ProjectUpdate extends Pick<
+  StoredProject,
+  'id' | 'settings' | 'pausedBy' | 'version'
+> {
+  /** The address that will be paid, and in how long. @defaultValue the one that waits already, if any */
+  readonly nextPayTo?: { readonly payTo: string; readonly afterMs: number } | 'none' | undefined
 }
 
 /** What a token of a project may do. `settle` has the payment API, `read` everything that was paid. */

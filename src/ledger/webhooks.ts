@@ -29,10 +29,14 @@ export const WEBHOOK_EVENTS = [
   ...CHECKOUT_EVENTS,
 ] as const
 
+/** Another address is, or will be, paid. Every endpoint of its project is told, whatever events it wants. */
+export const PAY_TO_CHANGED = 'merchant.pay_to_changed'
+
 /** Events that the operator's own endpoints may subscribe to. */
 export const OPERATOR_EVENTS = [
   /** A relayer pays for few more settlements. */
   'relayer.low',
+  PAY_TO_CHANGED,
 ] as const
 
 /** The name of an event. */

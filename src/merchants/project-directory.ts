@@ -63,6 +63,8 @@ export class ProjectDirectory {
   /** Number of the last known change; -1 before the first load. */
   #version = -1
   #lookedAt = -Infinity
+  /** Projects whose address will be another one. */
+  #waiting: readonly StoredProject[] = []
   #isStale = true
   #refreshing: Promise<void> | undefined
   #isFailing = false
@@ -185,6 +187,9 @@ export class ProjectDirectory {
     this.#lookedAt = performance.now()
     this.#isStale = false
     try {
+      for (const project of this.#waiting)
+        if (project.nextPayTo && project.nextPayTo.at <= Date.now())
+          await store.applyNextPayTo(project)
       if ((await store.version()) !== this.#version) {
         const { version, projects, tokens } = await store.load()
         this.#take(projects, tokens)
@@ -207,6 +212,7 @@ export class ProjectDirectory {
       ...this.configured,
       ...[...stored.values()].filter(({ id }) => !this.isConfigured(id)),
     ]
+    this.#waiting = projects.filter(({ nextPayTo }) => nextPayTo !== undefined)
     this.#tokens = new Map(
       tokens.flatMap(({ id: token, hash, scopes, project: owner }) => {
         const project = this.find(owner)

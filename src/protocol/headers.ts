@@ -15,6 +15,8 @@ export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
 
 /** Carries a project's secret identify token. */
 export const PROJECT_TOKEN = 'X-Project-Identify-Token'
+/** The header in which shop plugins send the same token. */
+export const API_KEY = 'X-API-Key'
 /** Identifies a request and its repetitions (draft-ietf-httpapi-idempotency-key). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 

@@ -170,8 +170,7 @@ async function keptOutcome(
   return undefined
 }
 
-function refusedOutcome({ submission, asker }: SettleRequest, refused: Refusal): SettleOutcome {
-  const refusal = asker === undefined ? { ...refused, settledBy: undefined } : refused
+function refusedOutcome({ submission }: SettleRequest, refusal: Refusal): SettleOutcome {
   const answer = refusalResponse(refusal, submission.paymentRequirements.network)
   return { answer, failed: false }
 }

@@ -12,6 +12,8 @@ export interface Changing {
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly at: number
+  /** The database's clock, for statements. */
+  readonly now: SqlDatabase['now']
 }
 
 /** Rolls the transaction of a change back. */
@@ -36,7 +38,7 @@ export async function makeChange(
       const { position, at } = await startChange(database, db)
       // The connection may have broken after the first attempt had ended well.
       if (await wasMade(db, id)) throw new Undone('done')
-      const { before, after, ...change } = await make({ db, position, at })
+      const { before, after, ...change } = await make({ db, position, at, now: database.now })
       const objects = {
         before: before === undefined ? null : JSON.stringify(before),
         after: after === undefined ? null : JSON.stringify(after),
@@ -56,7 +58,7 @@ export async function makeChange(
 async function startChange(
   { now }: SqlDatabase,
   db: Kysely<LedgerDatabase>,
-): Promise<Omit<Changing, 'db'>> {
+): Promise<Pick<Changing, 'position' | 'at'>> {
   const { version } = await db
     .updateTable('x402_versions')
     .set((set) => ({ version: set('version', '+', 1).$castTo<number>() }))

@@ -1,8 +1,10 @@
 import type { Kysely } from 'kysely'
 import type { AuditedChange, AuditEntry, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import type { NewToken, PageQuery } from '../projects.js'
-import type { ProjectSnapshot, StoredProject, StoredToken } from '../projects.js'
+import type { ProjectSnapshot, ProjectUpdate, StoredProject, StoredToken } from '../projects.js'
+import { sha256 } from '../../crypto/sha256.js'
 import { makeChange, Undone, type Changing } from './changes.js'
+import { auditedOf, tellPayTo } from './pay-to.js'
 import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
 import { selectProjects, tokenOf, versionOf } from './rows.js'
 import type { LedgerDatabase } from '../schema/tables.js'
@@ -92,30 +94,31 @@ export class Projects {
 
   /** Changes a project that still has this version. */
   updateProject(
-    {
-      id,
-      settings,
-      pausedBy,
-      version,
-    }: Pick<StoredProject, 'id' | 'settings' | 'pausedBy' | 'version'>,
+    { id, settings, version, pausedBy, nextPayTo: next }: ProjectUpdate,
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
-    return this.#change(by, async ({ db, at }) => {
-      const before = await findProject(db, id)
+    return this.#change(by, async (changing) => {
+      const before = await findProject(changing.db, id)
       if (before === undefined) throw new Undone('missing')
       if (before.version !== version) throw new Undone('changed')
-      await db
-        .updateTable('x402_projects')
-        .set({
-          settings: JSON.stringify(settings),
-          paused_by: pausedBy ?? null,
-          version: version + 1,
-          updated_at: at,
-        })
-        .where('id', '=', id)
-        .execute()
-      const after = auditedOf({ settings, pausedBy })
-      return { action: 'project.updated', project: id, before: auditedOf(before), after }
+      const { nextPayTo: waiting } = before
+      const planned = typeof next === 'object' && { ...next, at: changing.at + next.afterMs }
+      const nextPayTo = next === undefined ? waiting : planned || undefined
+      return update(changing, before, { settings, pausedBy, nextPayTo })
+    })
+  }
+
+  /** Pays a project at the address that has waited for this moment, if there is one. */
+  applyNextPayTo({ id, version }: Pick<StoredProject, 'id' | 'version'>): Promise<ChangeOutcome> {
+    // Several processes try it at once.
+    const by = { actor: 'gateway', change: sha256(`pay_to ${version} ${id}`, 'hex') }
+    return this.#change(by, async (changing) => {
+      const before = await findProject(changing.db, id)
+      if (before === undefined) throw new Undone('missing')
+      const { nextPayTo: waiting } = before
+      if (waiting === undefined || waiting.at > changing.at) throw new Undone('changed')
+      const settings = { ...before.settings, payTo: waiting.payTo }
+      return update(changing, before, { settings, pausedBy: before.pausedBy })
     })
   }
 
@@ -244,7 +247,26 @@ export class Projects {
   }
 }
 
-/** A project, as the audit log shows it. */
-function auditedOf({ settings, pausedBy }: Pick<StoredProject, 'settings' | 'pausedBy'>): object {
-  return { ...settings, ...(pausedBy && { pausedBy }) }
+/** Writes the settings of a project, and tells of another address. */
+async function update(
+  changing: Changing,
+  before: StoredProject,
+  after: Pick<StoredProject, 'settings' | 'pausedBy' | 'nextPayTo'>,
+): Promise<AuditedChange> {
+  const { id, version } = before
+  await changing.db
+    .updateTable('x402_projects')
+    .set({
+      settings: JSON.stringify(after.settings),
+      paused_by: after.pausedBy ?? null,
+      next_pay_to: after.nextPayTo?.payTo ?? null,
+      next_pay_to_at: after.nextPayTo?.at ?? null,
+      version: version + 1,
+      updated_at: changing.at,
+    })
+    .where('id', '=', id)
+    .execute()
+  await tellPayTo(changing, before, after)
+  const [was, is] = [auditedOf(before), auditedOf(after)]
+  return { action: 'project.updated', project: id, before: was, after: is }
 }

@@ -54,6 +54,9 @@ export function projectOf(row: Row<'x402_projects'>): StoredProject {
     id: row.id,
     settings: JSON.parse(row.settings) as object,
     ...(row.paused_by !== null && { pausedBy: row.paused_by as PausedBy }),
+    ...(row.next_pay_to !== null && {
+      nextPayTo: { payTo: row.next_pay_to, at: Number(row.next_pay_to_at) },
+    }),
     version: Number(row.version),
     position: Number(row.position),
     createdAt: Number(row.created_at),

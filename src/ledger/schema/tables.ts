@@ -128,6 +128,9 @@ export const TABLES = {
     id: 'TEXT NOT NULL PRIMARY KEY',
     /** `MerchantOptions` as JSON. */
     settings: 'TEXT NOT NULL',
+    /** The address that is paid from `next_pay_to_at` on. */
+    next_pay_to: 'TEXT',
+    next_pay_to_at: 'BIGINT',
     version: 'BIGINT NOT NULL',
     /** Number of the change that made it. */
     position: 'BIGINT NOT NULL UNIQUE',

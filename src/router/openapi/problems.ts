@@ -26,11 +26,11 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   refund_exceeds_payment: 'The refund is more than what is left of the payment.',
   refund_refused: 'The signed refund was refused, and nothing was sent; see `errorReason`.',
   too_many_webhooks: 'There are as many webhooks as there may be.',
+  too_many_tokens: 'There are as many tokens in use as there may be.',
   checkout_paid: 'The payment link was paid already. Nothing more is charged.',
   checkout_expired: 'The payment link has expired.',
   checkout_canceled: 'The merchant has canceled the payment link.',
   checkout_in_progress: 'Another payment of this link is under way: try again after `Retry-After`.',
-  too_many_tokens: 'There are as many tokens in use as there may be.',
   answer_not_kept:
     'The first request with this `Idempotency-Key` was answered with a secret, which is not kept.',
   precondition_failed: '`If-Match` names another version: the project has changed meanwhile.',

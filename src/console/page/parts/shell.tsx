@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { words } from '../format/text.js'
 import { setAnnouncer } from '../state/announce.js'
 import { linkTo, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
@@ -26,11 +27,12 @@ interface ShellProps {
 }
 
 export function Shell({ route, onSignOut, children }: ShellProps) {
-  const { role, name, project, version } = useSession()
+  const { role, adminRole, name, project, scopes, version } = useSession()
   const [isOpen, setOpen] = useState(false)
   const here = route.path[0] ?? 'overview'
   useEffect(() => setOpen(false), [here])
-  const views = [...PAYMENTS, ...(role === 'admin' ? OPERATOR : MERCHANT)]
+  const own = scopes.includes('webhooks') ? MERCHANT : []
+  const views = [...PAYMENTS, ...(role === 'admin' ? OPERATOR : own)]
   return (
     <div class="shell">
       <SkipLink />
@@ -63,7 +65,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
           <div class="who">
             <p>
               <strong>{project ?? name}</strong>
-              <span>{role === 'admin' ? 'Operator' : 'Merchant'}</span>
+              <span>{words(adminRole ?? role)}</span>
             </p>
             <button type="button" class="button" onClick={onSignOut}>
               Sign out

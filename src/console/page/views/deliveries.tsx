@@ -4,6 +4,7 @@ import type { Delivery } from '../api/documents.js'
 import { useAction, useLoad, useReloadWhile } from '../api/use-load.js'
 import { StatusBadge } from '../parts/badge.js'
 import { SelectField } from '../parts/field.js'
+import { May } from '../parts/may.js'
 import { Empty, LoadedView, ProblemNotice } from '../parts/notice.js'
 import { Section } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
@@ -90,7 +91,14 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
         { title: 'State', cell: (one) => <State of={one} /> },
         { title: 'Attempts', isNumber: true, isMinor: true, cell: ({ attempts }) => attempts },
         { title: 'Last response', cell: (one) => <Answer of={one} /> },
-        { title: 'Actions', cell: (one) => <Resend of={one} path={path} onSent={onSent} /> },
+        {
+          title: 'Actions',
+          cell: (one) => (
+            <May scope="webhooks">
+              <Resend of={one} path={path} onSent={onSent} />
+            </May>
+          ),
+        },
       ]}
     />
   )

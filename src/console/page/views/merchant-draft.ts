@@ -6,6 +6,8 @@ export interface Draft {
   readonly id: string
   readonly name: string
   readonly payTo: string
+  /** The new address a second time. */
+  readonly payToAgain: string
   readonly currency: string
   /** `network asset`; none accepts all. */
   readonly accepts: readonly string[]
@@ -26,6 +28,7 @@ export function draftOf(project: Project | undefined): Draft {
     id: project?.id ?? '',
     name: text(merchant.name),
     payTo: text(merchant.payTo),
+    payToAgain: '',
     currency: merchant.currency ?? 'USD',
     accepts: (merchant.accepts ?? []).map(({ network, asset }) => `${network} ${asset}`),
     crossCurrency: merchant.crossCurrency ?? false,
@@ -42,7 +45,7 @@ export function draftOf(project: Project | undefined): Draft {
 type Members = Readonly<Record<keyof MerchantSettings, unknown>>
 
 /** Settings for the API. Invalid numbers are sent as text, for the gateway to refuse. */
-export function settingsOf(draft: Draft): Members {
+function settingsOf(draft: Draft): Members {
   const text = (value: string): string | null => (value.trim() === '' ? null : value.trim())
   const number = (value: string): number | string | null =>
     /^\d{1,9}$/.test(value.trim()) ? Number(value) : text(value)
@@ -59,6 +62,16 @@ export function settingsOf(draft: Draft): Members {
     repeatSettlements: draft.repeatSettlements || null,
     redeemWithoutProof: text(draft.redeemWithoutProof),
   }
+}
+
+/** Whether the new address was typed twice in the same way. */
+export const isRepeated = ({ payTo, payToAgain }: Draft): boolean =>
+  payTo.trim() === payToAgain.trim()
+
+/** Changed settings. `payTo` is among them only if it is another: naming it takes back one that waits. */
+export function changesOf({ merchant = {} }: Project, draft: Draft): Partial<Members> {
+  const { payTo, ...others } = settingsOf(draft)
+  return payTo === merchant.payTo ? others : { ...others, payTo }
 }
 
 /** Settings of a new merchant, without empty ones. */

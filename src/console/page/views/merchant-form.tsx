@@ -6,7 +6,14 @@ import { useAction } from '../api/use-load.js'
 import { CheckField, SelectField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
 import { useSession } from '../state/session.js'
-import { choicesOf, draftOf, newSettingsOf, settingsOf, type Draft } from './merchant-draft.js'
+import {
+  changesOf,
+  choicesOf,
+  draftOf,
+  isRepeated,
+  newSettingsOf,
+  type Draft,
+} from './merchant-draft.js'
 
 interface MerchantFormProps {
   /** `undefined` for a new merchant. */
@@ -22,7 +29,8 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
   const action = useAction()
   const change = (members: Partial<Draft>): void => setDraft({ ...draft, ...members })
   const errorOf = (path: string): string | undefined => action.problem?.errorOf(path)
-  const fields: Fields = { draft, change, errorOf }
+  const isMoved = project !== undefined && draft.payTo.trim() !== project.merchant?.payTo
+  const fields: Fields = { draft, change, errorOf, isMoved }
   return (
     <form
       class="form"
@@ -30,6 +38,7 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
       onSubmit={(event) => {
         event.preventDefault()
         const form = event.currentTarget
+        if (isMoved && !isRepeated(draft)) return focusFirstError(form)
         void action
           .run(async () => onSaved(await save(project, draft, key)))
           .then((isSaved) => isSaved || requestAnimationFrame(() => focusFirstError(form)))
@@ -90,7 +99,7 @@ function save(project: Project | undefined, draft: Draft, key: string): Promise<
     return ask<Project>('POST', 'admin/projects', { body, key })
   }
   return ask<Project>('PATCH', `admin/projects/${encodeURIComponent(project.id)}`, {
-    body: { merchant: settingsOf(draft) },
+    body: { merchant: changesOf(project, draft) },
     version: project.version,
   })
 }
@@ -99,9 +108,11 @@ interface Fields {
   readonly draft: Draft
   readonly change: (members: Partial<Draft>) => void
   readonly errorOf: (path: string) => string | undefined
+  /** Whether another address is to be paid. */
+  readonly isMoved: boolean
 }
 
-function MainFields({ draft, change, errorOf }: Fields) {
+function MainFields({ draft, change, errorOf, isMoved }: Fields) {
   return (
     <>
       <TextField
@@ -119,6 +130,16 @@ function MainFields({ draft, change, errorOf }: Fields) {
         placeholder="0x…"
         hint="The address that receives every payment."
       />
+      {isMoved && (
+        <TextField
+          label="Paid to, again"
+          value={draft.payToAgain}
+          onValue={(payToAgain) => change({ payToAgain })}
+          error={isRepeated(draft) ? undefined : 'Enter the new address a second time.'}
+          placeholder="0x…"
+          hint="Payments to a wrong address are lost. The merchant’s webhooks are told of the new one."
+        />
+      )}
       <TextField
         label="Currency"
         value={draft.currency}

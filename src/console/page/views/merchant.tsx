@@ -3,12 +3,14 @@ import { ask } from '../api/client.js'
 import type { Project } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { Confirm } from '../parts/dialog.js'
+import { May } from '../parts/may.js'
 import { LoadedView, Notice } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { announce } from '../state/announce.js'
 import { linkTo, navigate } from '../state/route.js'
 import { MerchantForm } from './merchant-form.js'
 import { MerchantFacts } from './merchant-facts.js'
+import { NextPayTo } from './next-pay-to.js'
 import { Tokens } from './tokens.js'
 import { WebhookList } from './webhook-list.js'
 import { webhooksOf } from './webhook-owner.js'
@@ -29,9 +31,11 @@ export function MerchantView({ id }: { readonly id: string }) {
             View payments
           </a>
           {isStored && (
-            <button type="button" class="button" onClick={() => setDeleting(true)}>
-              Delete…
-            </button>
+            <May scope="own">
+              <button type="button" class="button" onClick={() => setDeleting(true)}>
+                Delete…
+              </button>
+            </May>
           )}
         </>
       }
@@ -75,9 +79,11 @@ function Settings({ of, onSaved }: { readonly of: Project; readonly onSaved: () 
       actions={
         isStored &&
         !isEdited && (
-          <button type="button" class="button" onClick={() => setEdited(true)}>
-            Edit
-          </button>
+          <May scope="manage">
+            <button type="button" class="button" onClick={() => setEdited(true)}>
+              Edit
+            </button>
+          </May>
         )
       }
     >
@@ -104,7 +110,10 @@ function Settings({ of, onSaved }: { readonly of: Project; readonly onSaved: () 
           }}
         />
       ) : (
-        <MerchantFacts of={of} />
+        <>
+          <NextPayTo of={of} onChange={onSaved} />
+          <MerchantFacts of={of} />
+        </>
       )}
     </Section>
   )

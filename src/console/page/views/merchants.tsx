@@ -4,6 +4,7 @@ import { useLoad } from '../api/use-load.js'
 import { formatNumber, shorten } from '../format/text.js'
 import { Badge } from '../parts/badge.js'
 import { Dialog } from '../parts/dialog.js'
+import { May } from '../parts/may.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Page } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
@@ -24,9 +25,11 @@ export function Merchants({ route }: { readonly route: Route }) {
     <Page
       title="Merchants"
       actions={
-        <button type="button" class="button button-main" onClick={() => setNew(true)}>
-          New merchant
-        </button>
+        <May scope="manage">
+          <button type="button" class="button button-main" onClick={() => setNew(true)}>
+            New merchant
+          </button>
+        </May>
       }
     >
       <SearchField

@@ -5,9 +5,9 @@ import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { Copyable } from '../parts/copy.js'
 import { Dialog } from '../parts/dialog.js'
-import { TextField } from '../parts/field.js'
+import { CheckField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
-import { nameOf } from './token-name.js'
+import { nameOf, SCOPES } from './token-name.js'
 
 interface NewTokenProps {
   readonly path: string
@@ -27,6 +27,7 @@ export function NewToken({ path, replaced, onRevoke, onClose }: NewTokenProps) {
         <Create
           path={path}
           label={replaced?.label ?? ''}
+          scopes={replaced?.scopes ?? SCOPES.map(([scope]) => scope)}
           isRotation={replaced !== undefined}
           onCancel={onClose}
           onCreated={setCreated}
@@ -41,17 +42,19 @@ export function NewToken({ path, replaced, onRevoke, onClose }: NewTokenProps) {
 interface CreateProps {
   readonly path: string
   readonly label: string
+  readonly scopes: Token['scopes']
   readonly isRotation: boolean
   readonly onCancel: () => void
   readonly onCreated: (token: string) => void
 }
 
-function Create({ path, label: before, isRotation, onCancel, onCreated }: CreateProps) {
-  const [label, setLabel] = useState(before)
-  const key = useKey(label)
+function Create({ path, isRotation, onCancel, onCreated, ...before }: CreateProps) {
+  const [label, setLabel] = useState(before.label)
+  const [scopes, setScopes] = useState(before.scopes)
+  const key = useKey([label, scopes])
   const action = useAction()
   const create = async (): Promise<void> => {
-    const body = { label: label.trim() }
+    const body = { label: label.trim(), scopes }
     const { token } = await ask<{ readonly token: string }>('POST', path, {
       body,
       key,
@@ -67,7 +70,10 @@ function Create({ path, label: before, isRotation, onCancel, onCreated }: Create
       }}
     >
       {isRotation && <p>The old token works until you revoke it.</p>}
-      <ProblemNotice problem={action.problem} shownElsewhere={(path_) => path_ === 'label'} />
+      <ProblemNotice
+        problem={action.problem}
+        shownElsewhere={(path_) => path_ === 'label' || path_.startsWith('scopes')}
+      />
       <TextField
         label="Label"
         value={label}
@@ -75,6 +81,25 @@ function Create({ path, label: before, isRotation, onCancel, onCreated }: Create
         error={action.problem?.errorOf('label')}
         hint="Where it is used, such as “shop server”."
       />
+      {!isRotation && (
+        <fieldset>
+          <legend>It may</legend>
+          {SCOPES.map(([scope, meaning]) => (
+            <CheckField
+              key={scope}
+              label={<code>{scope}</code>}
+              hint={meaning}
+              isChecked={scopes.includes(scope)}
+              onChange={(isChecked) =>
+                setScopes(isChecked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
+              }
+            />
+          ))}
+          {action.problem?.errorOf('scopes') && (
+            <p class="field-error">{action.problem.errorOf('scopes')}</p>
+          )}
+        </fieldset>
+      )}
       <div class="actions dialog-foot">
         <button type="button" class="button" onClick={onCancel}>
           Cancel

@@ -3,6 +3,7 @@ import { useLoad, useReloadWhile } from '../api/use-load.js'
 import { decimalOf } from '../format/money.js'
 import { reasonInWords } from '../format/reasons.js'
 import { StatusBadge } from '../parts/badge.js'
+import { May } from '../parts/may.js'
 import { LoadedView, Notice } from '../parts/notice.js'
 import { Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
@@ -35,7 +36,9 @@ export function Refunds({ of, onChange }: RefundsProps) {
         {({ refunds }) => (
           <>
             {refunds.length > 0 && <RefundTable of={refunds} />}
-            <Remaining of={of} refunds={refunds} path={path} onRefund={refresh} />
+            <May scope="refund">
+              <Remaining of={of} refunds={refunds} path={path} onRefund={refresh} />
+            </May>
           </>
         )}
       </LoadedView>

@@ -4,13 +4,14 @@ import type { Token } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { Badge } from '../parts/badge.js'
 import { Confirm } from '../parts/dialog.js'
+import { May } from '../parts/may.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
 import { NewToken } from './new-token.js'
-import { nameOf } from './token-name.js'
+import { nameOf, scopesInWords } from './token-name.js'
 
 type Doing =
   | { readonly kind: 'create' }
@@ -30,9 +31,11 @@ export function Tokens({ path }: { readonly path: string }) {
       title="Tokens"
       note="A token lets its holder call the API as the merchant, and sign in here."
       actions={
-        <button type="button" class="button" onClick={() => setDoing({ kind: 'create' })}>
-          New token
-        </button>
+        <May scope="manage">
+          <button type="button" class="button" onClick={() => setDoing({ kind: 'create' })}>
+            New token
+          </button>
+        </May>
       }
     >
       <LoadedView of={loaded}>
@@ -98,6 +101,7 @@ function TokenTable({ of, onDo }: TokenTableProps) {
             </>
           ),
         },
+        { title: 'Scopes', cell: ({ scopes }) => scopesInWords(scopes) },
         { title: 'State', cell: (token) => <State of={token} /> },
         {
           title: 'Created',
@@ -109,7 +113,14 @@ function TokenTable({ of, onDo }: TokenTableProps) {
           isMinor: true,
           cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} as="ago" /> : 'never'),
         },
-        { title: 'Actions', cell: (token) => <Actions of={token} onDo={onDo} /> },
+        {
+          title: 'Actions',
+          cell: (token) => (
+            <May scope="manage">
+              <Actions of={token} onDo={onDo} />
+            </May>
+          ),
+        },
       ]}
     />
   )

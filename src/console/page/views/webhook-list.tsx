@@ -3,6 +3,7 @@ import type { Webhook } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { SecretOnce } from '../parts/copy.js'
 import { Dialog } from '../parts/dialog.js'
+import { May } from '../parts/may.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
@@ -20,9 +21,11 @@ export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
       title="Webhooks"
       note={note}
       actions={
-        <button type="button" class="button" onClick={() => setNew(true)}>
-          New webhook
-        </button>
+        <May scope="webhooks">
+          <button type="button" class="button" onClick={() => setNew(true)}>
+            New webhook
+          </button>
+        </May>
       }
     >
       <LoadedView of={loaded}>

@@ -19,6 +19,7 @@ const MERCHANT_EVENTS: Events = [
 
 const OPERATOR_EVENTS: Events = [
   ['relayer.low', 'A relayer has gas money for few more settlements.'],
+  ['merchant.pay_to_changed', 'A merchant is, or will be, paid at another address.'],
 ]
 
 export interface WebhookOwner {
@@ -42,7 +43,7 @@ const OWN = {
 
 const OF_PAYMENTS = {
   events: MERCHANT_EVENTS,
-  note: 'Payment events are posted to these URLs, signed by Standard Webhooks.',
+  note: 'Payment events are posted to these URLs, signed by Standard Webhooks. So is every change of the address that is paid.',
   invitation: 'Add a URL to receive an event when a payment is settled, fails or is refunded.',
 }
 
@@ -55,7 +56,7 @@ export function ownWebhooks(role: 'admin' | 'merchant'): WebhookOwner {
         path: 'admin/webhooks',
         events: OPERATOR_EVENTS,
         note: 'Alerts about the gateway itself. Payment webhooks are set up per merchant.',
-        invitation: 'Add a URL to receive an alert when a relayer runs low on gas money.',
+        invitation: 'Add a URL to receive an alert when the gateway needs you.',
       }
 }
 

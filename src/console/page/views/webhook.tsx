@@ -4,6 +4,7 @@ import type { Webhook } from '../api/documents.js'
 import { useAction, useLoad } from '../api/use-load.js'
 import { SecretOnce } from '../parts/copy.js'
 import { Confirm, Dialog } from '../parts/dialog.js'
+import { May } from '../parts/may.js'
 import { LoadedView, ProblemNotice } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
@@ -38,7 +39,7 @@ export function WebhookView({ id, owner, route }: WebhookViewProps) {
       title="Webhook"
       back={owner}
       actions={
-        <>
+        <May scope="webhooks">
           <button
             type="button"
             class="button"
@@ -56,7 +57,7 @@ export function WebhookView({ id, owner, route }: WebhookViewProps) {
           <button type="button" class="button" onClick={() => setDoing('delete')}>
             Delete…
           </button>
-        </>
+        </May>
       }
     >
       <ProblemNotice problem={test.problem} />
