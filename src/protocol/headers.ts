@@ -13,6 +13,9 @@ export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
 /** The older name of {@link PAYMENT_RESPONSE}. */
 export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
 
+/** Carries what became of the extensions of a payment, in the answer of `settle`. */
+export const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'
+
 /** Carries a project's secret identify token. */
 export const PROJECT_TOKEN = 'X-Project-Identify-Token'
 /** The header in which shop plugins send the same token. */

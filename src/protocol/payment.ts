@@ -48,6 +48,8 @@ export interface ResourceInfo {
   readonly description?: string
   /** Media type. */
   readonly mimeType?: string
+  /** Words under which catalogues list it. */
+  readonly tags?: readonly string[]
 }
 
 /** The document of a 402, and of `POST /api/v2/payment/requirements`. */

@@ -9,6 +9,7 @@ import { RequestProblem, respondProblem, SHUTTING_DOWN } from '../http/respond-p
 import { identifyProject, requireProject } from './authenticate.js'
 import { checkoutEndpoints } from './checkout-endpoints.js'
 import type { RouterContext } from './context.js'
+import { discoveryEndpoints } from './discovery-endpoints.js'
 import { docsEndpoints, mountDocs } from './docs/docs-api.js'
 import { DocumentPublisher } from './docs/document-publisher.js'
 import { setRootUrl } from './docs-url.js'
@@ -36,6 +37,7 @@ export const apiEndpoints = [
   ...checkoutEndpoints,
   ...paymentLinkEndpoints(MERCHANT),
   ...pluginEndpoints,
+  ...discoveryEndpoints,
   ...settlementEndpoints(MERCHANT),
   ...refundEndpoints(MERCHANT),
   ...refundListEndpoints(MERCHANT),

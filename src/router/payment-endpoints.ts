@@ -1,5 +1,6 @@
 /** `/api/v2/payment/*`: the facilitator's endpoints. */
 import { z } from 'zod'
+import { BAZAAR } from '../discovery/bazaar.js'
 import { explainCurrency, isCurrency } from '../money/currency.js'
 import { requestedAmountToDecimal, withoutFloatNoise } from '../money/requested-amount.js'
 import { sameNetwork } from '../protocol/networks.js'
@@ -183,7 +184,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
         kinds: supported.kinds.filter(({ network }) =>
           accepts.some((asset) => sameNetwork(asset.network.caip2, network)),
         ),
-        extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER])],
+        extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER, BAZAAR])],
       }
     },
   }),

@@ -7,6 +7,7 @@ export const TAGS = [
     name: 'Payments',
     description: 'The x402 facilitator: make offers, verify and settle payments.',
   },
+  { name: 'Discovery', description: 'What the projects of this gateway have sold.' },
   { name: 'Merchant', description: 'What a shop publishes in its UCP profile and checkouts.' },
   { name: 'Payment links', description: 'Links that are paid once, by people and programs.' },
   {
