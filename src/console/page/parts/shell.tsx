@@ -18,7 +18,9 @@ const OPERATOR = [
   ['audit', 'Audit log'],
 ] as const
 
-const MERCHANT = [['webhooks', 'Webhooks']] as const
+const LINKS = ['links', 'Payment links'] as const
+
+const WEBHOOKS = ['webhooks', 'Webhooks'] as const
 
 interface ShellProps {
   readonly route: Route
@@ -31,7 +33,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const here = route.path[0] ?? 'overview'
   useEffect(() => setOpen(false), [here])
-  const own = scopes.includes('webhooks') ? MERCHANT : []
+  const own = scopes.includes('webhooks') ? [LINKS, WEBHOOKS] : [LINKS]
   const views = [...PAYMENTS, ...(role === 'admin' ? OPERATOR : own)]
   return (
     <div class="shell">

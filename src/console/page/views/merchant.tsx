@@ -30,6 +30,9 @@ export function MerchantView({ id }: { readonly id: string }) {
           <a class="button" href={linkTo(['settlements'], { project: id })}>
             View payments
           </a>
+          <a class="button" href={linkTo(['merchants', id, 'links'])}>
+            Payment links
+          </a>
           {isStored && (
             <May scope="own">
               <button type="button" class="button" onClick={() => setDeleting(true)}>
