@@ -22,7 +22,7 @@ export function NewToken({ path, replaced, onRevoke, onClose }: NewTokenProps) {
   const [created, setCreated] = useState<string>()
   const title = replaced ? `Rotate ${nameOf(replaced)}` : 'New token'
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={created === undefined ? onClose : undefined}>
       {created === undefined ? (
         <Create
           path={path}
