@@ -19,6 +19,7 @@ const ADMINS: ReadonlyArray<readonly [RegExp, readonly AdminRole[]]> = [
   [/^(POST|PATCH) \/api\/v2\/admin\/projects(\/\{id\})?$/, ['owner', 'operator']],
   [/^(POST|DELETE) \/api\/v2\/admin\/projects\/\{id\}\/tokens/, ['owner', 'operator']],
   [/^(POST|PATCH|DELETE) .*\/webhooks/, ['owner', 'operator']],
+  [/^POST .*\/checkouts/, ['owner', 'operator']],
 ]
 
 /** The scope that a merchant's token needs; `manage` is all of them. */
@@ -28,6 +29,8 @@ const TOKENS: ReadonlyArray<readonly [RegExp, TokenScope | 'manage']> = [
   [/\/api\/v2\/payment\/|\/payment-profile$|\/checkout-prepare$/, 'settle'],
   [/^(POST .*\/refunds|GET .*\/refunds\/prepare)$/, 'refund'],
   [/\/webhooks/, 'webhooks'],
+  [/^POST .*\/checkouts/, 'settle'],
+  [/^GET .*\/checkouts/, 'read'],
   [/^GET .*\/(settlements|overview|revenue|funnel|latency|events)/, 'read'],
 ]
 
