@@ -116,6 +116,8 @@ export class Concluder {
     if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
     else if (isUnpaid(decision)) core.payers.noteFailed(payment, transaction)
     endPayment(core, payment)
+    const wei = core.gasShares.charge(transaction)
+    if (wei > 0n) core.onGas?.(payment.project, wei)
     // Listeners count income.
     if (isRefundEntry(payment)) return
     const event = entryEvent(core.chain.network, payment)
