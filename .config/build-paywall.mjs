@@ -11,7 +11,7 @@ const src = fileURLToPath(new URL('../src', import.meta.url))
 const page = join(src, 'protect/paywall/page')
 
 /** Packages of which the page contains code. */
-const BUNDLED = ['preact']
+const BUNDLED = ['preact', 'lean-qr']
 
 /** Writes the files into a folder. */
 export async function buildPaywall(folder) {

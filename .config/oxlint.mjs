@@ -51,6 +51,7 @@ const arrows = {
     'ucp',
     'webhooks',
   ],
+  checkouts: [...leaves, 'merchants', 'ledger', 'protect'],
   console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
   devnet: [...leaves, 'surface'],
   testing: [...leaves, 'surface', 'devnet'],
@@ -149,7 +150,7 @@ const pageFolders = [
   { folder: 'console/page', out: 1, toSource: 2, allowed: ['preact', 'uplot'] },
   { folder: 'console/page/*', out: 2, toSource: 3, allowed: ['preact', 'uplot'] },
   { folder: 'protect/paywall/page', out: 1, toSource: 3, allowed: ['preact'] },
-  { folder: 'browser', out: 1, toSource: 1, allowed: ['preact'] },
+  { folder: 'browser', out: 1, toSource: 1, allowed: ['preact', 'lean-qr'] },
 ]
 
 /** What a file of a page may not import; of src it may import `browser` only, and types of documents. */

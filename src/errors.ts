@@ -96,9 +96,9 @@ export class ConfigError extends GatewayError<'config_invalid'> {
   /** Name of the class. */
   override readonly name = 'ConfigError'
   /** All mistakes, not only the first. */
-  readonly issues: readonly ConfigIssue[]
+  declare readonly issues: readonly ConfigIssue[]
   /** The first wrong option. */
-  readonly option: string
+  declare readonly option: string
 
   /** Reports one wrong option, by its path. @defaultValue `code` is `'invalid_value'` */
   constructor(option: string, message: string, code?: ConfigErrorCode)
@@ -114,8 +114,11 @@ export class ConfigError extends GatewayError<'config_invalid'> {
         ? [{ option: optionOrIssues, code, message }]
         : optionOrIssues
     super('config_invalid', describeIssues(issues))
-    this.issues = issues
-    this.option = issues[0]?.option ?? ''
+    // Not enumerable: Node would print each mistake a second time, below the message.
+    Object.defineProperties(this, {
+      issues: { value: issues },
+      option: { value: issues[0]?.option ?? '' },
+    })
   }
 
   /** URL of the documentation of the first mistake and its remedy. */

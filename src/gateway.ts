@@ -26,8 +26,9 @@ import { quoteSecret } from './merchants/quote-secret.js'
 import { QuoteSigner } from './merchants/signed-quote.js'
 import type { Asset } from './money/assets.js'
 import type { Core } from './parts/core.js'
+import type { Webhooks } from './parts/webhooks.js'
 import { HeaderSizes } from './protect/header-size.js'
-import { createX402Protect, type X402Protect } from './protect/x402-protect.js'
+import { createX402Protect, openPaidRoutes, type X402Protect } from './protect/x402-protect.js'
 import type { Network } from './protocol/networks.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
@@ -35,7 +36,6 @@ import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
-import type { WebhookDispatcher } from './webhooks/dispatcher.js'
 
 /** Time that requests under way get when the gateway closes (ms). */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -274,9 +274,10 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),
   }
+  const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
     const { openRouter } = await import('./parts/router.js')
-    return openRouter(context, await core.get())
+    return openRouter({ ...context, paidRoutes }, await core.get())
   })
   const isWatched = resolved.adminTokens.length > 0 || metrics !== undefined
   startSoon([core, dispatcher, ...(isWatched ? [watch] : [])], {
@@ -285,7 +286,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   })
 
   return {
-    x402Protect: createX402Protect(context),
+    x402Protect: createX402Protect(paidRoutes),
     gatewayRouter: (options) => lazyRouter(async () => (await api.get())(options)),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
@@ -370,7 +371,7 @@ interface ClosedParts {
   readonly counters: Counters
   readonly directory: ProjectDirectory
   readonly core: Lazy<Core>
-  readonly dispatcher: Lazy<WebhookDispatcher>
+  readonly dispatcher: Lazy<Webhooks>
   readonly ledger: LedgerStore
 }
 

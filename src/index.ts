@@ -122,7 +122,12 @@ export type {
   WebhookOptions,
 } from './config/options.js'
 export { paidRequest, type PaidRequest } from './protect/paid-request.js'
-export type { MerchantFunction, PriceFunction, ProtectOptions } from './protect/options.js'
+export type {
+  MerchantFunction,
+  PriceFunction,
+  ProtectOptions,
+  RequestFunction,
+} from './protect/options.js'
 export type { PaywallNetwork, PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
 export type { X402Middleware, X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'

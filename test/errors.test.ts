@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import {
   ChainError,
@@ -52,14 +53,15 @@ describe('a failure outside', () => {
   })
 })
 
-/** The page that the package ships. */
-const PAGE = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'
+/** The page that the package ships, at the heading of a code. */
+const pageOf = (code: string): string =>
+  `https://unpkg.com/express-x402-gateway/example-app/docs/errors.md#${code}:~:text=%23%23%23%20${code}`
 
 describe('an error', () => {
   it('names the page that documents its code', () => {
     const { documentation } = new ChainError('chain_unreachable', 'No answer.')
-    expect(documentation).toBe(`${PAGE}#chain_unreachable`)
-    expect(new ConfigError([]).documentation).toBe(`${PAGE}#config_invalid`)
+    expect(documentation).toBe(pageOf('chain_unreachable'))
+    expect(new ConfigError([]).documentation).toBe(pageOf('config_invalid'))
   })
 })
 
@@ -77,11 +79,13 @@ describe('a ConfigError', () => {
       message: [
         'a: is missing',
         'b: is wrong',
-        `See ${PAGE}#missing_option`,
-        `See ${PAGE}#invalid_url`,
+        `See ${pageOf('missing_option')}`,
+        `See ${pageOf('invalid_url')}`,
       ].join('\n'),
-      documentation: `${PAGE}#missing_option`,
+      documentation: pageOf('missing_option'),
     })
+    // Node prints an uncaught error with its members: the message says it all once.
+    expect(inspect(error).match(/is missing/g)).toHaveLength(1)
     const many = ['missing_option', 'invalid_url', 'invalid_key', 'invalid_token'] as const
     const { message } = new ConfigError(many.map((code) => ({ option: 'a', code, message: 'b' })))
     expect(message.match(/^See /gm)).toHaveLength(3)

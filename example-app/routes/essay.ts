@@ -7,6 +7,7 @@ const ESSAY = `<!doctype html>
 <title>On umbrellas</title>
 <h1>On umbrellas</h1>
 <p>An umbrella is worth most to whoever left it at home.</p>
+<p><a href="">Receipt</a></p>
 </html>
 `
 

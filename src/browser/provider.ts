@@ -4,6 +4,8 @@ export interface Provider {
     readonly method: string
     readonly params?: readonly unknown[]
   }): Promise<unknown>
+  on?(event: string, listener: () => void): unknown
+  removeListener?(event: string, listener: () => void): unknown
 }
 
 /** Codes of EIP-1193 and of wallets. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { constants } from 'node:os'
-import { createInterface } from 'node:readline/promises'
 import { runCli } from './cli.js'
+import { Terminal } from './terminal.js'
 
 /** How long open connections may take to close after the command (ms). */
 const EXIT_MS = 1000
@@ -21,21 +21,7 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   process.exit(1)
 })
 
-/** Asks at the terminal. The end of the input cancels the command, like Ctrl-C. */
-async function ask(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const over = new AbortController()
-  terminal.once('close', () => over.abort())
-  terminal.once('SIGINT', () => over.abort())
-  const signal = AbortSignal.any([over.signal, ending.signal])
-  try {
-    return await terminal.question(question, { signal })
-  } catch (error) {
-    throw new Error('Cancelled. No files were written.', { cause: error })
-  } finally {
-    terminal.close()
-  }
-}
+const terminal = new Terminal({ input: process.stdin, output: process.stderr })
 
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
@@ -46,11 +32,15 @@ process.exitCode = await runCli(process.argv.slice(2), {
   write: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
   colors: process.stdout.isTTY && !process.env['NO_COLOR'],
   isRedirected: !process.stdout.isTTY,
-  ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
+  ...(process.stdin.isTTY &&
+    process.stderr.isTTY && {
+      ask: (question) => terminal.ask(question, ending.signal),
+    }),
   // On one terminal, progress and output would mix.
   ...(process.stderr.isTTY &&
     !process.stdout.isTTY && {
       showProgress: (line) => void process.stderr.write(`\r\x1b[K${line}`),
     }),
 })
+terminal.close()
 setTimeout(() => process.exit(), EXIT_MS).unref()

@@ -1,25 +1,34 @@
+import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DEFAULT_FILE } from '../config/read/config-file.js'
 import { ENV_FILE } from '../config/read/env-file.js'
 import { createToken } from '../merchants/project.js'
 import { findNetwork, gasTokenOf } from '../protocol/networks.js'
-import { EXIT, type Command } from './command.js'
+import type { Hex } from '../protocol/payment.js'
+import { EXIT, type Command, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
 import { portFrom, readFlags, UsageError, type CommandLine } from './flags.js'
+import { addToEnv } from './init/add-to-env.js'
 import { problemWith, QUESTIONS, type Answers, type Question } from './init/answers.js'
-import { configText, envText } from './init/template.js'
+import { appEnvText, configText, envText } from './init/template.js'
 import { ignoreFiles } from './init/ignore-files.js'
 import { writeNew } from './init/write-new.js'
 import { painter } from './style.js'
 
 const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--network name] [--rpc-url url]
          [--currency code] [--public-url url] [--port n] [--dir folder] [--force]
+       express-x402-gateway init --app [--yes] [--pay-to address] [--network name] [--rpc-url url]
+         [--public-url url] [--dir folder]
 
   Writes gateway.config.json, with comments, and .env with the key of a new relayer. Only you can read
   .env, and it is added to .gitignore. On a terminal it asks for missing flags; with --yes it takes
   defaults. The identify token of the project is printed once, to standard output.
 
+  With --app, for an Express app that charges for its own routes: adds its X402_* variables to .env, and
+  changes nothing that is there.
+
+  --app          writes the variables of an app, and no gateway.config.json
   --pay-to       wallet address where payments arrive
   --network      short name or eip155:<chain id> [base-sepolia]
   --rpc-url      URL of a JSON-RPC node [a public one, for base and base-sepolia]
@@ -36,15 +45,20 @@ export const initCommand: Command = {
   async run(args, context) {
     const flags = readFlags(args, {
       names: [...QUESTIONS.map(({ flag }) => flag), 'port', 'dir'],
-      switches: ['yes', 'force'],
+      switches: ['app', 'yes', 'force'],
       usage: USAGE,
     })
+    const isApp = flags['app'] !== undefined
+    const foreign = isApp ? ONLY_FOR_SERVE.find((flag) => flags[flag] !== undefined) : undefined
+    if (foreign !== undefined)
+      throw new UsageError(`--${foreign} and --app exclude each other.`, USAGE)
     const port = portFrom(flags['port'])
     const answers = await readAnswers(flags, context)
     const key = generatePrivateKey()
     const relayer = privateKeyToAddress(key)
-    const token = createToken()
     const folder = resolve(context.cwd, flags['dir'] ?? '.')
+    if (isApp) return initApp({ folder, answers, relayer: { key, address: relayer } }, context)
+    const token = createToken()
     const config = join(folder, DEFAULT_FILE)
     const env = join(folder, ENV_FILE)
     const moved = await writeNew(
@@ -61,12 +75,44 @@ export const initCommand: Command = {
   },
 }
 
+/** Flags about what an app does not have: a file, a port, and a currency without a name in its prices. */
+const ONLY_FOR_SERVE = ['currency', 'port', 'force'] as const
+
+/** Adds the variables of an app to its `.env`. */
+async function initApp(
+  { folder, answers, relayer }: AppFiles,
+  context: CliContext,
+): Promise<ExitCode> {
+  await mkdir(folder, { recursive: true })
+  const env = join(folder, ENV_FILE)
+  const { isNew, isOpen } = await addToEnv(env, appEnvText(answers, relayer))
+  const { complain } = context
+  complain(`${isNew ? 'Written' : 'Extended'}: ${env} (keep a copy of the key)`)
+  explainIgnored(context, env, await ignoreFiles(folder, [ENV_FILE]))
+  if (isOpen) complain(`Others can read ${env}, which has a key now: chmod 600 ${ENV_FILE}`)
+  const paint = painter(context)
+  complain(`
+${paint('bold', 'Next:')}
+  1. ${fundingOf(answers, relayer.address)}
+  2. npx express-x402-gateway doctor
+  3. node --env-file=${ENV_FILE} app.mjs`)
+  return EXIT.ok
+}
+
+interface AppFiles {
+  readonly folder: string
+  readonly answers: Answers
+  readonly relayer: { readonly key: Hex; readonly address: Hex }
+}
+
 /** Takes answers from flags, the terminal, or defaults. */
 async function readAnswers(flags: CommandLine['flags'], context: CliContext): Promise<Answers> {
   const ask = flags['yes'] === undefined ? context.ask : undefined
   let given: Partial<Answers> = {}
+  const isApp = flags['app'] !== undefined
   for (const question of QUESTIONS) {
     const { name, flag, fallback } = question
+    if (isApp && name === 'currency') continue
     const answer = flags[flag]?.trim() ?? (ask ? undefined : fallback(given))
     if (answer === undefined && ask === undefined)
       throw new UsageError(`--${flag} is missing.`, USAGE)
@@ -119,24 +165,35 @@ interface Written {
 function explain(context: CliContext, { answers, relayer, token, port, files }: Written): void {
   const { complain, print } = context
   const paint = painter(context)
-  const found = findNetwork(answers.network)
-  const network = found?.name ?? answers.network
-  const gasToken = found === undefined ? 'its native currency' : gasTokenOf(found)
   for (const path of files.moved) complain(`Kept: ${path}`)
   complain(`Written: ${files.config}`)
   complain(`Written: ${files.env} (mode 600; keep a copy)`)
-  const { path, failure } = files.ignored
-  if (failure === undefined) complain(`Written: ${path} (git ignores the key)`)
-  else
-    complain(
-      `${path} cannot be written (${failure}): keep ${files.env} out of version control yourself.`,
-    )
+  explainIgnored(context, files.env, files.ignored)
   complain('Token of the project, for the shop’s server. Copy it now; you will not see it again:')
   print(token)
   complain(`
 ${paint('bold', 'Next:')}
-  1. Send a little ${gasToken} on ${network} to ${relayer}. It pays the network fees.
+  1. ${fundingOf(answers, relayer)}
   2. npm install express-x402-gateway express
   3. npx express-x402-gateway doctor
-  4. npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}`)
+  4. npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}
+  5. For the console, set \`admin\` in ${DEFAULT_FILE}.`)
+}
+
+function explainIgnored(
+  { complain }: CliContext,
+  env: string,
+  { path, failure }: Awaited<ReturnType<typeof ignoreFiles>>,
+): void {
+  complain(
+    failure === undefined
+      ? `Written: ${path} (git ignores the key)`
+      : `${path} cannot be written (${failure}): keep ${env} out of version control yourself.`,
+  )
+}
+
+function fundingOf({ network }: Answers, relayer: string): string {
+  const found = findNetwork(network)
+  const gasToken = found === undefined ? 'its native currency' : gasTokenOf(found)
+  return `Send a little ${gasToken} on ${found?.name ?? network} to ${relayer}. It pays the network fees.`
 }

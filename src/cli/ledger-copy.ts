@@ -1,12 +1,8 @@
 import { resolve } from 'node:path'
 import { openConfig } from '../config/read/config-file.js'
 import { ConfigError, isConfigError } from '../errors.js'
-import {
-  describeDatabase,
-  explainFailure,
-  failureKind,
-  type LedgerLocation,
-} from '../ledger/engine/explain-failure.js'
+import { describeDatabase, explainFailure, failureKind } from '../ledger/engine/explain-failure.js'
+import { readLocation, type LedgerLocation } from '../ledger/engine/location.js'
 import type { LedgerCopy } from '../ledger/operate/copy-ledger.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
 import { openMaintenance } from '../ledger/operate/open-maintenance.js'
@@ -43,11 +39,11 @@ export async function copyLedgerCommand(
   const isLast = flags['last'] !== undefined
   if (from === undefined) throw new UsageError('--from is missing.', COPY_USAGE)
   const opened = await openConfig({ ...context, config: flags['config'] })
-  const source = locationOf(from, context.cwd)
+  const source = locationOf('from', from, context.cwd)
   const target =
     to === undefined
       ? ledgerLocation(opened, { cwd: context.cwd }).location
-      : locationOf(to, context.cwd)
+      : locationOf('to', to, context.cwd)
   if (JSON.stringify(source) === JSON.stringify(target))
     throw new UsageError('--from and --to name the same ledger.', COPY_USAGE)
   const ours = openNamed('from', source)
@@ -122,8 +118,9 @@ function report(
   return EXIT.failed
 }
 
-function locationOf(text: string, cwd: string): LedgerLocation {
-  return /^postgres(ql)?:\/\//.test(text) ? { url: text } : { file: resolve(cwd, text) }
+function locationOf(option: 'from' | 'to', text: string, cwd: string): LedgerLocation {
+  const isUrl = /^(?:postgres(?:ql)?:\/\/|sqlite:)/.test(text)
+  return isUrl ? readLocation(text, cwd, option) : { file: resolve(cwd, text) }
 }
 
 function openNamed(option: 'from' | 'to', location: LedgerLocation): LedgerMaintenance {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { OpenedConfig } from '../config/read/config-file.js'
 import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/read/variables.js'
 import { ConfigError } from '../errors.js'
-import type { LedgerLocation } from '../ledger/engine/explain-failure.js'
+import { readLocation, type LedgerLocation } from '../ledger/engine/location.js'
 
 /** Default ledger, relative to the configuration file. */
 const LEDGER_FILE = join('data', 'ledger.db')
@@ -31,12 +31,11 @@ export function ledgerLocation(
   if (ledger !== undefined) return { location: { file: resolve(folder, ledger) }, option: 'ledger' }
   const variable = databaseVariable(env, SERVE_DATABASE)
   const file = join(folder, LEDGER_FILE)
-  if (variable !== undefined)
-    return {
-      location: { url: env[variable]?.trim() ?? '' },
-      option: variable,
-      unused: existsSync(file) ? file : undefined,
-    }
+  if (variable !== undefined) {
+    const location = readLocation(env[variable]?.trim() ?? '', folder, variable)
+    const isUsed = 'file' in location && location.file === file
+    return { location, option: variable, unused: !isUsed && existsSync(file) ? file : undefined }
+  }
   const other = join(cwd, LEDGER_FILE)
   if (other === file || existsSync(file) || !existsSync(other))
     return { location: { file }, option: 'ledger' }

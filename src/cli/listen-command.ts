@@ -6,6 +6,8 @@ import { portFrom, readFlags, UsageError } from './flags.js'
 import { readBounded } from '../http/fetch-json.js'
 import { isHttpUrl } from '../http/http-url.js'
 import { PROJECT_TOKEN } from '../protocol/headers.js'
+import { formatDecimal, trimDecimal } from '../money/decimal.js'
+import { parseUint256 } from '../protocol/primitives.js'
 import { visible } from '../protocol/visible-text.js'
 import { WebhookListener, type Heard } from './webhook-listener.js'
 
@@ -30,6 +32,9 @@ const DEFAULT_GATEWAY = 'http://127.0.0.1:4402'
 const MAX_BYTES = 1024 * 1024
 
 const NO_GATEWAY = 'this is not the root of a gateway.'
+
+/** More digits than any token has. */
+const MAX_DECIMALS = 36
 
 /** How long to wait for the gateway's answer (ms). */
 const GATEWAY_MS = 15_000
@@ -136,10 +141,19 @@ function urlFrom(
 
 /** Formats an event as a line: time, name, payment, and the app's answer. */
 function lineOf({ type, timestamp, data, result }: Heard): string {
-  const words = ['id', 'status', 'amount', 'symbol'].map((name) => wordOf(data[name]))
+  const words = [wordOf(data['id']), wordOf(data['status']), amountOf(data)]
   const version = wordOf(data['version'])
   const all = [wordOf(timestamp), wordOf(type), ...words, version && `v${version}`, '→', result]
   return all.filter(Boolean).join(' ')
+}
+
+/** `0.5 USDC`; atomic units where the gateway does not know the token. */
+function amountOf({ amount, symbol, decimals }: Readonly<Record<string, unknown>>): string {
+  const units = typeof amount === 'string' ? parseUint256(amount) : undefined
+  if (units === undefined) return ''
+  const isKnown = typeof decimals === 'number' && decimals >= 0 && decimals <= MAX_DECIMALS
+  if (!isKnown) return `${units} atomic units`
+  return `${formatDecimal(trimDecimal({ units, scale: Math.trunc(decimals) }))} ${wordOf(symbol)}`
 }
 
 function wordOf(value: unknown): string {

@@ -1,12 +1,16 @@
 import type { Gateway } from '../gateway.js'
+import type { Finding } from '../health/finding.js'
 import type { Logger } from '../logger.js'
 
 /** Log level of a finding. */
 const LEVELS = { ok: 'info', warning: 'warn', error: 'error' } as const
 
+/** Most projects that one line names. */
+const MAX_NAMED = 20
+
 /**
- * Logs a gateway's check: a line each for its ledger, facilitator, networks, relayers, tokens, projects
- * and rates.
+ * Logs a gateway's check: a line each for its ledger, facilitator, networks, relayers and tokens, and one for
+ * all projects of which the same was found.
  *
  * @param signal - Once aborted, nothing is logged.
  */
@@ -16,5 +20,36 @@ export async function logCheck(
 ): Promise<void> {
   const found = await gateway.check()
   if (signal.aborted) return
-  for (const { status, message, ...details } of found) logger[LEVELS[status]](message, details)
+  for (const { status, message, ...details } of withoutRepetitions(found))
+    logger[LEVELS[status]](message, details)
+}
+
+/** A line of the log. */
+type Line = Finding & { readonly projects?: readonly string[] }
+
+/** Joins what was found of many projects: hundreds of lines at each start would hide all others. */
+function withoutRepetitions(found: readonly Finding[]): readonly Line[] {
+  const kinds = new Map<string, Finding[]>()
+  for (const [index, finding] of found.entries()) {
+    const { project, subject, status, code } = finding
+    const kind = project === undefined ? String(index) : `${subject} ${status} ${code}`
+    kinds.set(kind, [...(kinds.get(kind) ?? []), finding])
+  }
+  return [...kinds.values()].map(joined)
+}
+
+function joined(same: readonly Finding[]): Line {
+  const [first, second] = same
+  if (first === undefined || second === undefined) return first!
+  const { subject, status, code } = first
+  const ids = [...new Set(same.map(({ project = '' }) => project))]
+  return { subject, status, code, message: messageOf(same, ids), projects: ids.slice(0, MAX_NAMED) }
+}
+
+function messageOf([first, ...others]: readonly Finding[], ids: readonly string[]): string {
+  if (first?.status !== 'ok')
+    return `${first?.message} The same was found ${others.length} more times.`
+  return first.subject === 'project'
+    ? `${ids.length} projects can be paid.`
+    : `The rates of ${ids.length} projects are there.`
 }

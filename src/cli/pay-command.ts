@@ -101,6 +101,11 @@ function explainUrl(text: string | undefined): string {
   return `'${text}' is not a URL: write ${scheme}://${text}.`
 }
 
+const SINGLE_QUOTES = "A shell replaces $0 and $1: put the amount into single quotes, like '$0.05'."
+
+/** Whether a shell has replaced `$0` by its own name, or `$1` by nothing. */
+const isExpanded = (text: string): boolean => /^(?:\S*sh)?\.\d+$/.test(text)
+
 function readLimits({ flags }: CommandLine): Limits {
   const rest = {
     mayPayMainnet: flags['yes'] !== undefined,
@@ -111,7 +116,8 @@ function readLimits({ flags }: CommandLine): Limits {
     if (maxAmount.kind === 'fiat') return { ...rest, maxAmount }
   } catch (error) {
     if (!isConfigError(error)) throw error
-    throw new UsageError(`--max-amount: ${error.issues[0]?.message}`, USAGE)
+    const hint = isExpanded(flags['max-amount'] ?? '') ? `. ${SINGLE_QUOTES}` : ''
+    throw new UsageError(`--max-amount: ${error.issues[0]?.message}${hint}`, USAGE)
   }
   throw new UsageError("--max-amount takes an amount like '$1.00' or '1.00 EUR'.", USAGE)
 }

@@ -74,18 +74,25 @@ function sampleEvent(type: string, timestamp: string): object {
   if (type === 'relayer.low')
     return { type, timestamp, data: { test: true, ...LOW_RELAYER, balance: '0', settlements: 0 } }
   const status = type.slice(type.indexOf('.') + 1)
+  const isRefund = type.startsWith('refund.')
   const settlement = {
     id: '7e57'.repeat(8),
+    payment: isRefund ? '7e58'.repeat(8) : '7e57'.repeat(8),
+    ...(isRefund && { settlement: '7e58'.repeat(8) }),
     status: status === 'corrected' ? 'settled' : status,
     network: 'eip155:84532',
+    testnet: true,
     asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
     symbol: 'USDC',
+    decimals: 6,
     amount: '10000',
     payer: '0x0000000000000000000000000000000000007E57',
     payTo: '0x0000000000000000000000000000000000007e58',
     nonce: `0x${'7e57'.repeat(16)}`,
     transaction: TRANSACTION,
     ...(status === 'failed' && { errorReason: 'invalid_transaction_state' }),
+    ...{ reference: 'order-7', resource: 'https://shop.example/report/7', route: '/report/:id' },
+    ...(!isRefund && { askedPrice: '$0.01', price: '$0.01' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   }

@@ -168,6 +168,12 @@ export interface MerchantOptions {
    * presents the payment within a minute of its first presentation. @defaultValue `'same-address'`
    */
   readonly redeemWithoutProof?: RedeemWithoutProof
+  /**
+   * How the payment page looks where this merchant is paid: `logo`, `accent` and `texts` of
+   * {@link PaywallOptions}. A route's own `paywall` comes first, that of the gateway last.
+   * @defaultValue none
+   */
+  readonly branding?: Pick<PaywallOptions, 'logo' | 'accent' | 'texts'>
 }
 
 /**
@@ -250,6 +256,11 @@ export interface ProjectOptions {
   readonly tokens?: readonly string[]
   /** Who is paid. @defaultValue none: payments are refused until there is one */
   readonly merchant?: MerchantOptions
+  /**
+   * Whether its payments are refused for now, with `merchant_paused`. Those that are under way are finished,
+   * and refunds work. @defaultValue false
+   */
+  readonly paused?: boolean
 }
 
 /**

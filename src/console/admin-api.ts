@@ -1,5 +1,6 @@
 import express, { type RequestHandler } from 'express'
-import { refundEndpoints } from '../router/refund-endpoints.js'
+import { paymentLinkEndpoints } from '../router/payment-link-endpoints.js'
+import { refundEndpoints, refundListEndpoints } from '../router/refund-endpoints.js'
 import { bindEndpoints, type MountedApi } from '../router/serve-endpoints.js'
 import { settlementEndpoints } from '../router/settlement-endpoints.js'
 import { streamEndpoints } from '../router/streams/stream-endpoints.js'
@@ -9,21 +10,29 @@ import { auditEndpoints } from './audit-endpoints.js'
 import { identifyAdmin, requireAdmin } from './authenticate-admin.js'
 import type { AdminContext } from './context.js'
 import { operationEndpoints } from './operation-endpoints.js'
-import { operatorPayments, operatorRefunds, operatorWebhooks, projectWebhooks } from './owners.js'
+import {
+  operatorPayments,
+  operatorRefunds,
+  operatorWebhooks,
+  projectCheckouts,
+  projectWebhooks,
+} from './owners.js'
 import { projectEndpoints } from './project-endpoints.js'
-import { tokenEndpoints } from './token-endpoints.js'
+import { operatorTokens, tokenEndpoints } from './token-endpoints.js'
 
 /** `/api/v2/admin/*`: what an operator sees and changes, across all projects. */
 export const adminEndpoints = [
   ...projectEndpoints,
-  ...tokenEndpoints,
+  ...tokenEndpoints(operatorTokens),
   ...auditEndpoints,
   ...settlementEndpoints(operatorPayments),
   ...viewEndpoints(operatorPayments),
   ...streamEndpoints(operatorPayments),
   ...webhookEndpoints(operatorWebhooks),
   ...webhookEndpoints(projectWebhooks),
+  ...paymentLinkEndpoints(projectCheckouts),
   ...refundEndpoints(operatorRefunds),
+  ...refundListEndpoints(operatorPayments),
   ...operationEndpoints,
 ]
 

@@ -32,6 +32,11 @@ export const project = document('Project', 'A project: a shop with tokens of its
   createdAt: time('When it was created; absent for one of the configuration.').optional(),
   updatedAt: time('When it was last changed.').optional(),
   version: integer('Grows with each change; see `ETag`.').optional(),
+  paused: z.boolean().meta({ description: 'Whether its payments are refused for now.' }),
+  pausedBy: z
+    .enum(['operator', 'merchant'])
+    .optional()
+    .meta({ description: 'Who has paused it. Only the operator ends a pause of the operator.' }),
   errors: list(
     'Why the merchant cannot be paid any more.',
     z.object({ path: text('Path of the setting.'), message: text('What it must be.') }),
@@ -40,7 +45,8 @@ export const project = document('Project', 'A project: a shop with tokens of its
 
 /** A page of projects. */
 export const projectList = document('ProjectList', 'A page of projects.', {
-  projects: list('Those of the configuration first, then the others, oldest first.', project),
+  projects: list('In the order that was asked for.', project),
+  total: count('Projects on all pages.'),
   nextCursor,
 })
 
@@ -76,6 +82,7 @@ const ACTIONS = [
   ...(['token.created', 'token.revoked'] as const),
   ...(['webhook.created', 'webhook.updated', 'webhook.secret_rotated'] as const),
   ...(['webhook.deleted', 'webhook.tested', 'delivery.resent', 'refund.requested'] as const),
+  ...(['checkout.created', 'checkout.canceled'] as const),
 ] as const satisfies readonly AuditAction[]
 
 /** A page of the audit log. */

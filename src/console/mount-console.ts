@@ -2,7 +2,7 @@
 import type { RequestHandler } from 'express'
 import { ipKeyGenerator } from 'express-rate-limit'
 import { FailedAttempts } from '../http/failed-attempts.js'
-import { setHolder } from '../router/authenticate.js'
+import { requireProject, setHolder } from '../router/authenticate.js'
 import { builtFolder, pageEndpoints } from '../router/page-endpoints.js'
 import { setLimitKey } from '../router/rate-limit.js'
 import { securityHeaders } from '../router/security-headers.js'
@@ -10,6 +10,7 @@ import { bindEndpoints, type Mounted, type MountedApi } from '../router/serve-en
 import { setAdmin } from './admin.js'
 import { createAdminApi } from './admin-api.js'
 import type { AdminContext } from './context.js'
+import { merchantEndpoints } from './merchant-endpoints.js'
 import { ConsoleSessions } from './session/console-sessions.js'
 import { SessionAccess } from './session/session-access.js'
 import { FAILURES, sessionEndpoints } from './session/session-endpoints.js'
@@ -29,7 +30,8 @@ export const consoleEndpoints = [page, ...sessionEndpoints, asset]
 /** Makes what an operator's tokens open. */
 export function mountConsole(context: AdminContext): Mounted {
   if (context.adminTokens.length === 0) return {}
-  if (!context.console) return { mounted: [createAdminApi(context)] }
+  const merchant = createMerchantApi(context)
+  if (!context.console) return { mounted: [createAdminApi(context), merchant] }
   const sessions = new ConsoleSessions({ ...context, store: context.ledger.sessions })
   const access = new SessionAccess(sessions)
   const identifyAdmin = access.identify((session, res) => {
@@ -46,7 +48,18 @@ export function mountConsole(context: AdminContext): Mounted {
     identify,
     endpoints: bindEndpoints({ ...context, sessions, access, failures }, consoleEndpoints),
   }
-  return { mounted: [createAdminApi(context, identifyAdmin), console], identifyMerchant }
+  return { mounted: [createAdminApi(context, identifyAdmin), merchant, console], identifyMerchant }
+}
+
+/** What merchants see and change of their own projects. Who asks has been found for all of their API. */
+function createMerchantApi(context: AdminContext): MountedApi {
+  return {
+    prefix: '/api/v2/merchant',
+    identify: (_req, _res, next) => next(),
+    endpoints: bindEndpoints(context, merchantEndpoints, {
+      merchant: requireProject(context.directory),
+    }),
+  }
 }
 
 const identify: RequestHandler = (req, res, next) => {

@@ -1,6 +1,6 @@
 /** `/api/v2/admin/relayers`, `networks` and `gas`. All are empty with a remote facilitator. */
 import { GAS_COST, GWEI } from '../ledger/counters.js'
-import { DAY_MS } from '../ledger/revenue.js'
+import { DAY_MS } from '../ledger/time-zone.js'
 import { findNetwork, formatNetwork } from '../protocol/networks.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import type { AdminContext } from './context.js'
@@ -33,7 +33,7 @@ export const operationEndpoints = [
     summary: 'Get what gas has cost for each project',
     description:
       'Wei that relayers have paid for the payments and refunds of each project, in whole days (UTC). Payments that share a transaction share its cost.',
-    query: spanQuery.extend({
+    query: spanQuery.omit({ timeZone: true }).extend({
       project: projectIdSchema.optional().meta({ description: 'Only this project.' }),
     }),
     responses: { 200: { description: 'The sums.', document: documents('gasReport') } },
@@ -54,7 +54,8 @@ export const operationEndpoints = [
           wei: (BigInt(count) * GWEI).toString(),
         }
       })
-      return { ...shownSpan(span), gas }
+      const { from, to } = shownSpan(span)
+      return { from, to, gas }
     },
   }),
   defineEndpoint({

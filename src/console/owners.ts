@@ -51,6 +51,7 @@ export const operatorPayments: PaymentsOwner<AdminContext> = {
   },
   settlement: documents('adminSettlement'),
   settlementList: documents('adminSettlementList'),
+  refundPage: documents('adminRefundPage'),
   slots: 'operators',
 }
 
@@ -69,15 +70,22 @@ export const operatorWebhooks: WebhookOwner<AdminContext> = {
   before: async (context, { res }) => act(context, res, { id: OPERATOR, tokenHashes: [] }),
 }
 
-/** Webhooks of any project. */
-export const projectWebhooks: WebhookOwner<AdminContext> = {
+const OF_PROJECT: Owner<AdminContext> = {
   ...ADMIN,
-  tag: 'Admin: webhooks',
   prefix: `${PREFIX}/projects/{project}`,
   params: { project: PROJECT_ID },
-  events: WEBHOOK_EVENTS,
   before: async (context, call) => act(context, call.res, await findProject(context, call)),
 }
+
+/** Webhooks of any project. */
+export const projectWebhooks: WebhookOwner<AdminContext> = {
+  ...OF_PROJECT,
+  tag: 'Admin: webhooks',
+  events: WEBHOOK_EVENTS,
+}
+
+/** Payment links of any project. */
+export const projectCheckouts = OF_PROJECT
 
 function act(context: AdminContext, res: Response, project: Project): void {
   actFor(res, { admin: adminOf(res).name, project, accepts: assetsOf(context) })

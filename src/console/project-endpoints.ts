@@ -1,33 +1,45 @@
 /** `/api/v2/admin/projects` */
-import type { Request, Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { StoredProject } from '../ledger/projects.js'
-import type { Parsed } from '../protocol/document.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
-import { invalidBody } from '../router/json-body.js'
-import { pageOf } from '../router/pages.js'
+import { notLoaded } from '../router/authenticate.js'
 import { onceForKey } from '../router/repeatable-request.js'
+import {
+  changeProject,
+  requireMerchant,
+  requireStored,
+  requireVersion,
+  withTag,
+} from './change-project.js'
 import { adminKey, authorOf, noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
-import { namePosition, positionQuery } from './positions.js'
-import { planPayTo } from './pay-to.js'
-import { isStoredId, newProjectIdSchema, PROJECT_ID } from './project-ids.js'
-import { configuredView, storedView } from './project-view.js'
+import { newProjectIdSchema, PROJECT_ID } from './project-ids.js'
+import { listProjects, projectListQuery } from './project-list.js'
+import { projectView, storedView } from './project-view.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
 
 const documents = lazyDocuments(() => import('./documents.js'))
-
-/** How often a change is tried while others change the same project. */
-const MAX_ATTEMPTS = 20
 
 const EXAMPLE = { name: 'Acme', payTo: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' }
 
 const merchant = z.record(z.string(), z.unknown()).meta({
   description:
-    'Who is paid, and in what, as in the configuration: `payTo`, and, if needed, `name`, `currency`, `accepts`, `crossCurrency`, `fxBufferBps`, `minAmount`, `maxAmount`, `maxTimeoutSeconds`.',
+    'Who is paid, and in what, as in the configuration: `payTo`, and, if needed, `name`, `currency`, `accepts`, `crossCurrency`, `fxBufferBps`, `minAmount`, `maxAmount`, `maxTimeoutSeconds`, `branding`.',
   examples: [EXAMPLE],
 })
+
+/** What a change may have. */
+export const changeSchema = z
+  .object({
+    merchant: merchant.optional(),
+    paused: z.boolean('must be true or false').optional().meta({
+      description: 'Whether its payments are refused for now.',
+    }),
+  })
+  .refine(
+    ({ merchant: members, paused }) => members !== undefined || paused !== undefined,
+    'must have `merchant` or `paused`',
+  )
 
 const common = { tag: 'Admin: projects', access: 'admin', scope: 'manage' } as const
 const one = { ...common, path: '/api/v2/admin/projects/{id}', params: { id: PROJECT_ID } } as const
@@ -40,33 +52,16 @@ export const projectEndpoints = [
     path: '/api/v2/admin/projects',
     id: 'listProjects',
     summary: 'List projects',
-    description: 'Projects of the configuration and of the database, in pages.',
-    query: z.object(positionQuery),
+    description:
+      'Projects of the configuration and of the database, in pages: all, or those that a search finds.',
+    query: projectListQuery,
     responses: { 200: { description: 'A page.', document: documents('projectList') } },
-    /** First those of the configuration, in its order, then the others, oldest first. */
-    async handle(context: AdminContext, { query: { cursor: after, limit } }) {
-      const { directory, ledger } = context
-      const configured = directory.configured
-      // Those of the configuration come before all positions, and are counted down.
-      const start = after === undefined ? 0 : Math.min(after, configured.length)
-      const rest = configured.slice(start).map((project, index) => ({
-        view: configuredView(project),
-        position: start + index + 1,
-      }))
-      const stored = await ledger.projects.listProjects({
-        after: Math.max(0, (after ?? 0) - configured.length),
-        limit: limit + 1,
-      })
-      const found = [
-        ...rest,
-        ...stored.map((project) => ({
-          // The configuration counts where it has the same id.
-          view: directory.isConfigured(project.id) ? undefined : storedView(context, project),
-          position: configured.length + project.position,
-        })),
-      ]
-      const { page, next } = pageOf(found, limit, namePosition)
-      return { projects: page.flatMap(({ view }) => view ?? []), ...next }
+    async handle(context: AdminContext, { query }) {
+      const { directory } = context
+      await directory.refresh()
+      if (!directory.isLoaded) throw notLoaded()
+      const { page, total, next } = listProjects(directory.all, query)
+      return { projects: page.map(projectView), total, ...next }
     },
   }),
   defineEndpoint({
@@ -122,7 +117,7 @@ export const projectEndpoints = [
     async handle(context: AdminContext, { res, param }) {
       const id = param('id')
       const configured = context.directory.isConfigured(id) && context.directory.find(id)
-      if (configured) return configuredView(configured)
+      if (configured) return projectView(configured)
       return withTag(res, storedView(context, await requireStored(context, id)))
     },
   }),
@@ -132,9 +127,12 @@ export const projectEndpoints = [
     id: 'changeProject',
     summary: 'Change a merchant',
     description:
-      'Merges members into the merchant (RFC 7396): `null` removes one. Only an owner changes `payTo`: webhooks of the project get `merchant.pay_to_changed`, and where `admin.payToDelay` is set, the new address waits in `nextPayTo`. Sending the present `payTo` takes that back.',
+      'Merges members into the merchant (RFC 7396): `null` removes one. With `paused`, pauses or resumes it: a paused merchant’s payments are refused with `merchant_paused`, those that are under way are finished, and refunds work. Only an owner changes `payTo`: webhooks of the project get `merchant.pay_to_changed`, and where `admin.payToDelay` is set, the new address waits in `nextPayTo`. Sending the present `payTo` takes that back.',
     headers: ['If-Match'],
-    body: { schema: z.object({ merchant }), example: { merchant: { name: 'Acme Ltd' } } },
+    body: {
+      schema: changeSchema,
+      example: { merchant: { name: 'Acme Ltd' }, paused: false },
+    },
     responses: {
       200: {
         description: 'The project, as it is now.',
@@ -143,30 +141,11 @@ export const projectEndpoints = [
       },
     },
     problems: ['project_configured', 'precondition_failed'],
-    async handle(context: AdminContext, { req, res, param, readBody }) {
-      const id = param('id')
-      const { merchant: changes } = readBody()
-      refuseConfigured(context, id)
-      const author = authorOf(res)
-      const { projects } = context.ledger
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const before = await requireStored(context, id)
-        const { version } = before
-        requireVersion(req, version)
-        const members = Object.entries({ ...before.settings, ...changes })
-        const settings = Object.fromEntries(members.filter(([, value]) => value !== null))
-        requireMerchant(context, settings, id)
-        const wanted = { settings, payTo: changes['payTo'] }
-        const plan = planPayTo(context, res, { before, wanted })
-        const outcome = await projects.updateProject({ id, version, ...plan }, author)
-        if (outcome === 'changed') continue
-        if (outcome !== 'done') throw noSuchProject()
-        context.wakeWebhooks?.()
-        await context.directory.refresh()
-        return withTag(res, storedView(context, await requireStored(context, id)))
-      }
-      throw changedMeanwhile()
-    },
+    handle: (context: AdminContext, { req, res, param, readBody }) =>
+      changeProject(context, {
+        ...{ req, res, id: param('id'), author: authorOf(res), by: 'operator' },
+        ...readBody(),
+      }),
   }),
   defineEndpoint({
     ...one,
@@ -190,47 +169,6 @@ export const projectEndpoints = [
     },
   }),
 ]
-
-/** Checks a merchant by the schema of the configuration. @throws {@link RequestProblem} 400 */
-function requireMerchant({ readMerchant }: AdminContext, settings: object, id: string): void {
-  const read: Parsed<unknown> = readMerchant(settings, id)
-  if (read.ok) return
-  throw invalidBody(
-    read.errors.map(({ path, message }) => ({
-      path: path === '' ? 'merchant' : `merchant.${path}`,
-      message,
-    })),
-  )
-}
-
-/** Finds a project of the database. @throws {@link RequestProblem} 404 */
-async function requireStored({ ledger }: AdminContext, id: string): Promise<StoredProject> {
-  const project = isStoredId(id) ? await ledger.projects.findProject(id) : undefined
-  if (project !== undefined) return project
-  throw noSuchProject()
-}
-
-/** @throws {@link RequestProblem} 412 if `If-Match` names another version (RFC 9110 §13.1.1). */
-function requireVersion(req: Request, version: number): void {
-  const wanted = req.get('if-match')
-  if (wanted === undefined || wanted.trim() === '*') return
-  const tags = wanted.split(',').map((tag) => tag.trim())
-  if (!tags.includes(tagOf(version))) throw changedMeanwhile()
-}
-
-function withTag<T extends { readonly version: number }>(res: Response, view: T): T {
-  res.set('ETag', tagOf(view.version))
-  return view
-}
-
-const tagOf = (version: number): string => `"${version}"`
-
-function changedMeanwhile(): RequestProblem {
-  return new RequestProblem(
-    'precondition_failed',
-    'The project has been changed meanwhile: read it again, and change what it is now.',
-  )
-}
 
 function idTaken(id: string, isDeleted: boolean): RequestProblem {
   return new RequestProblem(

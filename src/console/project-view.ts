@@ -3,19 +3,24 @@ import type { Project } from '../merchants/project.js'
 import type { AdminContext } from './context.js'
 import { isoTime } from './positions.js'
 
-/** A project of the configuration, as it is shown. */
-export function configuredView({ id, settings }: Project) {
-  return { id, ...(settings && { merchant: settings }), source: 'configuration' as const }
+/** A project as the gateway knows it. */
+export function projectView({ id, settings, stored, errors, pausedBy }: Project) {
+  if (stored !== undefined) return viewOf(stored, errors)
+  const source = 'configuration' as const
+  return { id, ...(settings && { merchant: settings }), source, ...pauseOf(pausedBy) }
 }
 
-/**
- * A project of the database, as it is shown.
- *
- * `errors` are there if the merchant does not fit the configuration any more, so that nobody can pay.
- */
-export function storedView({ readMerchant }: AdminContext, project: StoredProject) {
-  const { id, settings, nextPayTo, version, createdAt, updatedAt } = project
-  const read = readMerchant(settings, id)
+/** A project as the ledger has it now. */
+export function storedView({ readMerchant }: AdminContext, stored: StoredProject) {
+  const read = readMerchant(stored.settings, stored.id)
+  return viewOf(stored, read.ok ? undefined : read.errors)
+}
+
+/** `errors` are there if the merchant does not fit the configuration any more, so that nobody can pay. */
+function viewOf(
+  { id, settings, nextPayTo, version, createdAt, updatedAt, pausedBy }: StoredProject,
+  errors: Project['errors'],
+) {
   return {
     id,
     merchant: settings,
@@ -24,6 +29,12 @@ export function storedView({ readMerchant }: AdminContext, project: StoredProjec
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
     version,
-    ...(!read.ok && { errors: read.errors }),
+    ...pauseOf(pausedBy),
+    ...(errors && { errors: [...errors] }),
   }
 }
+
+const pauseOf = (pausedBy: Project['pausedBy']) => ({
+  paused: pausedBy !== undefined,
+  ...(pausedBy && { pausedBy }),
+})

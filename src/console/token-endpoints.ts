@@ -1,13 +1,21 @@
-/** `/api/v2/admin/projects/{id}/tokens` */
+/** `…/tokens` of any project, or of the own one. */
 import { randomBytes } from 'node:crypto'
 import type { Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
-import { TOKEN_SCOPES, type StoredToken, type TokenScope } from '../ledger/projects.js'
+import {
+  TOKEN_SCOPES,
+  type ChangeAuthor,
+  type StoredToken,
+  type TokenScope,
+} from '../ledger/projects.js'
 import { createToken as newToken, digestToken } from '../merchants/project.js'
 import { NAME, NOT_A_NAME } from '../protocol/visible-text.js'
 import { defineEndpoint, type EarlyCall } from '../router/define-endpoint.js'
-import { onceForKey } from '../router/repeatable-request.js'
+import type { Tag } from '../router/openapi/fixed-parts.js'
+import type { Owner } from '../router/owner.js'
+import type { LimitName } from '../router/rate-limit.js'
+import { onceForKey, type KeyedRequest } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject } from './changes.js'
 import type { AdminContext } from './context.js'
 import { isoTime } from './positions.js'
@@ -31,131 +39,169 @@ interface KeptToken {
   readonly token?: string
 }
 
-const common = {
-  tag: 'Admin: projects',
-  access: 'admin',
-  scope: 'manage',
-  path: '/api/v2/admin/projects/{id}/tokens',
-  params: { id: PROJECT_ID },
-} as const
+/** Whose tokens are seen and changed: those of any project, by an operator, or of the own one. */
+export interface TokensOwner extends Owner<AdminContext> {
+  readonly tag: Tag
+  /** @throws {@link RequestProblem} 404 */
+  readonly projectOf: (context: AdminContext, call: EarlyCall) => Promise<string>
+  readonly authorOf: (res: Response) => ChangeAuthor
+  /** The `Idempotency-Key` of a creation. */
+  readonly keyOf: (call: EarlyCall, body: object, project: string) => KeyedRequest | undefined
+  /** @throws {@link RequestProblem} 409 if there are too many already */
+  readonly beforeCreation?: (context: AdminContext, project: string) => Promise<void>
+  readonly limit?: LimitName
+}
 
-/** `/api/v2/admin/projects/{id}/tokens` */
-export const tokenEndpoints = [
-  defineEndpoint({
-    ...common,
-    method: 'GET',
-    id: 'listTokens',
-    summary: 'List the tokens of a project',
-    description: 'All tokens, never their secrets.',
-    responses: { 200: { description: 'The tokens.', document: documents('tokenList') } },
-    async handle(context: AdminContext, call) {
-      const project = await requireProject(context, call)
-      const configured = context.directory.isConfigured(project) && context.directory.find(project)
-      const hashes = configured ? configured.tokenHashes : []
-      const stored = await context.ledger.projects.listTokens(project)
-      return {
-        tokens: [
-          ...hashes.map((_hash, index) => ({
-            id: `${CONFIGURED}${index + 1}`,
-            scopes: TOKEN_SCOPES,
-            source: 'configuration' as const,
-          })),
-          ...stored.map(tokenView),
-        ],
-      }
-    },
-  }),
-  defineEndpoint({
-    ...common,
-    method: 'POST',
-    id: 'createToken',
-    summary: 'Create a token',
-    description: 'The secret is in this response only: the gateway keeps its hash.',
-    headers: ['Idempotency-Key'],
-    body: {
-      schema: z.object({
-        label: z
-          .string()
-          .regex(NAME, NOT_A_NAME)
-          .default('')
-          .meta({
-            description: 'What the operator calls it. Default: empty.',
-            examples: ['web shop'],
-          }),
-        scopes: z
-          .array(z.enum(TOKEN_SCOPES))
-          .min(1, 'must name at least one scope')
-          // Without duplicates, in a fixed order.
-          .transform((given) => TOKEN_SCOPES.filter((scope) => given.includes(scope)))
-          .default([...TOKEN_SCOPES])
-          .meta({
-            description:
-              'What it may do. `settle`: the payment API, offers and checkouts. `read`: settlements, refunds and reports, and the console. `refund`: pay back. `webhooks`: manage webhooks. Default: everything.',
-            examples: [['settle', 'read']],
-          }),
-      }),
-      example: { label: 'web shop' },
-    },
-    responses: {
-      201: { description: 'Created, with its secret.', document: documents('createdToken') },
-    },
-    problems: ['answer_not_kept'],
-    /**
-     * A request that is repeated by its `Idempotency-Key` makes no second token, and gets the id of the first,
-     * so that it can be revoked if its answer was lost.
-     */
-    async handle(context: AdminContext, call) {
-      const { req, res } = call
-      const project = await requireProject(context, call)
-      const body = call.readBody()
-      const key = adminKey(req, res, { endpoint: `projects/${project}/tokens`, body })
-      const created = await onceForKey<KeptToken>(context, key, async (claim) => {
-        const token = newToken()
-        const made = await storeToken(context, res, { ...body, project, token })
-        await claim.finish(JSON.stringify(made))
-        return { ...made, token }
-      })
-      const { id, token, label, scopes, createdAt } = created
-      if (token === undefined) throw shownBefore(id)
-      return { id, token, label, scopes, createdAt }
-    },
-  }),
-  defineEndpoint({
-    ...common,
-    method: 'DELETE',
-    path: `${common.path}/{tokenId}`,
-    params: { ...common.params, tokenId: 'Id of the token.' },
-    id: 'revokeToken',
-    summary: 'Revoke a token',
-    description: 'It is refused from now on. Revoking it twice is no mistake.',
-    responses: { 204: { description: 'Revoked.' } },
-    problems: ['project_configured'],
-    async handle(context: AdminContext, call) {
-      const project = await requireProject(context, call)
-      const id = call.param('tokenId')
-      if (id.startsWith(CONFIGURED))
-        throw new RequestProblem(
-          'project_configured',
-          'This token comes from the configuration: remove it there, and start the gateway anew.',
-        )
-      const { projects } = context.ledger
-      const outcome = TOKEN_ID.test(id)
-        ? await projects.revokeToken({ id, project }, authorOf(call.res))
-        : 'missing'
-      // Revoking twice is no mistake: the first answer may have been lost.
-      const wasRevoked = async (): Promise<boolean> =>
-        (await projects.listTokens(project)).some((token) => token.id === id)
-      if (outcome !== 'done' && !(await wasRevoked()))
-        throw new RequestProblem('not_found', 'This project has no token of that id.')
-      await context.directory.refresh()
-      return undefined
-    },
-  }),
-]
+/** The tokens of any project. */
+export const operatorTokens: TokensOwner = {
+  prefix: '/api/v2/admin/projects/{id}',
+  access: 'admin',
+  tag: 'Admin: projects',
+  idOf: (id) => id,
+  params: { id: PROJECT_ID },
+  projectOf: requireProject,
+  authorOf: (res) => authorOf(res),
+  keyOf: ({ req, res }, body, project) =>
+    adminKey(req, res, { endpoint: `projects/${project}/tokens`, body }),
+}
+
+/** The tokens of an owner. */
+export const tokenEndpoints = (owner: TokensOwner) => {
+  const common = {
+    tag: owner.tag,
+    access: owner.access,
+    scope: 'manage',
+    path: `${owner.prefix}/tokens`,
+    params: owner.params ?? {},
+  } as const
+  const change = owner.limit ? { limit: owner.limit } : {}
+  return [
+    defineEndpoint({
+      ...common,
+      method: 'GET',
+      id: owner.idOf('listTokens'),
+      summary: 'List the tokens of a project',
+      description: 'All tokens, never their secrets.',
+      responses: { 200: { description: 'The tokens.', document: documents('tokenList') } },
+      async handle(context: AdminContext, call) {
+        const project = await owner.projectOf(context, call)
+        const configured =
+          context.directory.isConfigured(project) && context.directory.find(project)
+        const hashes = configured ? configured.tokenHashes : []
+        const stored = await context.ledger.projects.listTokens(project)
+        return {
+          tokens: [
+            ...hashes.map((_hash, index) => ({
+              id: `${CONFIGURED}${index + 1}`,
+              scopes: TOKEN_SCOPES,
+              source: 'configuration' as const,
+            })),
+            ...stored.map(tokenView),
+          ],
+        }
+      },
+    }),
+    defineEndpoint({
+      ...common,
+      method: 'POST',
+      ...change,
+      id: owner.idOf('createToken'),
+      summary: 'Create a token',
+      description: 'The secret is in this response only: the gateway keeps its hash.',
+      headers: ['Idempotency-Key'],
+      body: {
+        schema: z.object({
+          label: z
+            .string()
+            .regex(NAME, NOT_A_NAME)
+            .default('')
+            .meta({
+              description: 'What the operator calls it. Default: empty.',
+              examples: ['web shop'],
+            }),
+          scopes: z
+            .array(z.enum(TOKEN_SCOPES))
+            .min(1, 'must name at least one scope')
+            // Without duplicates, in a fixed order.
+            .transform((given) => TOKEN_SCOPES.filter((scope) => given.includes(scope)))
+            .default([...TOKEN_SCOPES])
+            .meta({
+              description:
+                'What it may do. `settle`: the payment API, offers and checkouts. `read`: settlements, refunds and reports, and the console. `refund`: pay back. `webhooks`: manage webhooks. Default: everything.',
+              examples: [['settle', 'read']],
+            }),
+        }),
+        example: { label: 'web shop' },
+      },
+      responses: {
+        201: { description: 'Created, with its secret.', document: documents('createdToken') },
+      },
+      problems: [
+        'answer_not_kept',
+        ...(owner.beforeCreation ? (['too_many_tokens'] as const) : []),
+      ],
+      /**
+       * A request that is repeated by its `Idempotency-Key` makes no second token, and gets the id of the first,
+       * so that it can be revoked if its answer was lost.
+       */
+      async handle(context: AdminContext, call) {
+        const project = await owner.projectOf(context, call)
+        const body = call.readBody()
+        const key = owner.keyOf(call, body, project)
+        const created = await onceForKey<KeptToken>(context, key, async (claim) => {
+          await owner.beforeCreation?.(context, project)
+          const token = newToken()
+          const made = await storeToken(context, owner.authorOf(call.res), {
+            ...body,
+            project,
+            token,
+          })
+          await claim.finish(JSON.stringify(made))
+          return { ...made, token }
+        })
+        const { id, token, label, scopes, createdAt } = created
+        if (token === undefined) throw shownBefore(id)
+        return { id, token, label, scopes, createdAt }
+      },
+    }),
+    defineEndpoint({
+      ...common,
+      method: 'DELETE',
+      path: `${common.path}/{tokenId}`,
+      params: { ...common.params, tokenId: 'Id of the token.' },
+      ...change,
+      id: owner.idOf('revokeToken'),
+      summary: 'Revoke a token',
+      description: 'It is refused from now on. Revoking it twice is no mistake.',
+      responses: { 204: { description: 'Revoked.' } },
+      problems: ['project_configured'],
+      async handle(context: AdminContext, call) {
+        const project = await owner.projectOf(context, call)
+        const id = call.param('tokenId')
+        if (id.startsWith(CONFIGURED))
+          throw new RequestProblem(
+            'project_configured',
+            'This token comes from the configuration: remove it there, and start the gateway anew.',
+          )
+        const { projects } = context.ledger
+        const outcome = TOKEN_ID.test(id)
+          ? await projects.revokeToken({ id, project }, owner.authorOf(call.res))
+          : 'missing'
+        // Revoking twice is no mistake: the first answer may have been lost.
+        const wasRevoked = async (): Promise<boolean> =>
+          (await projects.listTokens(project)).some((token) => token.id === id)
+        if (outcome !== 'done' && !(await wasRevoked()))
+          throw new RequestProblem('not_found', 'This project has no token of that id.')
+        await context.directory.refresh()
+        return undefined
+      },
+    }),
+  ]
+}
 
 async function storeToken(
   { directory, ledger }: AdminContext,
-  res: Response,
+  author: ChangeAuthor,
   {
     token,
     ...given
@@ -165,10 +211,7 @@ async function storeToken(
   const hash = digestToken(token).toString('hex')
   const { project, label, scopes } = given
   const isConfigured = directory.isConfigured(project)
-  const outcome = await ledger.projects.createToken(
-    { ...given, id, hash, isConfigured },
-    authorOf(res),
-  )
+  const outcome = await ledger.projects.createToken({ ...given, id, hash, isConfigured }, author)
   if (outcome !== 'done') throw noSuchProject()
   await directory.refresh()
   const made = (await ledger.projects.listTokens(project)).find((one) => one.id === id)

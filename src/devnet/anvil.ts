@@ -18,8 +18,14 @@ export interface Anvil {
   readonly rpcUrl: string
   /** Resolves when the process ends, with its last output or exit code. */
   readonly exited: Promise<string>
+  /** Lets this process end although anvil runs, which ends with it. */
+  unref(): void
   /** Resolves when the process is gone. */
   stop(): Promise<void>
+}
+
+interface Unrefable {
+  readonly unref?: () => void
 }
 
 type AnvilProcess = ChildProcessByStdio<null, Readable, Readable>
@@ -40,11 +46,19 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
   const exited = watchExit(child)
   killWithThisProcess(child)
   const stop = async (): Promise<void> => {
+    child.ref()
     child.kill('SIGKILL')
     await exited
   }
   const port = await Promise.race([listeningPort(child), exited])
-  if (typeof port === 'number') return { rpcUrl: rpcUrl(options.host, port), exited, stop }
+  if (typeof port === 'number') {
+    const unref = (): void => {
+      // Pipes of a child are sockets, which its types do not say.
+      for (const handle of [child, child.stdout, child.stderr] as readonly Unrefable[])
+        handle.unref?.()
+    }
+    return { rpcUrl: rpcUrl(options.host, port), exited, unref, stop }
+  }
   await stop()
   const where = options.port === 0 ? '' : ` on port ${options.port}`
   throw new Error(`anvil did not start${where}: ${port}`)

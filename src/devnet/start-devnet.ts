@@ -131,10 +131,13 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
   return devnet
 }
 
+/** A local chain with its process. */
+interface OpenDevnet extends Pick<Anvil, 'exited' | 'unref'> {
+  readonly devnet: Devnet
+}
+
 /** Like {@link startDevnet}, and also reports when anvil ends by itself. */
-export async function openDevnet(
-  options: DevnetOptions,
-): Promise<{ devnet: Devnet; exited: Promise<string> }> {
+export async function openDevnet(options: DevnetOptions): Promise<OpenDevnet> {
   checkOptions(options)
   const { port = 0, host = '127.0.0.1', blockTime } = options
   const anvil = await startAnvil({
@@ -152,7 +155,7 @@ export async function openDevnet(
     throw error
   }
   if (blockTime === undefined) keepTime(anvil)
-  return { devnet: describeDevnet(anvil), exited: anvil.exited }
+  return { devnet: describeDevnet(anvil), exited: anvil.exited, unref: anvil.unref }
 }
 
 function checkOptions({ port, blockTime, host }: DevnetOptions): void {

@@ -1,8 +1,8 @@
 import { X402_VERSION, type Address } from '../protocol/payment.js'
 import { invalidResponse } from '../protocol/reason-words.js'
 import { paymentEvent, type EventBus } from '../schemes/events.js'
-import { isRefusal } from '../schemes/scheme.js'
-import type { PresentedPayment, Refusal, Scheme, Verified } from '../schemes/scheme.js'
+import { isRefusal, redeemingOnly } from '../schemes/scheme.js'
+import type { PresentedPayment, Refusal, Reservation, Scheme, Verified } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { ReservingFacilitator } from './facilitator.js'
@@ -19,17 +19,22 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
   const { schemes, events } = options
 
   const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
-    const { payment } = presented
+    const { payment, terms } = presented
     const mismatch = checkOffer(payment, (name) => schemes.has(name))
     const scheme = schemes.get(payment.requirements.scheme)
     if (mismatch !== undefined) return mismatch
-    return scheme?.verify(presented) ?? { refused: 'unsupported_scheme' }
+    if (scheme === undefined) return { refused: 'unsupported_scheme' }
+    if (terms?.paused !== true) return scheme.verify(presented)
+    const found = await scheme.verify({ ...presented, terms: redeemingOnly(terms) })
+    return isRefusal(found)
+      ? asPaused(found)
+      : { ...found, reserve: async () => asPaused(await found.reserve()) }
   }
   const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
     if (presented.refundOf !== undefined) return
     const { payment, terms } = presented
     if (isRefusal(found)) announceRefusal(events, presented, found)
-    else events.emit('verified', paymentEvent({ payment, terms, payer: found.payer }))
+    else events.emit('verified', () => paymentEvent({ payment, terms, payer: found.payer }))
   }
 
   return decodingFacilitator({
@@ -66,10 +71,16 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
   })
 }
 
+/** Says of a payment that is not open already why it is not taken now. */
+function asPaused<Found extends Reservation | Refusal>(found: Found): Found | Refusal {
+  const isNew = isRefusal(found) && found.refused === 'quote_expired'
+  return isNew ? { ...found, refused: 'merchant_paused' } : found
+}
+
 function announceRefusal(
   events: EventBus,
   { payment, terms }: PresentedPayment,
-  { refused, payer, transaction, facilitatorMessage }: Refusal,
+  { refused, payer, transaction, isRepeat, facilitatorMessage }: Refusal,
 ): void {
   // As the client wrote it: the network may be unknown.
   const { network } = payment.requirements
@@ -81,5 +92,5 @@ function announceRefusal(
   // Its transaction is out, perhaps by a process that has ended: it is not refused.
   if (refused === 'settlement_pending' && transaction !== undefined)
     events.emit('pending', { transaction, ...event })
-  else events.emit('refused', { reason: refused, ...event })
+  else events.emit('refused', { reason: refused, ...(isRepeat && { isRepeat }), ...event })
 }

@@ -2,3 +2,10 @@
 export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }
+
+/** Whether a text is such a URL without a user and password. */
+export function isPublicUrl(text: string): boolean {
+  if (!isHttpUrl(text)) return false
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}

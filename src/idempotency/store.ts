@@ -58,8 +58,11 @@ export type IdempotencyState =
   /** Bound to this request, and not claimed. `kept`: the answer that was complete, but not given. */
   | { readonly state: 'paused'; readonly kept: KeptAnswer | undefined }
 
+/** How long a store keeps an answer (ms). */
+export const ANSWERS_KEPT_MS = 24 * 3_600_000
+
 /**
- * Keeps keys and answers for 24 hours: in a database all of them, in memory within a budget.
+ * Keeps keys and answers for {@link ANSWERS_KEPT_MS}: in a database all of them, in memory within a budget.
  *
  * Every method throws `LedgerError` when it did not do what it says.
  */

@@ -1,10 +1,14 @@
 import type { Logger } from '../logger.js'
 import type { RelayerAccount } from './relayer-transactions.js'
-import { ALL_COUNTED, COUNTED_DAYS, type Count } from './counts.js'
+import { ALL_COUNTED, COUNTED_DAYS, SLOT_MS, type Count } from './counts.js'
 import type { CountStore } from './index.js'
+import { DAY_MS } from './time-zone.js'
 
 /** Events that are counted, in the order in which they happen to a payment. */
-export const COUNTED = ['asked', 'presented', 'refused', 'waived', 'settled', 'failed'] as const
+export const COUNTED = [
+  ...(['asked', 'presented', 'repeated', 'refused'] as const),
+  ...(['waived', 'settled', 'failed'] as const),
+] as const
 
 /** Phases of a payment whose time is measured. */
 export const PHASES = ['verify', 'handler', 'settle', 'total'] as const
@@ -27,20 +31,18 @@ const FLUSH_MS = 5000
 /** Counts that are kept in memory at most, if the ledger cannot be written for long. */
 const MAX_KEPT = 50_000
 
-const DAY_MS = 86_400_000
-
 /** Ranges of milliseconds by which a power of two is divided: each is a fifth wider than the one before. */
 const RANGES_PER_DOUBLING = 4
 
 /** The range of a quarter of an hour and more. */
 const LAST_RANGE = 80
 
-/** Day, kind and label; and the project, whose id may be any text. */
-const COUNTED_KEY = /^(\d+) (\S+) (\S*) ([^]*)$/
+/** Day and slot, kind and label; and the project, whose id may be any text. */
+const COUNTED_KEY = /^(\d+)\.(\d+) (\S+) (\S*) ([^]*)$/
 
 /** Options of {@link Counters}. */
 export interface CountersOptions {
-  readonly store: CountStore
+  readonly store: Pick<CountStore, 'addCounts' | 'dropCounts'>
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -70,7 +72,8 @@ export class Counters {
 
   /** @param label - The reason of a refusal, waiver or failure: one of a closed set. */
   count(project: string | undefined, what: Counted, label = ''): void {
-    this.#add(`${what} ${label} ${project ?? ALL_COUNTED}`)
+    const ofDay = this.#options.now() % DAY_MS
+    this.#add(`${what} ${label} ${project ?? ALL_COUNTED}`, 1, Math.floor(ofDay / SLOT_MS))
   }
 
   /** Counts how long a phase took. */
@@ -105,9 +108,9 @@ export class Counters {
     await this.flush()
   }
 
-  #add(name: string, by = 1): void {
+  #add(name: string, by = 1, slot = 0): void {
     const day = Math.floor(this.#options.now() / DAY_MS)
-    const key = `${day} ${name}`
+    const key = `${day}.${slot} ${name}`
     const count = this.#counts.get(key)
     if (count !== undefined) this.#counts.set(key, count + by)
     else if (this.#counts.size < MAX_KEPT) this.#counts.set(key, by)
@@ -145,11 +148,12 @@ export class Counters {
 function toCounts(counted: ReadonlyMap<string, number>): readonly Count[] {
   const counts = new Map<string, Count>()
   for (const [key, count] of counted) {
-    const [, day = '', kind = '', label = '', project = ''] = COUNTED_KEY.exec(key) ?? []
+    const [, day, slot, kind = '', label = '', project = ''] = COUNTED_KEY.exec(key) ?? []
     for (const one of new Set([project, ALL_COUNTED])) {
-      const name = `${day} ${kind} ${label} ${one}`
+      const name = `${day}.${slot} ${kind} ${label} ${one}`
       const before = counts.get(name)?.count ?? 0
-      counts.set(name, { day: Number(day), project: one, kind, label, count: before + count })
+      const when = { day: Number(day), slot: Number(slot) }
+      counts.set(name, { ...when, project: one, kind, label, count: before + count })
     }
   }
   return [...counts.values()]

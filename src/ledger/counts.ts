@@ -1,6 +1,7 @@
 /** Counts of events by day, kept beside the payments. */
 import type { Statement } from './engine/statement.js'
 import type { SqlStore } from './engine/store.js'
+import { DAY_MS } from './time-zone.js'
 
 /** Project of the counts of all projects together. No project has an empty id. */
 export const ALL_COUNTED = ''
@@ -9,6 +10,8 @@ export const ALL_COUNTED = ''
 export interface Count {
   /** Days since the epoch, in UTC. */
   readonly day: number
+  /** Quarter of an hour of the day. @defaultValue 0 */
+  readonly slot?: number
   /** Id of the project, or {@link ALL_COUNTED}. */
   readonly project: string
   /** The event. */
@@ -28,24 +31,40 @@ export interface CountQuery {
   readonly kinds: readonly string[]
 }
 
+/** Which counts are summed: those of a span of time. */
+export interface SumQuery extends Pick<CountQuery, 'project' | 'kinds'> {
+  /** Milliseconds since the epoch, inclusive. */
+  readonly from: number
+  /** Exclusive. */
+  readonly until: number
+  /** What the clocks are ahead of UTC (ms). Counts are summed by the days that they show. */
+  readonly offsetMs: number
+}
+
+/** Length of a slot (ms): all zones differ by multiples of it. */
+export const SLOT_MS = 900_000
+
+const SLOTS = DAY_MS / SLOT_MS
+
 /** Days that counts are kept. */
 export const COUNTED_DAYS = 400
 
 /** Adds to counts in the order of their keys: two gateways that added in different orders would deadlock. */
 const ADD: Statement = {
   postgres: () => `
-   INSERT INTO x402_counts AS c (day, project, kind, label, count)
-   SELECT w.day, w.project, w.kind, w.label, w.count
-   FROM json_to_recordset($1::json) AS w(day int, project text, kind text, label text, count bigint)
-   ORDER BY w.project, w.day, w.kind, w.label
-   ON CONFLICT (project, day, kind, label) DO UPDATE SET count = c.count + excluded.count`,
+   INSERT INTO x402_counts AS c (day, slot, project, kind, label, count)
+   SELECT w.day, coalesce(w.slot, 0), w.project, w.kind, w.label, w.count
+   FROM json_to_recordset($1::json) AS w(day int, slot int, project text, kind text, label text, count bigint)
+   ORDER BY w.project, w.day, w.kind, w.label, w.slot
+   ON CONFLICT (project, day, kind, label, slot) DO UPDATE SET count = c.count + excluded.count`,
 
   // There is one writer. Without WHERE, SQLite would take ON CONFLICT for a condition of a join.
   sqlite: () => `
-   INSERT INTO x402_counts AS c (day, project, kind, label, count)
-   SELECT value->>'day', value->>'project', value->>'kind', value->>'label', value->>'count'
+   INSERT INTO x402_counts AS c (day, slot, project, kind, label, count)
+   SELECT value->>'day', coalesce(value->>'slot', 0), value->>'project', value->>'kind', value->>'label',
+     value->>'count'
    FROM json_each(?) WHERE true
-   ON CONFLICT (project, day, kind, label) DO UPDATE SET count = c.count + excluded.count`,
+   ON CONFLICT (project, day, kind, label, slot) DO UPDATE SET count = c.count + excluded.count`,
 }
 
 /** Keeps counts in a table. */
@@ -105,6 +124,32 @@ export class Counts {
         .orderBy('label')
         .execute()
       return rows.map((row) => ({ ...row, count: Number(row.count) }))
+    })
+  }
+
+  /** Sums counts by the days of a zone, in no order. Quarters of an hour are counted whole. */
+  sumCounts({ project, from, until, kinds, offsetMs }: SumQuery): Promise<readonly Count[]> {
+    const [first, end] = [Math.floor(from / SLOT_MS), Math.ceil(until / SLOT_MS)]
+    /** The slot of the day with which the zone's day begins. */
+    const midnight = ((Math.round(-offsetMs / SLOT_MS) % SLOTS) + SLOTS) % SLOTS
+    return this.#store.run(async ({ db, sql }) => {
+      const part = sql<number>`CASE WHEN slot >= ${sql.lit(midnight)} THEN 1 ELSE 0 END`
+      const rows = await db
+        .selectFrom('x402_counts')
+        .select(['day', part.as('part'), 'kind', 'label', sql<string>`sum(count)`.as('count')])
+        .where('project', '=', project)
+        .where('kind', 'in', kinds)
+        .where('day', '>=', Math.floor(first / SLOTS))
+        .where('day', '<=', Math.floor((end - 1) / SLOTS))
+        .where(sql<number>`day * ${sql.lit(SLOTS)} + slot`, '>=', first)
+        .where(sql<number>`day * ${sql.lit(SLOTS)} + slot`, '<', end)
+        .groupBy(['day', part, 'kind', 'label'])
+        .execute()
+      return rows.map((row) => {
+        const begin = row.day * DAY_MS + Number(row.part) * midnight * SLOT_MS
+        const day = Math.floor((begin + offsetMs) / DAY_MS)
+        return { day, project, kind: row.kind, label: row.label, count: Number(row.count) }
+      })
     })
   }
 

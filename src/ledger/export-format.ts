@@ -1,9 +1,12 @@
 import { findKnownAsset, type Asset } from '../money/assets.js'
 import { formatDecimal } from '../money/decimal.js'
+import { faceValueOf, type FaceValue } from '../money/face-value.js'
 import { findNetwork } from '../protocol/networks.js'
 import type { Hex } from '../protocol/payment.js'
 import type { LedgerEntry, LedgerRecord } from './record.js'
 import { REMOTE_SUBMISSION, transactionOf } from './record-transaction.js'
+import type { RefundRequest } from './refunds.js'
+import { isoTime, type TimeZone } from './time-zone.js'
 
 /** The format of an export. */
 export type ExportFormat = 'csv' | 'jsonl'
@@ -16,12 +19,30 @@ export interface ExportedPayment extends LedgerEntry, Pick<LedgerRecord, 'id' | 
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly updatedAt: number
+  /** Atomic units of a payment that were refunded. */
+  readonly refunded?: bigint | undefined
+  /** Who asked for a refund, and why, if that was noted. */
+  readonly request?: RefundRequest | undefined
 }
 
 /** A record, as it is exported. */
 export function exportedOf(record: LedgerRecord): ExportedPayment {
   const reason = record.state === 'failed' ? record.reason : undefined
   return { ...record, transaction: transactionOf(record), reason }
+}
+
+/** What is known of the refunds of a page of records, by the ids of payments and of refunds. */
+export interface ExportedRefunds {
+  readonly refunded: ReadonlyMap<string, bigint>
+  readonly requests: ReadonlyMap<string, RefundRequest>
+}
+
+/** Adds what is known of refunds. */
+export function withRefunds(
+  payment: ExportedPayment,
+  { refunded, requests }: ExportedRefunds,
+): ExportedPayment {
+  return { ...payment, refunded: refunded.get(payment.id), request: requests.get(payment.id) }
 }
 
 /** Unix seconds beyond which a time has no ISO 8601 form. */
@@ -31,31 +52,32 @@ const LAST_SECOND = 8_640_000_000_000n
 const COLUMNS = {
   id: ({ id }) => id,
   status: ({ state }) => (state === 'submitted' ? 'pending' : state),
-  createdAt: ({ createdAt }) => isoTime(createdAt),
-  updatedAt: ({ updatedAt }) => isoTime(updatedAt),
+  createdAt: ({ createdAt }, { zone }) => isoTime(createdAt, zone),
+  updatedAt: ({ updatedAt }, { zone }) => isoTime(updatedAt, zone),
   project: ({ project }) => project,
   network: ({ chainId }) => `eip155:${chainId}`,
+  testnet: ({ chainId }) => findNetwork(`eip155:${chainId}`)?.testnet || undefined,
   asset: ({ asset }) => asset,
-  symbol: (_, asset) => asset?.symbol,
+  symbol: (_, { asset }) => asset?.symbol,
   decimals: decimalsOf,
   units: ({ value }) => value.toString(),
-  amount: (payment, asset) => {
-    const scale = decimalsOf(payment, asset)
-    return scale === undefined ? undefined : formatDecimal({ units: payment.value, scale })
-  },
+  amount: (payment, context) => inTokens(payment.value, payment, context),
+  refunded: (payment, context) =>
+    payment.refunded === undefined ? undefined : inTokens(payment.refunded, payment, context),
+  net: (payment, context) => inTokens(netOf(payment), payment, context),
   payer: ({ from }) => from,
   payTo: ({ payTo }) => payTo,
   nonce: ({ nonce }) => nonce,
-  validBefore: ({ validBefore }) =>
-    validBefore <= LAST_SECOND ? isoTime(Number(validBefore) * 1000) : undefined,
+  validBefore: ({ validBefore }, { zone }) =>
+    validBefore <= LAST_SECOND ? isoTime(Number(validBefore) * 1000, zone) : undefined,
   transaction: ({ transaction }) =>
     transaction === REMOTE_SUBMISSION.transaction ? undefined : transaction,
   delivered: ({ delivered }) => delivered,
   errorReason: ({ reason, state }) => (state === 'failed' ? reason : undefined),
-  price: ({ appliedRate }) => appliedRate?.price,
-  currency: ({ appliedRate }) => appliedRate?.currency,
+  price: (payment, { asset }) => priceOf(payment, asset)?.price,
+  currency: (payment, { asset }) => priceOf(payment, asset)?.currency,
   rate: ({ appliedRate }) => appliedRate?.rate,
-  rateAt: ({ appliedRate }) => appliedRate && isoTime(appliedRate.asOf * 1000),
+  rateAt: ({ appliedRate }, { zone }) => appliedRate && isoTime(appliedRate.asOf * 1000, zone),
   rateSource: ({ appliedRate }) => appliedRate?.source,
   resource: ({ details }) => details?.resource,
   method: ({ details }) => details?.method,
@@ -64,23 +86,57 @@ const COLUMNS = {
   reference: ({ details }) => details?.reference,
   type: ({ refundOf }) => (refundOf === undefined ? 'payment' : 'refund'),
   refundOf: ({ refundOf }) => refundOf,
+  refundReason: ({ request }) => request?.reason,
 } satisfies Readonly<
   Record<
     string,
-    (payment: ExportedPayment, asset: Asset | undefined) => string | number | boolean | undefined
+    (payment: ExportedPayment, context: RowContext) => string | number | boolean | undefined
   >
 >
+
+/** Dependencies of a row. */
+interface RowContext {
+  readonly asset: Asset | undefined
+  readonly zone: TimeZone | undefined
+}
+
+/** What a record moved to the merchant: below zero for a refund. The sum of a token is what is left. */
+function netOf({ state, value, refundOf }: ExportedPayment): bigint {
+  if (state !== 'settled') return 0n
+  return refundOf === undefined ? value : -value
+}
+
+/** The price of a payment: by its rate, or by the peg of its token. */
+function priceOf(
+  { appliedRate, refundOf, value }: ExportedPayment,
+  asset: Asset | undefined,
+): FaceValue | undefined {
+  if (refundOf !== undefined) return undefined
+  return appliedRate ?? (asset && faceValueOf(value, asset))
+}
+
+function inTokens(
+  units: bigint,
+  payment: ExportedPayment,
+  context: RowContext,
+): string | undefined {
+  const scale = decimalsOf(payment, context)
+  if (scale === undefined) return undefined
+  const amount = formatDecimal({ units: units < 0n ? -units : units, scale })
+  return units < 0n ? `-${amount}` : amount
+}
 
 /**
  * Returns the writer of a format: the head of the file, and one line for each payment.
  *
  * @param assets - Tokens of the configuration. Those of our own table are known without it.
+ * @param zone - Zone of the times. Default: UTC.
  */
-export function exportWriter(format: ExportFormat, assets: readonly Asset[]) {
+export function exportWriter(format: ExportFormat, assets: readonly Asset[], zone?: TimeZone) {
   const columns = Object.entries(COLUMNS)
   const rowOf = (payment: ExportedPayment) => {
-    const asset = findAsset(payment, assets)
-    return columns.map(([name, read]) => [name, read(payment, asset)] as const)
+    const context = { asset: findAsset(payment, assets), zone }
+    return columns.map(([name, read]) => [name, read(payment, context)] as const)
   }
   if (format === 'jsonl')
     return {
@@ -108,7 +164,7 @@ function findAsset(
 }
 
 /** The decimals that were recorded with the payment take precedence over those of today's configuration. */
-function decimalsOf({ details }: ExportedPayment, asset: Asset | undefined): number | undefined {
+function decimalsOf({ details }: ExportedPayment, { asset }: RowContext): number | undefined {
   return details?.decimals ?? asset?.decimals
 }
 
@@ -124,12 +180,12 @@ function csvLine(values: ReadonlyArray<string | number | boolean | undefined>): 
  */
 const FORMULA = /(^|[;\t])(?=\s*[=+\-@\t\r\n＝＋－＠])/gu
 
+/** A number, which no spreadsheet takes for a formula. */
+const NUMBER = /^-?\d+(\.\d+)?$/
+
 /** A field. A quote before what looks like a formula keeps spreadsheets from computing it. */
 function csvField(text: string): string {
+  if (NUMBER.test(text)) return text
   const safe = text.replaceAll(FORMULA, "$1'")
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

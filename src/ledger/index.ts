@@ -24,6 +24,7 @@
  * next request that presents the same payment may lock it again, once.
  */
 import type { Answers } from './idempotency/answers.js'
+import type { Checkouts } from './checkouts/checkouts.js'
 import type { LockOwner } from './owners/lock-owner.js'
 import type { Reservations } from './payments/reservations.js'
 import type { Outcomes } from './payments/outcomes.js'
@@ -113,6 +114,8 @@ export interface LedgerStore extends Ledger {
   readonly payments: PaymentStore
   readonly relayers: RelayerStore
   readonly refunds: Public<Refunds>
+  /** Payment links. */
+  readonly checkouts: Public<Checkouts>
   /** Answers that may be asked for again, kept beside the payments they are about. */
   readonly idempotency: Public<Answers>
   readonly projects: ProjectStore
@@ -127,6 +130,7 @@ const PARTS: Readonly<Record<Exclude<keyof LedgerStore, 'close' | 'isInMemory'>,
   payments: true,
   relayers: true,
   refunds: true,
+  checkouts: true,
   idempotency: true,
   projects: true,
   sessions: true,

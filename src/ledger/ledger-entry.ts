@@ -1,6 +1,6 @@
 /** Makes the ledger's entry of a payment. */
 import type { AppliedRate } from '../money/rates.js'
-import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
+import type { AuthorizedPayment, Payment } from '../protocol/decoded-payment.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
@@ -19,8 +19,8 @@ export interface EntryTerms {
         readonly asker?: string | undefined
       }
     | undefined
-  /** Further details for its record. */
-  readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
+  /** Further details for its record. Of a refund, those of its payment. */
+  readonly details?: PaymentDetails | undefined
 }
 
 /**
@@ -37,14 +37,18 @@ export function ledgerEntryOf(
   const { to: payTo, value, validBefore } = signed.value.authorization
   const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payment, terms)
-  const resource = urlOf(payment, terms)
-  const method = terms?.purchase?.method
-  const details = boundDetails({ ...terms?.details, resource, method })
+  const details = detailsOf(payment, terms)
   return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
 }
 
+/** Describes what a payment is for. */
+export function detailsOf(payment: Payment, terms: EntryTerms | undefined): PaymentDetails {
+  const resource = urlOf(payment, terms)
+  return boundDetails({ resource, method: terms?.purchase?.method, ...terms?.details })
+}
+
 /** The URL of the resource: the caller's, or else the payment's. */
-function urlOf({ payload }: AuthorizedPayment, terms: EntryTerms | undefined): string | undefined {
+function urlOf({ payload }: Payment, terms: EntryTerms | undefined): string | undefined {
   return terms?.purchase?.url ?? textOf(payload.resource?.['url'])
 }
 

@@ -5,16 +5,21 @@
  * that matter: a process that has loaded version n knows all changes up to n.
  */
 
+/** Who has paused a project. */
+export type PausedBy = 'operator' | 'merchant'
+
 /** A project of the database. */
 export interface StoredProject {
   readonly id: string
   /** The merchant, as `MerchantOptions`. It was valid when it was stored. */
   readonly settings: object
+  /** Who has paused it; nobody, while it takes payments. */
+  readonly pausedBy?: PausedBy | undefined
   /** The address that will be paid from a time on, in milliseconds since the epoch. */
   readonly nextPayTo?: { readonly payTo: string; readonly at: number } | undefined
   /** Grows with each change of the project. */
   readonly version: number
-  /** Number of the change that made it, by which lists are ordered. */
+  /** Number of the change that made it. */
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
@@ -22,7 +27,10 @@ export interface StoredProject {
 }
 
 /** A change of a project's merchant. */
-export interface ProjectUpdate extends Pick<StoredProject, 'id' | 'settings' | 'version'> {
+export interface ProjectUpdate extends Pick<
+  StoredProject,
+  'id' | 'settings' | 'pausedBy' | 'version'
+> {
   /** The address that will be paid, and in how long. @defaultValue the one that waits already, if any */
   readonly nextPayTo?: { readonly payTo: string; readonly afterMs: number } | 'none' | undefined
 }
@@ -64,6 +72,8 @@ export type AuditAction =
   | 'webhook.tested'
   | 'delivery.resent'
   | 'refund.requested'
+  | 'checkout.created'
+  | 'checkout.canceled'
 
 /** One change, and who made it. */
 export interface AuditEntry {
@@ -103,6 +113,7 @@ export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
 export interface ProjectSnapshot {
   /** Number of the last change that it is known to contain. */
   readonly version: number
+  /** Oldest first. */
   readonly projects: readonly StoredProject[]
   /** Without revoked ones. */
   readonly tokens: readonly StoredToken[]

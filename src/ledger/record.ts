@@ -145,6 +145,10 @@ export interface LedgerQuery {
   readonly search?: RecordSearch | undefined
   /** Only records in this state. */
   readonly state?: LedgerStatus['state'] | undefined
+  /** Whether payments, refunds or both are listed. @defaultValue `'payment'` */
+  readonly kind?: 'payment' | 'refund' | 'any' | undefined
+  /** Only records on this chain. */
+  readonly chainId?: number | undefined
   /** Unix time in milliseconds: created at or after. */
   readonly from?: number | undefined
   /** Unix time in milliseconds: created before. */

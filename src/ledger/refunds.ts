@@ -23,6 +23,13 @@ export type RefundEntry = LedgerEntry & { readonly refundOf: string }
 /** A record of a refund. */
 export type RefundRecord = LedgerRecord & { readonly refundOf: string }
 
+/** Who asked for a refund, and why. */
+export interface RefundRequest {
+  readonly reason?: string | undefined
+  /** Name of the operator, as in the audit log; absent for the merchant. */
+  readonly requestedBy?: string | undefined
+}
+
 /** Why a refund is not reserved. */
 export type RefundRefusal =
   /** The project has no such payment, or it is not settled, or the refund does not pay it back. */

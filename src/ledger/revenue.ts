@@ -1,11 +1,12 @@
-/** The revenue of merchants: sums of settled payments, exact to the token's smallest unit. */
+/** The revenue of merchants: sums of settled payments and refunds, exact to the token's smallest unit. */
 import type { Address } from '../protocol/payment.js'
 import type { LedgerQuery, LedgerRecord } from './record.js'
+import { dayOf, UTC, type TimeZone } from './time-zone.js'
 
 /** Payments are summed by token and by one of these. */
 export const REVENUE_KEYS = ['day', 'project', 'asset', 'resource'] as const
 
-/** Which payments are summed. Their time is that of their reservation, as in lists. */
+/** Which payments and refunds are summed. The time of each is that of its own reservation, as in lists. */
 export interface RevenueQuery {
   readonly project: LedgerQuery['project']
   /** Unix time in milliseconds, inclusive. */
@@ -13,9 +14,11 @@ export interface RevenueQuery {
   /** Unix time in milliseconds, exclusive. */
   readonly until: number
   readonly by: (typeof REVENUE_KEYS)[number]
+  /** Whose days are meant. @defaultValue UTC */
+  readonly zone?: TimeZone | undefined
 }
 
-/** Payments that are summed together. */
+/** Payments and refunds that are summed together. */
 export interface RevenueGroup {
   /**
    * Days since the epoch, id of the project, or URL of the resource without its query. Empty where payments
@@ -24,10 +27,14 @@ export interface RevenueGroup {
   readonly key: string | undefined
   readonly chainId: number
   readonly asset: Address
-  /** Atomic units of the token. */
+  /** Atomic units of the token that were paid, before refunds. */
   readonly amount: bigint
   /** Number of payments. */
   readonly count: number
+  /** Atomic units that were refunded, whenever their payments were made. */
+  readonly refunded: bigint
+  /** Number of refunds. */
+  readonly refunds: number
 }
 
 /** Groups of an answer. */
@@ -36,16 +43,14 @@ const MAX_GROUPS = 1000
 /** Groups that are kept apart while payments are summed: each payment may have another URL. */
 export const MAX_SUMMED_GROUPS = 10_000
 
-export const DAY_MS = 86_400_000
-
-/** The key of the group that a payment belongs to. */
+/** The key of the group that a payment or refund belongs to. */
 export function revenueKeyOf(
   { createdAt, project = '', details }: Pick<LedgerRecord, 'createdAt' | 'project' | 'details'>,
-  by: RevenueQuery['by'],
+  { by, zone = UTC }: Pick<RevenueQuery, 'by' | 'zone'>,
 ): string {
   switch (by) {
     case 'day':
-      return String(Math.floor(createdAt / DAY_MS))
+      return String(dayOf(zone, createdAt))
     case 'project':
       return project
     case 'asset':
@@ -88,6 +93,13 @@ export class RevenueSums {
 }
 
 function merge(groups: Map<string, RevenueGroup>, name: string, group: RevenueGroup): void {
-  const { amount = 0n, count = 0 } = groups.get(name) ?? {}
-  groups.set(name, { ...group, amount: amount + group.amount, count: count + group.count })
+  const before = groups.get(name)
+  if (before === undefined) return void groups.set(name, group)
+  groups.set(name, {
+    ...group,
+    amount: before.amount + group.amount,
+    count: before.count + group.count,
+    refunded: before.refunded + group.refunded,
+    refunds: before.refunds + group.refunds,
+  })
 }

@@ -2,6 +2,7 @@ import type { LedgerStore } from './index.js'
 import type { AnswerBudget } from './idempotency/answer-budget.js'
 import type { LockOwner } from './owners/lock-owner.js'
 import { OwnLocks, type LocksOptions } from './payments/own-locks.js'
+import { Checkouts } from './checkouts/checkouts.js'
 import { Counts } from './counts.js'
 import { Answers } from './idempotency/answers.js'
 import { Reservations } from './payments/reservations.js'
@@ -54,6 +55,7 @@ export class SqlLedger implements LedgerStore {
   readonly payments: LedgerStore['payments']
   readonly relayers: LedgerStore['relayers']
   readonly refunds: Refunds
+  readonly checkouts: Checkouts
   readonly counts: Counts
   readonly secrets: Secrets
   readonly #store: SqlStore
@@ -81,6 +83,7 @@ export class SqlLedger implements LedgerStore {
     }
     this.relayers = together(new Transactions(store, submissions), new Nonces(store))
     this.refunds = new Refunds(store, ownLocks, records)
+    this.checkouts = new Checkouts(store)
     this.counts = new Counts(store)
     this.secrets = new Secrets(store)
     this.isInMemory = options.isInMemory === true

@@ -5,6 +5,7 @@
  * record's project that wants the event: it exists if and only if the change does.
  */
 import { randomBytes } from 'node:crypto'
+import { CHECKOUT_EVENTS } from './checkouts.js'
 import type { LedgerRecord } from './record.js'
 
 /** Events that an endpoint of a project may subscribe to. */
@@ -21,6 +22,11 @@ export const WEBHOOK_EVENTS = [
   'refund.settled',
   /** The transaction of a refund was mined, and did not pay the buyer. */
   'refund.failed',
+  /** The request for a refund has ended before its outcome was known; sent once a refund. */
+  'refund.pending',
+  /** A final record of a refund has changed, as `payment.corrected`. */
+  'refund.corrected',
+  ...CHECKOUT_EVENTS,
 ] as const
 
 /** Another address is, or will be, paid. Every endpoint of its project is told, whatever events it wants. */

@@ -14,8 +14,8 @@ export type AdminRole = (typeof ADMIN_ROLES)[number]
 
 /** What each role may do besides reading, which all may. */
 const SCOPES_OF: Readonly<Record<AdminRole, readonly Scope[]>> = {
-  owner: ['refund', 'webhooks', 'manage', 'own'],
-  operator: ['refund', 'webhooks', 'manage'],
+  owner: ['settle', 'refund', 'webhooks', 'manage', 'own'],
+  operator: ['settle', 'refund', 'webhooks', 'manage'],
   support: ['refund'],
   viewer: [],
 }

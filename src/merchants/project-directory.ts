@@ -30,12 +30,6 @@ export interface DirectoryOptions {
   readonly logger: Logger
 }
 
-/** A project of the ledger, read from one version of its row. */
-interface ReadProject {
-  readonly version: number
-  readonly project: Project
-}
-
 /** The holder of an identify token. */
 export interface TokenHolder {
   readonly project: Project
@@ -63,7 +57,8 @@ export class ProjectDirectory {
   readonly #use: TokenUse | undefined
   readonly #startedAt = performance.now()
   readonly #ends: (() => void)[] = []
-  #stored: ReadonlyMap<string, ReadProject> = new Map()
+  #stored: ReadonlyMap<string, Project> = new Map()
+  #all: readonly Project[]
   #tokens: ReadonlyMap<string, ReadToken> = new Map()
   /** Number of the last known change; -1 before the first load. */
   #version = -1
@@ -79,6 +74,7 @@ export class ProjectDirectory {
     const { projects, store, logger } = options
     this.#options = options
     this.#configured = new Map(projects.map((project) => [project.id, project]))
+    this.#all = projects
     if (store === undefined) return
     this.#use = new TokenUse(store, logger)
     const timer = setInterval(() => this.#look(), POLL_MS).unref()
@@ -100,10 +96,12 @@ export class ProjectDirectory {
     return !this.isOpen || this.#version >= 0
   }
 
-  /** All known projects; those of the configuration come first, in its order. */
+  /**
+   * All known projects: those of the configuration in its order, then the others, oldest first. The same list
+   * until one changes.
+   */
   get all(): readonly Project[] {
-    const stored = [...this.#stored.values()].map(({ project }) => project)
-    return [...this.configured, ...stored.filter(({ id }) => !this.isConfigured(id))]
+    return this.#all
   }
 
   /** The projects of the configuration, in its order. */
@@ -132,7 +130,7 @@ export class ProjectDirectory {
   }
 
   find(id: string): Project | undefined {
-    return this.#configured.get(id) ?? this.#stored.get(id)?.project
+    return this.#configured.get(id) ?? this.#stored.get(id)
   }
 
   findMerchant(id: string): Merchant | undefined {
@@ -210,6 +208,10 @@ export class ProjectDirectory {
   #take(projects: readonly StoredProject[], tokens: readonly StoredToken[]): void {
     const stored = new Map(projects.map((row) => [row.id, this.#read(row)]))
     this.#stored = stored
+    this.#all = [
+      ...this.configured,
+      ...[...stored.values()].filter(({ id }) => !this.isConfigured(id)),
+    ]
     this.#waiting = projects.filter(({ nextPayTo }) => nextPayTo !== undefined)
     this.#tokens = new Map(
       tokens.flatMap(({ id: token, hash, scopes, project: owner }) => {
@@ -221,26 +223,26 @@ export class ProjectDirectory {
   }
 
   /** Parses a project, but keeps the same object while its version is the same. */
-  #read({ id, settings, version }: StoredProject): ReadProject {
+  #read(stored: StoredProject): Project {
+    const { id, settings, version, pausedBy } = stored
     const known = this.#stored.get(id)
-    if (known?.version === version) return known
+    if (known?.stored?.version === version) return known
     const { readMerchant, logger } = this.#options
+    const project = { id, tokenHashes: [], settings, stored, pausedBy }
     if (this.isConfigured(id)) {
       logger.warn('Ignored a project of the ledger: one in the configuration has the same id.', {
         project: id,
       })
-      return { version, project: { id, tokenHashes: [], settings } }
+      return project
     }
     const read = readMerchant(settings, id)
-    if (!read.ok)
-      logger.warn(
-        'A project of the ledger is invalid under this configuration: it cannot be paid.',
-        {
-          project: id,
-          errors: read.errors.map(({ path, message }) => `${path} ${message}`).join('; '),
-        },
-      )
-    const merchant = read.ok ? read.value : undefined
-    return { version, project: { id, tokenHashes: [], merchant, settings } }
+    if (read.ok)
+      return { ...project, merchant: { ...read.value, ...(pausedBy && { paused: true }) } }
+    const { errors } = read
+    logger.warn('A project of the ledger is invalid under this configuration: it cannot be paid.', {
+      project: id,
+      errors: errors.map(({ path, message }) => `${path} ${message}`).join('; '),
+    })
+    return { ...project, errors }
   }
 }

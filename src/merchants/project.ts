@@ -1,10 +1,19 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { PausedBy, StoredProject } from '../ledger/projects.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Asset } from '../money/assets.js'
 import type { Decimal } from '../money/decimal.js'
-import type { Parsed } from '../protocol/document.js'
+import type { DocumentError, Parsed } from '../protocol/document.js'
 import type { Address } from '../protocol/payment.js'
 import { sameNetwork } from '../protocol/networks.js'
+
+/** How pages look where a merchant is paid. */
+export interface Branding {
+  readonly logo?: string | undefined
+  readonly accent?: string | undefined
+  /** By the names of the page's texts. */
+  readonly texts?: { readonly [key: string]: string | undefined } | undefined
+}
 
 /** A payee and their terms. */
 export interface Merchant {
@@ -30,6 +39,9 @@ export interface Merchant {
   readonly repeatSettlements: boolean
   /** Whether open payments may be redeemed without proof of having made them. */
   readonly redeemWithoutProof: RedeemWithoutProof
+  readonly branding?: Branding | undefined
+  /** Whether nothing new is taken for now. */
+  readonly paused?: true | undefined
 }
 
 /** A tenant of the gateway: its identify tokens and, once configured, its merchant. */
@@ -40,6 +52,12 @@ export interface Project {
   readonly merchant?: Merchant | undefined
   /** The merchant as configured (`MerchantOptions`). */
   readonly settings?: object | undefined
+  /** Who has paused it; nobody, while it takes payments. */
+  readonly pausedBy?: PausedBy | undefined
+  /** Its row, if it is one of the ledger. */
+  readonly stored?: StoredProject | undefined
+  /** Why its settings make no merchant under this configuration. */
+  readonly errors?: readonly DocumentError[] | undefined
 }
 
 /** Parses a configured merchant. */

@@ -19,6 +19,8 @@ const MISTAKES: ReadonlyArray<readonly [RegExp, string]> = [
 
 /** Names the likeliest mistake in an invalid amount, or says `otherwise`. */
 export function explainAmount(text: string, otherwise: string): string {
+  const [, whole, cents] = /^(\d{1,15}),(\d{1,2})$/.exec(text) ?? []
+  if (whole !== undefined) return `write decimals with a point, not a comma: '${whole}.${cents}'`
   const mistake = MISTAKES.find(([pattern]) => pattern.test(text))
   return mistake?.[1] ?? otherwise
 }

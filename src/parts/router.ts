@@ -1,4 +1,5 @@
-import type { RequestHandler } from 'express'
+import { Router, type RequestHandler } from 'express'
+import { createPayPage, type PayPageContext } from '../checkouts/pay-page.js'
 import type { AdminContext } from '../console/context.js'
 import { Operations } from '../health/operations.js'
 import type { RouterContext } from '../router/context.js'
@@ -11,11 +12,17 @@ import type { Core } from './core.js'
 type SharedParts = 'streams' | 'revenue' | 'operations'
 
 /** Dependencies of the API, apart from those that are made here. */
-export type ApiContext = Omit<RouterContext & AdminContext, SharedParts>
+export type ApiContext = Omit<RouterContext & AdminContext, SharedParts> & {
+  readonly paidRoutes: PayPageContext
+}
 
-/** Wires the API, and the console where there are admin tokens. @returns The maker of their routers. */
+/**
+ * Wires the API, payment links, and the console where there are admin tokens.
+ *
+ * @returns The maker of their routers.
+ */
 export async function openRouter(
-  context: ApiContext,
+  { paidRoutes, ...context }: ApiContext,
   { cores }: Core,
 ): Promise<(options?: GatewayRouterOptions) => RequestHandler> {
   const { ledger, counters, now, requests } = context
@@ -25,7 +32,11 @@ export async function openRouter(
     revenue: new RevenueReader(ledger.payments),
     operations: new Operations({ cores, ledger, counters, now }),
   }
-  if (context.adminTokens.length === 0) return (options) => createGatewayRouter(shared, options)
-  const { mountConsole } = await import('../console/mount-console.js')
-  return (options) => createGatewayRouter({ ...shared, ...mountConsole(shared) }, options)
+  const payPage = createPayPage(paidRoutes)
+  const withConsole =
+    context.adminTokens.length > 0 && (await import('../console/mount-console.js'))
+  return (options) => {
+    const mounted = withConsole ? withConsole.mountConsole(shared) : {}
+    return Router().use(payPage, createGatewayRouter({ ...shared, ...mounted }, options))
+  }
 }

@@ -1,8 +1,13 @@
+import { watchCheckouts } from '../checkouts/watch-checkouts.js'
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
+import { checkoutDocument } from '../router/payment-link-document.js'
 import { settlementDescriber } from '../router/settlement-document.js'
 import { WebhookDispatcher } from '../webhooks/dispatcher.js'
 import type { CoreParts } from './core.js'
+
+/** Delivers webhooks, until it is closed. */
+export type Webhooks = Pick<WebhookDispatcher, 'wake' | 'close'>
 
 /** Delivers webhooks: what this process has settled at once, and what others have left. */
 export function openWebhooks(
@@ -10,7 +15,7 @@ export function openWebhooks(
   parts: Pick<CoreParts, 'ledger' | 'events' | 'telemetry'> & {
     readonly directory: ProjectDirectory
   },
-): WebhookDispatcher {
+): Webhooks {
   const { ledger, events, directory, telemetry } = parts
   const { deliveries } = ledger.webhooks
   const describe = settlementDescriber((id) => directory.findMerchant(id), resolved.networkNames)
@@ -20,7 +25,21 @@ export function openWebhooks(
     describe,
     onAttempt: (kind) => telemetry.metrics?.countDelivery(kind),
   })
-  for (const name of ['settled', 'failed', 'pending'] as const)
+  for (const name of [
+    ...(['settled', 'failed', 'pending'] as const),
+    ...(['refundSettled', 'refundFailed', 'refundPending'] as const),
+  ])
     events.on(name, () => dispatcher.wakeSoon())
-  return dispatcher
+  const endWatch = watchCheckouts({
+    checkouts: ledger.checkouts,
+    describe: checkoutDocument,
+    onEvent: () => dispatcher.wake(),
+  })
+  return {
+    wake: () => dispatcher.wake(),
+    async close() {
+      endWatch()
+      await dispatcher.close()
+    },
+  }
 }

@@ -1,5 +1,6 @@
-import { ConfigError } from '../errors.js'
+import { ConfigError, type RateError } from '../errors.js'
 import type { Merchant } from '../merchants/project.js'
+import { knownAssets } from '../money/assets.js'
 import type { ParsedPrice } from '../money/price.js'
 import { isBelowOneUnit } from '../money/token-amount.js'
 
@@ -21,9 +22,25 @@ export function checkConvertible(price: ParsedPrice, { accepts, crossCurrency }:
   if (accepts.some(({ currency }) => currency === price.currency)) return
   throw new ConfigError(
     'price',
-    `no accepted token is pegged to ${price.currency}, and the gateway has no \`rates\` to convert the price`,
+    `no accepted token is pegged to ${price.currency}, and the gateway has no \`rates\` to convert the price: set them, e.g. rates: { '${price.currency}/USD': '…' }`,
     'invalid_price',
   )
+}
+
+/** Says what a developer can do about a declared price that no token can be offered for. */
+export function explainUnquotable(
+  { code, message }: RateError,
+  price: ParsedPrice,
+  { accepts, crossCurrency }: Merchant,
+): string {
+  if (code !== 'unsupported_currency' || price.kind === 'asset' || crossCurrency) return message
+  const convert =
+    'be paid at a rate: crossCurrency: true of the merchant (or X402_CROSS_CURRENCY=true) and the option rates'
+  const known = accepts.flatMap(({ network }) => knownAssets(network))
+  const pegged = known.find(({ currency }) => currency === price.currency)
+  if (pegged === undefined) return `${message} To price in ${price.currency}, ${convert}.`
+  const symbols = [...new Set([...accepts.map(({ symbol }) => symbol), pegged.symbol])]
+  return `${message} To price in ${price.currency}, accept ${pegged.symbol} (assets of the network, or X402_ASSET=${symbols.join(',')}), or ${convert}.`
 }
 
 /** Tells whether a price is nothing. */

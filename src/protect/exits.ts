@@ -43,6 +43,8 @@ export type Exit =
   | { readonly kind: 'server_busy' }
   /** The gateway is closing. */
   | { readonly kind: 'shutting_down' }
+  /** The merchant takes nothing new for now. */
+  | { readonly kind: 'merchant_paused' }
   /** The handler answered a condition or a range, which costs nothing. */
   | { readonly kind: 'condition_failed'; readonly status: number }
   /** The handler's response is larger than what may be held. */
@@ -72,6 +74,7 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'conflict':
     case 'server_busy':
     case 'shutting_down':
+    case 'merchant_paused':
       return respondRouteProblem(res, PROBLEMS[exit.kind])
     case 'rate_limited':
       return respondRateLimited(res, exit)
@@ -102,6 +105,9 @@ export function outsideFailure(
   return { kind: 'outside_failure', failure }
 }
 
+/** A pause is ended by hand: nobody should ask every few seconds. */
+const PAUSED_RETRY_SECONDS = 60
+
 /** The problems that need no details of their own. */
 const PROBLEMS = {
   settlement_pending: {
@@ -128,4 +134,9 @@ const PROBLEMS = {
       'The answer is too large for the seller to hold until it is paid; nothing was charged. Only the seller can change that.',
   },
   shutting_down: SHUTTING_DOWN,
+  merchant_paused: {
+    code: 'merchant_paused',
+    detail: 'The seller takes no payments for now; nothing was charged. Try again later.',
+    retryAfterSeconds: PAUSED_RETRY_SECONDS,
+  },
 } as const satisfies { readonly [Kind in Exit['kind']]?: Problem }

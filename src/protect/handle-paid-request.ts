@@ -1,4 +1,5 @@
 import { isOutsideFailure } from '../errors.js'
+import { countRefusal } from '../facilitator/count-events.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import { isClosed } from '../http/once-closed.js'
 import { once, type OnceContext } from '../idempotency/once.js'
@@ -82,6 +83,7 @@ async function charge(
   let logged: LoggedRequest = { req, res, project: route.merchant.project }
   try {
     if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
+      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       context.counters.count(route.merchant.project, 'asked')
       return route.respondUnpaid(req, res)
     }
@@ -89,6 +91,7 @@ async function charge(
     if (offer === undefined) return next()
     const read = await readMatchingPayment(context, { route, offer }, req)
     if (read.kind !== 'matched') {
+      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       countUnmatched(context.counters, route, read)
       return respondExit(res, read)
     }
@@ -118,14 +121,14 @@ async function takePayment(
   route: PaidRoute,
   attempt: PaymentAttempt,
 ): Promise<Exit> {
-  const { req, res, payment } = attempt
+  const { req, res, payment, project } = attempt
   const { kept } = attempt.claim
   const holdsResponse = route.paymentFlow === 'authorization'
-  context.counters.count(route.merchant.project, 'presented')
+  context.counters.count(project, 'presented')
   if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
   if (payment.storedOnly && kept === undefined) {
     const refusal = await refuseUnstored(context, attempt)
-    context.counters.count(route.merchant.project, 'refused', refusal.refused)
+    countRefusal(context.counters, { ...refusal, project, reason: refusal.refused })
     return endRefused(context, attempt, refusal)
   }
   const terms = route.termsOf(req, attempt.offer.resource, payment)

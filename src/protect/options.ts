@@ -10,6 +10,24 @@ import type { PaymentFlow } from '../protocol/payment.js'
 import { paywallSchema, type PaywallOptions } from './paywall/options.js'
 
 /**
+ * A function of the request. As with Express's own handlers, its parameter may be typed by the route:
+ * `(req: Request<{ id: string }>) => …`.
+ *
+ * @example
+ * ```ts
+ * import type { Request } from 'express'
+ * import { x402Protect } from 'express-x402-gateway'
+ *
+ * const byPages = (req: Request<{ pages: string }>) => `$${(Number(req.params.pages) * 0.02).toFixed(2)}`
+ * export const sellPages = x402Protect(byPages)
+ * ```
+ */
+export type RequestFunction<Result> = {
+  // Parameters of a method, unlike those of a function, are compared in both directions.
+  of(req: Request): Result
+}['of']
+
+/**
  * A price that depends on the request.
  *
  * It runs for each request, paid or not, and should have no side effects. What it throws goes to the
@@ -25,7 +43,7 @@ import { paywallSchema, type PaywallOptions } from './paywall/options.js'
  * const perPage: PriceFunction = (req) => `$${(Number(req.query['pages'] ?? 1) * 0.02).toFixed(2)}`
  * ```
  */
-export type PriceFunction = (req: Request) => Price | Promise<Price>
+export type PriceFunction = RequestFunction<Price | Promise<Price>>
 
 /**
  * Chooses who is paid for a request, for example the seller of a marketplace.
@@ -45,7 +63,7 @@ export type PriceFunction = (req: Request) => Price | Promise<Price>
  * const seller: MerchantFunction = (req) => sellers.get(String(req.params['shop'])) ?? 'house'
  * ```
  */
-export type MerchantFunction = (req: Request) => string | Promise<string>
+export type MerchantFunction = RequestFunction<string | Promise<string>>
 
 /**
  * Options of `x402Protect`, for one route.
@@ -63,21 +81,21 @@ export type MerchantFunction = (req: Request) => string | Promise<string>
  */
 export interface ProtectOptions {
   /** What is for sale, for people and agents: `'The weather today'`. @defaultValue empty */
-  readonly description?: string
+  readonly description?: string | undefined
   /** Media type of the response: `'application/json'`. @defaultValue not mentioned */
-  readonly mimeType?: string
+  readonly mimeType?: string | undefined
   /**
    * Id of the project that is paid, or a function that chooses it for each request. With the gateway's
    * option `admin`, it may be one that is made later: until it has a merchant, requests get a 503.
    * @defaultValue the only project with a merchant
    */
-  readonly merchant?: string | MerchantFunction
+  readonly merchant?: string | MerchantFunction | undefined
   /**
    * When the payment is settled. `authorization`: after the handler has responded; if the handler
    * fails, nothing is charged. `upfront`: before the handler runs, so that it may stream.
    * @defaultValue `'authorization'`
    */
-  readonly paymentFlow?: PaymentFlow
+  readonly paymentFlow?: PaymentFlow | undefined
   /**
    * Whether an answer is charged for: `(_res, body) => !JSON.parse(body.toString()).error`. It is asked
    * once the handler has ended a response that would be charged for, not one of 400 or above, and before
@@ -89,32 +107,32 @@ export interface ProtectOptions {
    * that knows by itself calls `paidRequest(req).waive()`.
    * @defaultValue every complete response below 400, and no 304
    */
-  readonly chargeIf?: (res: Response, body: Buffer) => boolean
+  readonly chargeIf?: ((res: Response, body: Buffer) => boolean) | undefined
   /**
    * How long an authorization should be valid, in seconds from 10 to 86400. Payers are asked to sign
    * for that long. @defaultValue the merchant's
    */
-  readonly maxTimeoutSeconds?: number
+  readonly maxTimeoutSeconds?: number | undefined
   /**
    * How long an authorization must still be valid when it is presented, in seconds: the time that the
    * handler and the settlement take. One that lapses sooner is refused before the handler runs.
    * @defaultValue `min(30, maxTimeoutSeconds / 2)`; with `upfront`, what the settlement takes
    */
-  readonly minValiditySeconds?: number
+  readonly minValiditySeconds?: number | undefined
   /** Whether a request is free, for example a member's or a health check. @defaultValue never */
-  readonly skip?: (req: Request) => boolean | Promise<boolean>
+  readonly skip?: RequestFunction<boolean | Promise<boolean>> | undefined
   /**
    * The URL that is paid for.
    * @defaultValue `publicUrl` of the gateway or the request's own host, with the request's path
    */
-  readonly resourceUrl?: (req: Request) => string
+  readonly resourceUrl?: RequestFunction<string> | undefined
   /**
    * Bytes of a response that are held until it is paid for. `maxHeldBytesTotal` of the gateway limits
    * all responses together. @defaultValue 10 MiB
    */
-  readonly maxHeldBytes?: number
+  readonly maxHeldBytes?: number | undefined
   /** Whether a price of zero is intended: such a request is let through. @defaultValue false */
-  readonly allowFree?: boolean
+  readonly allowFree?: boolean | undefined
   /**
    * Whether a price from a function, or with an applied rate, is signed. A signed price is honoured
    * for `maxTimeoutSeconds` even if it has changed since, for the same method, URL and parsed body.
@@ -122,31 +140,31 @@ export interface ProtectOptions {
    * else, for example on the user, it also needs `quoteFor`.
    * @defaultValue false for a price function without `quoteFor`, else true
    */
-  readonly signQuotes?: boolean
+  readonly signQuotes?: boolean | undefined
   /**
    * Names what else a price depends on than method, URL and body: the user's id, the user's plan. A
    * signed price is honoured only if this returns the same string again. With it, prices from a
    * function are signed. @defaultValue none
    */
-  readonly quoteFor?: (req: Request) => string
+  readonly quoteFor?: RequestFunction<string> | undefined
   /**
    * Who may redeem an open payment (paid, but not responded to yet) if the client dropped the
    * `extra.offerId` of its offer and sent no `payment-identifier`: nobody (`'never'`), or the address
    * that presented it first, by `req.ip` (`'same-address'`).
    * @defaultValue the merchant's, or `'same-address'`
    */
-  readonly redeemWithoutProof?: RedeemWithoutProof
+  readonly redeemWithoutProof?: RedeemWithoutProof | undefined
   /**
    * Your own name for what is bought, for example an order number: 1 to 200 visible characters. It is
    * kept with the payment, and settlements are found by it. A function runs for each request that
    * presents a payment, before anything is charged. @defaultValue none
    */
-  readonly reference?: string | ((req: Request) => string)
+  readonly reference?: string | RequestFunction<string> | undefined
   /**
    * The page that browsers get instead of a 402 in JSON; `false` for JSON to all. Options that are left
    * out are the gateway's. @defaultValue the gateway's
    */
-  readonly paywall?: PaywallOptions | false
+  readonly paywall?: PaywallOptions | false | undefined
 }
 
 const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
@@ -203,7 +221,10 @@ export function checkOptions(options: ProtectOptions): void {
  * @internal
  */
 export function checkValidity(
-  { minValiditySeconds = 0, maxTimeoutSeconds }: ProtectOptions,
+  {
+    minValiditySeconds = 0,
+    maxTimeoutSeconds,
+  }: Pick<ProtectOptions, 'minValiditySeconds' | 'maxTimeoutSeconds'>,
   merchant: Merchant,
 ): void {
   const signed = maxTimeoutSeconds ?? merchant.maxTimeoutSeconds
@@ -222,7 +243,7 @@ export function checkValidity(
  * @throws `ConfigError` if one response could be larger than all together may be.
  */
 export function resolveMaxHeldBytes(
-  { maxHeldBytes }: ProtectOptions,
+  { maxHeldBytes }: Pick<ProtectOptions, 'maxHeldBytes'>,
   maxHeldBytesTotal: number,
 ): number {
   if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)

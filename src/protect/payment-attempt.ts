@@ -122,6 +122,8 @@ export async function endRefused(
   if (!isUnsent || refused === 'settlement_pending')
     return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
   await claim.abandon()
+  // A 402 would ask for another payment.
+  if (refused === 'merchant_paused') return { kind: 'merchant_paused' }
   return { kind: 'payment_required', offer, error: refused, message }
 }
 

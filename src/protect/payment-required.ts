@@ -56,9 +56,9 @@ export function askForPayment(
   { status = 402, ...asking }: AskedBecause,
 ): void {
   const document = paymentRequired(offer, asking)
-  const { paywall, price } = offer
+  const { paywall, price, quotes } = offer
   if (paywall !== undefined) varyByAccept(res)
-  if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, status })
+  if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, quotes, status })
   const headerBytes = writePaymentRequired(res, JSON.stringify(document), status)
   offer.onWritten?.(headerBytes)
 }

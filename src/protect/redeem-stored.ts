@@ -46,7 +46,7 @@ export async function refuseUnstored(
     case 'settled': {
       const isOwn = bringsSameProof(record, ledgerEntryOf(payment, { project }))
       const settledBy = isOwn ? record.transaction : undefined
-      return { refused: 'invalid_exact_evm_nonce_already_used', settledBy }
+      return { refused: 'invalid_exact_evm_nonce_already_used', settledBy, isRepeat: true }
     }
     case 'failed':
     case undefined:

@@ -14,13 +14,14 @@ import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
-import { checkConvertible, checkSmallest, isFree } from './checked-price.js'
+import { checkConvertible, checkSmallest, explainUnquotable, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
+import type { RoutePaywall } from './paywall/options.js'
 import { openPaywall, type Paywall, type PaywallContext } from './paywall/paywall.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
@@ -50,7 +51,10 @@ export interface RouteContext extends SigningContext, PaywallContext {
 }
 
 /** Options of a route whose merchant is known. */
-export type RouteOptions = Omit<ProtectOptions, 'merchant'> & { readonly merchant?: string }
+export type RouteOptions = Omit<ProtectOptions, 'merchant' | 'paywall'> & {
+  readonly merchant?: string
+  readonly paywall?: RoutePaywall | undefined
+}
 
 /** A price, and how it was asked. */
 interface AskedPrice {
@@ -210,8 +214,9 @@ export class PaidRoute {
       return accepts
     } catch (error) {
       // At declaration, the currency is the developer's mistake.
-      if (isRateError(error)) throw new ConfigError('price', error.message, 'invalid_price')
-      throw error
+      if (!isRateError(error)) throw error
+      const message = explainUnquotable(error, this.#price.price, this.merchant)
+      throw new ConfigError('price', message, 'invalid_price')
     }
   }
 

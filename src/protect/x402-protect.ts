@@ -69,7 +69,7 @@ export type X402Middleware = <
 ) => void
 
 /**
- * Dependencies of {@link createX402Protect}.
+ * Dependencies of {@link openPaidRoutes}.
  *
  * @internal
  */
@@ -78,21 +78,38 @@ export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countReque
   PaymentRateLimitContext
 
 /**
- * Makes the `x402Protect` of a gateway.
+ * Shared by all paid routes of a gateway, its own among them.
  *
  * @internal
  */
-export function createX402Protect(gateway: ProtectContext): X402Protect {
-  const context = {
+export type PaidRoutesContext = PaidRequestContext & MerchantRoutesContext
+
+/**
+ * Makes what the paid routes of a gateway share.
+ *
+ * @internal
+ */
+export function openPaidRoutes<Gateway extends ProtectContext>(
+  gateway: Gateway,
+): Gateway & PaidRoutesContext {
+  return {
     ...gateway,
     heldBudget: new HeldBudget(gateway.maxHeldBytesTotal),
     countRequest: createPaymentRateLimit(gateway),
     waived: new WaivedCounter(gateway.counters),
   }
+}
+
+/**
+ * Makes the `x402Protect` of a gateway.
+ *
+ * @internal
+ */
+export function createX402Protect(context: PaidRoutesContext): X402Protect {
   return function x402Protect(price, options) {
     requireCall(price)
     const find = routeFinder(context, price, options)
-    const problemPage = openProblemPage(options?.paywall, gateway.paywall)
+    const problemPage = openProblemPage(options?.paywall, context.paywall)
     const paid = { skip: options?.skip, find, problemPage }
     return function x402Middleware(req, res, next) {
       // The types of a route's parameters and body matter to its handlers only.

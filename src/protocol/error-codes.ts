@@ -76,7 +76,10 @@ export type GatewayErrorCode =
 /** Has a heading for every code. */
 const DOCUMENTATION = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'
 
-/** URL of the documentation of a code. */
+/**
+ * URL of the documentation of a code. unpkg serves the page as plain text, which has no anchors: browsers
+ * find the heading by its text.
+ */
 export function documentationOf(code: GatewayErrorCode | ConfigErrorCode): string {
-  return `${DOCUMENTATION}#${code}`
+  return `${DOCUMENTATION}#${code}:~:text=%23%23%23%20${code}`
 }

@@ -2,6 +2,12 @@ import type { z } from 'zod'
 import type { ConfigErrorCode, ConfigIssue } from '../errors.js'
 import { parseWithIssues } from './document.js'
 
+/** Options that other packages have beside the route, and where they are here. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['payTo', 'belongs to a merchant: projects[].merchant.payTo, or X402_PAY_TO'],
+  ['network', 'belongs to the gateway: networks, or X402_NETWORK'],
+])
+
 /**
  * Parses options by a schema.
  *
@@ -15,11 +21,11 @@ export function readOptions<T>(
   | { readonly ok: false; readonly issues: readonly ConfigIssue[] } {
   const parsed = parseWithIssues(schema, value, 'option')
   if (parsed.ok) return parsed
-  const issues = parsed.issues.map(({ path, message, issue }) => ({
-    option: path,
-    code: codeOf(issue),
-    message,
-  }))
+  const issues = parsed.issues.map(({ path, message, issue }) => {
+    const code = codeOf(issue)
+    const elsewhere = code === 'unknown_option' && ELSEWHERE.get(path.split('.').at(-1) ?? '')
+    return { option: path, code, message: elsewhere || message }
+  })
   return { ok: false, issues }
 }
 

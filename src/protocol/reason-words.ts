@@ -48,6 +48,7 @@ const UNSENT = {
   payer_blacklisted: 'The operator of the token has blocked the payer.',
   pay_to_blacklisted: 'The operator of the token has blocked the address of the merchant.',
   token_paused: 'The operator of the token has paused it.',
+  merchant_paused: 'The merchant takes no payments for now. Try again later.',
 } as const
 
 /**

@@ -50,6 +50,7 @@ export const reasons = [
   'payer_blacklisted',
   'pay_to_blacklisted',
   'token_paused',
+  'merchant_paused',
 ] as const
 
 /** Why a payment is refused. `errorMessage` or `invalidMessage` beside it says it in words. */

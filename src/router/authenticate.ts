@@ -41,6 +41,14 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
   }
 }
 
+/** The 503 while it is not known which projects there are. */
+export function notLoaded(): RequestProblem {
+  return new RequestProblem(
+    'ledger_unavailable',
+    'The gateway has just started, and could not read its projects yet: try again later.',
+  )
+}
+
 /** Sets the project that a request is for. */
 export function setProject(res: Response, project: Project): void {
   res.locals['x402Project'] = project
@@ -75,12 +83,7 @@ export function requireProject(directory: Pick<ProjectDirectory, 'hasTokens'>): 
         return next(scopesOfToken(holder.scopes).includes(scope) ? undefined : lacks(scope))
       if (res.locals['x402ProjectUnknown'] === true) {
         res.set('Retry-After', String(RETRY_AFTER_SECONDS))
-        return next(
-          new RequestProblem(
-            'ledger_unavailable',
-            'The gateway has just started, and could not read its projects yet: try again later.',
-          ),
-        )
+        return next(notLoaded())
       }
       res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
       const given = req.get(PROJECT_TOKEN) !== undefined

@@ -16,27 +16,42 @@ import { lazyDocuments } from './lazy-documents.js'
 
 const documents = lazyDocuments(() => import('./documents/checkout.js'))
 
+/** Members of a body that say what something costs; {@link fiatPrice} reads them. */
+export const fiatMembers = {
+  amount: z
+    .unknown()
+    .optional()
+    .meta({
+      description:
+        'Price as a decimal string in major units, greater than zero, with at most as many decimals as the currency has.',
+      as: { type: 'string', pattern: String.raw`^[0-9]+(\.[0-9]+)?$` },
+      isRequired: true,
+      examples: ['15.00'],
+    }),
+  currency: z
+    .unknown()
+    .optional()
+    .meta({
+      description: 'Currency of the price (ISO 4217).',
+      as: { type: 'string', pattern: '^[A-Z]{3}$' },
+      isRequired: true,
+      examples: ['USD'],
+    }),
+}
+
+/** Reads the price of a body. Amount and currency are read together: the currency decides which amounts are valid. */
+export const fiatPrice = z.unknown().transform((body, context) => {
+  if (typeof body !== 'object' || body === null) return z.NEVER
+  const { amount, currency } = body as { amount?: unknown; currency?: unknown }
+  const fiat = parseFiatAmount(amount, currency)
+  if (fiat.ok) return { price: { ...fiat, path: 'amount' } }
+  context.addIssue({ code: 'custom', path: [fiat.path], message: fiat.message })
+  return z.NEVER
+})
+
 const checkoutSchema = z.intersection(
   z.looseObject({
-    amount: z
-      .unknown()
-      .optional()
-      .meta({
-        description:
-          'Price as a decimal string in major units, greater than zero, with at most as many decimals as the currency has.',
-        as: { type: 'string', pattern: String.raw`^[0-9]+(\.[0-9]+)?$` },
-        isRequired: true,
-        examples: ['15.00'],
-      }),
-    currency: z
-      .unknown()
-      .optional()
-      .meta({
-        description: 'Currency of the price (ISO 4217).',
-        as: { type: 'string', pattern: '^[A-Z]{3}$' },
-        isRequired: true,
-        examples: ['USD'],
-      }),
+    ...fiatMembers,
     resource: z
       .looseObject({
         url: absoluteUrl.meta({
@@ -51,15 +66,7 @@ const checkoutSchema = z.intersection(
       .meta({ description: 'What is bought.' }),
     reference: referenceMember,
   }),
-  // Parsed together, because the currency decides which amounts are valid.
-  z.unknown().transform((body, context) => {
-    if (typeof body !== 'object' || body === null) return z.NEVER
-    const { amount, currency } = body as { amount?: unknown; currency?: unknown }
-    const fiat = parseFiatAmount(amount, currency)
-    if (fiat.ok) return { price: { ...fiat, path: 'amount' } }
-    context.addIssue({ code: 'custom', path: [fiat.path], message: fiat.message })
-    return z.NEVER
-  }),
+  fiatPrice,
 )
 
 const common = { tag: 'Merchant', access: 'merchant', scope: 'settle' } as const

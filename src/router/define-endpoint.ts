@@ -6,6 +6,7 @@ import type { ProblemCode } from '../http/problem-status.js'
 import type { Scope } from '../merchants/access.js'
 import type { RouterContext } from './context.js'
 import type { MadeDocument } from './documents/component.js'
+import type { LimitName } from './rate-limit.js'
 import type { RequestHeader, ResponseHeader, Tag } from './openapi/fixed-parts.js'
 
 /** A method of an endpoint. GET includes HEAD. */
@@ -69,8 +70,8 @@ export interface Description {
   readonly responses: Readonly<Record<number, Success>>
   /** Problems besides those that follow from access, placeholders, body and headers. */
   readonly problems?: readonly EndpointProblem[]
-  /** `sendings`: counted among the requests that have something sent to a URL of the project's choice. */
-  readonly limit?: 'sendings'
+  /** A limit of its own, which it shares with the others that name it. */
+  readonly limit?: LimitName
   /** Any query is taken, and ignored. */
   readonly ignoresQuery?: boolean
   /** Parameters of the query. Others are refused, apart from `_`, by which some clients evade caches. */

@@ -15,8 +15,9 @@ import { setRootUrl } from './docs-url.js'
 import { requestFields } from './log-fields.js'
 import { MERCHANT } from './owner.js'
 import { paymentEndpoints } from './payment-endpoints.js'
+import { paymentLinkEndpoints } from './payment-link-endpoints.js'
 import { limitRequests } from './rate-limit.js'
-import { refundEndpoints } from './refund-endpoints.js'
+import { refundEndpoints, refundListEndpoints } from './refund-endpoints.js'
 import { bindEndpoints, serveEndpoints, type Mounted } from './serve-endpoints.js'
 import { settlementEndpoints } from './settlement-endpoints.js'
 import { streamEndpoints } from './streams/stream-endpoints.js'
@@ -32,8 +33,10 @@ import { MERCHANT_WEBHOOKS, webhookEndpoints } from './webhook-endpoints.js'
 export const apiEndpoints = [
   ...paymentEndpoints,
   ...checkoutEndpoints,
+  ...paymentLinkEndpoints(MERCHANT),
   ...settlementEndpoints(MERCHANT),
   ...refundEndpoints(MERCHANT),
+  ...refundListEndpoints(MERCHANT),
   ...webhookEndpoints(MERCHANT_WEBHOOKS),
   ...viewEndpoints(MERCHANT),
   ...streamEndpoints(MERCHANT),

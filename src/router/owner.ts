@@ -51,6 +51,7 @@ export interface PaymentsOwner<Context = RouterContext> extends Owner<Context> {
   /** Schemas of that, and of a list. */
   readonly settlement: Lazy<Schemas['settlement' | 'adminSettlement']>
   readonly settlementList: Lazy<Schemas['settlementList' | 'adminSettlementList']>
+  readonly refundPage: Lazy<Schemas['refundPage' | 'adminRefundPage']>
   /** The holder of its streams' slots. */
   readonly slots: 'projects' | 'operators'
 }
@@ -68,6 +69,7 @@ export const MERCHANT: PaymentsOwner = {
   },
   settlement: documents('settlement'),
   settlementList: documents('settlementList'),
+  refundPage: documents('refundPage'),
   slots: 'projects',
 }
 

@@ -1,4 +1,5 @@
 import { isRateError } from '../errors.js'
+import { RequestProblem } from '../http/respond-problem.js'
 import { Quoter } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import type { Merchant } from '../merchants/project.js'
@@ -20,13 +21,19 @@ export interface RequestedPrice {
 /**
  * Turns a requested price into a merchant's entries of `accepts`.
  *
- * @throws {@link RequestProblem} 400 for an amount that is out of range; `RateError` without a rate.
+ * @throws {@link RequestProblem} 400 for an amount that is out of range, 409 while the merchant is paused;
+ * `RateError` without a rate.
  */
 export async function quoteFiat(
   { facilitator, rates, networkNames, quotes: signer, now }: RouterContext,
   merchant: Merchant,
   { amount, currency, path }: RequestedPrice,
 ): Promise<readonly PaymentRequirements[]> {
+  if (merchant.paused)
+    throw new RequestProblem(
+      'merchant_paused',
+      'The merchant is paused: no payments are taken until it is resumed, in the console or by PATCH.',
+    )
   const price = { kind: 'fiat', amount, currency } as const
   const quotes = await new Quoter(merchant, rates, facilitator.formats)
     .quote(price, { networkNames })

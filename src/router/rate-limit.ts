@@ -19,25 +19,34 @@ export function limitKeyOf(req: Request, res: Response): string {
   return project ? `project:${project.id}` : `address:${ipKeyGenerator(req.ip ?? '')}`
 }
 
-/** Webhooks that a project may have sent by hand in a minute. */
-const SENDINGS = { windowMs: 60_000, limit: 60 }
+const MINUTE_MS = 60_000
 
 /**
- * Limits requests that have something sent to a URL of the project's choice, in addition to the limits of requests:
- * a gateway must not become a tool against others. An admin is counted apart from the project.
+ * What a project may do in a minute. `sendings` have something sent to a URL of the project's choice: a gateway
+ * must not become a tool against others. `changes` of a project are read again by all gateways.
  */
-export function limitSendings(logger: Logger): RequestHandler {
+const LIMITS = {
+  sendings: { limit: 60, words: 'webhooks were sent by hand' },
+  changes: { limit: 30, words: 'changes were made' },
+} as const
+
+/** Name of a limit of some endpoints. */
+export type LimitName = keyof typeof LIMITS
+
+/** Limits some requests, in addition to the limits of requests. An admin is counted apart from the project. */
+export function limitSome(name: LimitName, logger: Logger): RequestHandler {
+  const { limit, words } = LIMITS[name]
   return rateLimit({
-    ...limiterSettings(SENDINGS, logger),
+    ...limiterSettings({ windowMs: MINUTE_MS, limit }, logger),
     standardHeaders: false,
-    requestPropertyName: 'x402SendingLimit',
+    requestPropertyName: `x402Limit:${name}`,
     keyGenerator: (_req, res) => authorOf(res)?.actor ?? `project:${projectOf(res)?.id}`,
     handler(_req, res, next) {
-      res.set('Retry-After', String(SENDINGS.windowMs / 1000))
+      res.set('Retry-After', String(MINUTE_MS / 1000))
       next(
         new RequestProblem(
           'rate_limited',
-          `More than ${SENDINGS.limit} webhooks were sent by hand in ${SENDINGS.windowMs / 1000} s; Retry-After says when to come back.`,
+          `More than ${limit} ${words} in ${MINUTE_MS / 1000} s; Retry-After says when to come back.`,
         ),
       )
     },

@@ -3,15 +3,19 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { AUTHORIZATION_TYPES } from '../protocol/authorization.js'
 import { exactEvmSchema } from '../protocol/payment.js'
 import { parseUint256 } from '../protocol/primitives.js'
 import { ENVELOPE } from '../protocol/strict-document.js'
 import { payeeOf, type Payee } from './acting.js'
 import type { RouterContext } from './context.js'
-import { defineEndpoint, type Call, type Endpoint } from './define-endpoint.js'
+import { defineEndpoint, type Access, type Call, type Endpoint } from './define-endpoint.js'
 import { AUTHORIZATION, MERCHANT_ADDRESS, PAYER_ADDRESS, SIGNATURE } from './examples.js'
-import { owned, type Owner } from './owner.js'
+import type { LedgerRecord } from '../ledger/index.js'
+import { isRefundRecord } from '../ledger/refunds.js'
+import { owned, type Owner, type PaymentsOwner } from './owner.js'
+import { nameOfPlace, pageOf } from './pages.js'
 import { refundPayment } from './refund-payment.js'
 import {
   exceedsPayment,
@@ -21,7 +25,8 @@ import {
   requireLocal,
   type Refundable,
 } from './refundable.js'
-import { refundDocument } from './settlement-document.js'
+import { refundDocuments } from './refund-documents.js'
+import { ledgerFilters, refundQuery } from './settlement-query.js'
 import { findRecord, SETTLEMENT_ID } from './settlement-endpoints.js'
 import { WITH_TRANSACTION } from './usual-problems.js'
 import { lazyDocuments } from './lazy-documents.js'
@@ -55,10 +60,21 @@ const amountSchema = z
     examples: ['250000'],
   })
 
+/** A reason is as short and visible as a reference. */
+const reasonMember = z
+  .custom<string>(isReference, NOT_A_REFERENCE)
+  .nullish()
+  .meta({
+    description: 'Why it is paid back, for the books: 1 to 200 visible characters.',
+    as: { type: ['string', 'null'], minLength: 1 },
+    examples: ['The parcel was lost.'],
+  })
+
 const { signature, authorization } = exactEvmSchema.shape
 const { from, to, value, validAfter, validBefore, nonce } = authorization.shape
 
 const signedRefund = z.looseObject({
+  reason: reasonMember,
   signature: signature.meta({
     description: 'The merchant’s signature over the authorization (EIP-712).',
   }),
@@ -88,6 +104,42 @@ const REFUND_FAILED = {
   members: documents('failedRefundMembers'),
 } as const
 
+/** The refunds of all settlements of an owner. */
+export function refundListEndpoints<Context extends RouterContext>(
+  owner: PaymentsOwner<Context>,
+): readonly Endpoint<Context>[] {
+  const { access, prefix, scopeOf } = owner
+  return [
+    defineEndpoint({
+      ...owned(owner, 'listAllRefunds', 'Refunds'),
+      scope: 'read',
+      method: 'GET',
+      path: `${prefix}/refunds`,
+      summary: 'List refunds',
+      description:
+        'Refunds of all settlements, newest first, in pages: with their reasons, and who asked for them.',
+      query: owner.withScope(refundQuery),
+      responses: { 200: { description: 'A page.', document: owner.refundPage } },
+      async handle(context: Context, call) {
+        const { project, accepts } = scopeOf(context, call)
+        const { cursor: after, limit } = call.query
+        const query = { ...ledgerFilters(call.query), kind: 'refund', project, after } as const
+        const found = await context.ledger.payments.list({ ...query, limit: limit + 1 })
+        const { page, next } = pageOf(found.filter(isRefundRecord), limit, nameOfPlace)
+        const documents = await refundDocuments(context, { accepts, access }, page)
+        const refunds = documents.map((one, index) => ({ ...ownerOf(page[index], access), ...one }))
+        return { refunds, ...next }
+      },
+    }),
+  ]
+}
+
+/** Operators see whose refund it is. */
+function ownerOf(record: LedgerRecord | undefined, access: Access): { readonly project?: string } {
+  const project = record?.project
+  return access === 'admin' && project !== undefined ? { project } : {}
+}
+
 /** Refunds of the settlements of an owner. */
 export function refundEndpoints<Context extends RouterContext>(
   owner: Owner<Context>,
@@ -105,8 +157,8 @@ export function refundEndpoints<Context extends RouterContext>(
       description: 'All refunds, oldest first, those that failed included.',
       responses: { 200: { description: 'The refunds.', document: documents('refundList') } },
       async handle(context: Context, call) {
-        const { merchant, refunds } = await refundsOf(context, call)
-        return { refunds: refunds.map((one) => refundDocument(context, merchant, one)) }
+        const { refunds } = await refundsOf(context, call, owner)
+        return { refunds }
       },
     }),
     defineEndpoint({
@@ -174,19 +226,24 @@ export function refundEndpoints<Context extends RouterContext>(
       description: 'One refund, and what became of it.',
       responses: { 200: { description: 'The refund.', document: documents('refund') } },
       async handle(context: Context, call) {
-        const { merchant, refunds } = await refundsOf(context, call)
+        const { refunds } = await refundsOf(context, call, owner)
         const found = refunds.find((one) => one.id === call.param('refundId'))
-        if (found !== undefined) return refundDocument(context, merchant, found)
+        if (found !== undefined) return found
         throw new RequestProblem('not_found', 'This settlement has no refund of that id.')
       },
     }),
   ]
 }
 
-async function refundsOf(context: RouterContext, { res, param }: Call) {
-  const merchant: Payee = payeeOf(res)
-  const { id } = await findRecord(context, merchant.project, param('id'))
-  return { merchant, refunds: await context.ledger.refunds.refundsOf([id]) }
+async function refundsOf(
+  context: RouterContext,
+  { res, param }: Call,
+  { access }: { readonly access: Access },
+) {
+  const { project, accepts }: Payee = payeeOf(res)
+  const { id } = await findRecord(context, project, param('id'))
+  const found = await context.ledger.refunds.refundsOf([id])
+  return { refunds: await refundDocuments(context, { accepts, access }, found) }
 }
 
 function typedDataOf(

@@ -2,7 +2,7 @@ import type { Response } from 'express'
 import type { KeyClaim } from '../idempotency/once.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { recordId } from '../ledger/index.js'
-import { isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
+import { isRefundRecord, type RefundRecord, type RefundRequest } from '../ledger/refunds.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Authorization } from '../protocol/authorization.js'
 import { decodePayment, isAuthorized, type AuthorizedPayment } from '../protocol/decoded-payment.js'
@@ -27,7 +27,7 @@ import {
   requireLocal,
   type Refundable,
 } from './refundable.js'
-import { refundDocument } from './settlement-document.js'
+import { refundDocuments } from './refund-documents.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
 
 /**
@@ -37,10 +37,14 @@ const MOST_VALIDITY_SECONDS = 3600n
 
 type RefundDocument = MadeDocument<typeof refundSchema>
 
+/** The body of a refund. */
+type RefundBody = ExactEvmPayload & { readonly reason?: string | null | undefined }
+
 /** A refund that the merchant has signed. */
 interface SignedRefund {
   readonly refundable: Refundable
   readonly payment: AuthorizedPayment
+  readonly request: RefundRequest
 }
 
 /**
@@ -51,7 +55,7 @@ interface SignedRefund {
  */
 export async function refundPayment(
   context: RouterContext,
-  { req, res, param, readBody }: Call<unknown, ExactEvmPayload>,
+  { req, res, param, readBody }: Call<unknown, RefundBody>,
 ): Promise<RefundDocument> {
   const merchant = payeeOf(res)
   requireLocal(context)
@@ -88,23 +92,29 @@ async function endClaim(claim: KeyClaim, refund: RefundDocument): Promise<void> 
   if (refund.status !== 'pending') await claim.finish(JSON.stringify(refund))
 }
 
-interface RefundRequest {
+interface AskedRefund {
   readonly res: Response
   readonly settlement: string
   readonly merchant: Payee
-  readonly body: ExactEvmPayload
+  readonly body: RefundBody
 }
 
 async function makeRefund(
   context: RouterContext,
-  { res, settlement, merchant, body }: RefundRequest,
+  { res, settlement, merchant, body: { reason, ...payload } }: AskedRefund,
 ): Promise<RefundDocument> {
   const refundable = await findRefundable(context, merchant, settlement)
-  const payment = paymentOf(refundable, body)
-  const signed = { refundable, payment }
+  const payment = paymentOf(refundable, payload)
+  const requestedBy = authorOf(res)?.actor
+  const request = { ...(typeof reason === 'string' && { reason }), requestedBy }
+  const signed = { refundable, payment, request }
+  const describe = async (made: RefundRecord): Promise<RefundDocument> => {
+    const access = requestedBy === undefined ? 'merchant' : 'admin'
+    const [document] = await refundDocuments(context, { ...merchant, access }, [made])
+    return document!
+  }
   const known = await findOwn(context, signed)
-  if (known?.state === 'settled' || known?.state === 'failed')
-    return refundDocument(context, merchant, known)
+  if (known?.state === 'settled' || known?.state === 'failed') return describe(known)
   const { authorization } = payment.signed.value
   const errors = findMismatches(context, refundable, authorization)
   if (errors.length > 0) throw invalidBody(errors)
@@ -112,40 +122,51 @@ async function makeRefund(
   if (authorization.value > left) throw exceedsPayment(left)
 
   await noteRequested(context, res, signed)
-  const refused = await settleRefund(context, signed)
+  // Sent before, it stays the request of who asked first.
+  const noted = known === undefined ? signed : { ...signed, request: {} }
+  const refused = await settleRefund(context, noted)
   const made = await findOwn(context, signed)
   // Without a record, nothing was sent.
   if (made === undefined) throw refusedProblem(refused)
-  return refundDocument(context, merchant, made)
+  return describe(made)
 }
 
 /** Writes to the audit log which admin sends a refund, before it is sent: one entry per authorization. */
 async function noteRequested(
   { ledger }: RouterContext,
   res: Response,
-  { refundable, payment }: SignedRefund,
+  { refundable, payment, request: { reason } }: SignedRefund,
 ): Promise<void> {
   const author = authorOf(res)
   if (author === undefined) return
   const refund = recordId(payment.key)
   const amount = payment.signed.value.authorization.value.toString()
-  const after = { settlement: refundable.payment.id, refund, amount }
+  const after = { settlement: refundable.payment.id, refund, amount, ...(reason && { reason }) }
   const act = { action: 'refund.requested', project: refundable.merchant.project, after } as const
   await ledger.projects.noteAct(act, { ...author, change: `refund ${refund}` })
 }
 
 /** Sends a refund and waits for the outcome. @returns Why it was not paid, or not yet. */
 async function settleRefund(
-  { facilitator }: RouterContext,
-  { refundable: { merchant, payment: refunded, asset }, payment }: SignedRefund,
+  { facilitator, ledger }: RouterContext,
+  { refundable: { merchant, payment: refunded, asset }, payment, request }: SignedRefund,
 ): Promise<Reason | undefined> {
   const { project } = merchant
-  const terms = { payTo: refunded.from, accepts: [asset], project }
+  // What was sold is said of its refund as well; the price is not.
+  const { askedPrice: _price, ...details } = refunded.details ?? {}
+  const terms = { payTo: refunded.from, accepts: [asset], project, details }
   const options = { isSettledNow: true, refundOf: refunded.id }
   const reserved = await facilitator.reserve(payment, terms, options).catch((error: unknown) => {
     throw error instanceof RefundRefused ? refundProblem(error.refusal) : error
   })
   if (isRefusal(reserved)) return reserved.refused
+  if (request.reason !== undefined || request.requestedBy !== undefined)
+    await ledger.refunds
+      .noteRequest(recordId(payment.key), request)
+      .catch(async (error: unknown) => {
+        await reserved.release()
+        throw error
+      })
   const answer = await reserved.settle()
   if (!answer.success) return answer.errorReason
   await reserved.markDelivered()

@@ -10,7 +10,7 @@ import { shapeOf } from './define-endpoint.js'
 import type { Access, Call, Description, Endpoint } from './define-endpoint.js'
 import { invalidRequest } from './invalid-request.js'
 import { jsonBody, readBody } from './json-body.js'
-import { limitSendings } from './rate-limit.js'
+import { limitSome } from './rate-limit.js'
 
 /** An endpoint with its handler. */
 export interface Served extends Description {
@@ -50,8 +50,8 @@ export function bindEndpoints<Context extends RouterContext>(
   endpoints: readonly Endpoint<Context>[],
   guards: Guards = {},
 ): readonly Served[] {
-  const isLimited = endpoints.some(({ limit }) => limit === 'sendings')
-  const limit = isLimited ? limitSendings(context.logger) : undefined
+  const limited = new Set(endpoints.flatMap(({ limit }) => limit ?? []))
+  const limits = new Map([...limited].map((name) => [name, limitSome(name, context.logger)]))
   return endpoints.map((endpoint) => {
     const guard = guardOf(endpoint, guards)
     return {
@@ -61,7 +61,8 @@ export function bindEndpoints<Context extends RouterContext>(
         const early = { req, res, param: (name: string) => params[name] ?? '' }
         if (endpoint.before) await endpoint.before(context, early)
         const query = endpoint.ignoresQuery === true ? undefined : readQuery(endpoint, req)
-        if (limit && endpoint.limit === 'sendings') await pass(limit, req, res)
+        const limit = endpoint.limit && limits.get(endpoint.limit)
+        if (limit) await pass(limit, req, res)
         if (endpoint.body !== undefined) await pass(jsonBody, req, res)
         const call = { ...early, query, readBody: () => parseBody(endpoint, req) }
         if (endpoint.respond) await endpoint.respond(context, call)

@@ -4,14 +4,18 @@ import { isClosed } from '../http/once-closed.js'
 import type { KeptAnswer } from '../idempotency/store.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { decodePayment, type Payment } from '../protocol/decoded-payment.js'
-import type { SettleResponse } from '../protocol/payment.js'
+import type { PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import { isFinal, isUndecided, unsettledResponse } from '../protocol/reason-words.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
+import type { Asset } from '../money/assets.js'
+import { faceValueOf } from '../money/face-value.js'
 import type { AppliedRate } from '../money/rates.js'
+import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
+import { parseUint256 } from '../protocol/primitives.js'
 import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { Call } from './define-endpoint.js'
@@ -135,11 +139,21 @@ async function detailsOf(
   }: { submission: IdentifiedSubmission; appliedRate?: AppliedRate | undefined },
 ): Promise<PaymentDetails> {
   const { paymentRequirements, reference } = submission
+  const asset = findAcceptedAsset(merchant, paymentRequirements)
+  const asked = appliedRate ?? (asset && checkoutPrice(paymentRequirements, asset))
   return {
-    decimals: findAcceptedAsset(merchant, paymentRequirements)?.decimals,
-    askedPrice: appliedRate && `${appliedRate.price} ${appliedRate.currency}`,
+    decimals: asset?.decimals,
+    askedPrice: asked && `${asked.price} ${asked.currency}`,
     reference: reference ?? (await checkoutReferenceOf(quotes, merchant, paymentRequirements)),
   }
+}
+
+/** The price of a checkout that needed no rate: its amount, by the peg of the token. */
+function checkoutPrice({ amount, extra }: PaymentRequirements, asset: Asset) {
+  const offerId = extra?.['offerId']
+  if (typeof offerId !== 'string' || !offerId.startsWith(CHECKOUT_ID_PREFIX)) return undefined
+  const units = parseUint256(amount)
+  return units === undefined ? undefined : faceValueOf(units, asset)
 }
 
 /** The success that a process kept before it died, where that process has delivered the payment. */

@@ -2,7 +2,8 @@
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { REMOTE_SUBMISSION, transactionOf } from '../ledger/record-transaction.js'
 import type { LedgerRecord } from '../ledger/index.js'
-import { heldUntil, isRefundRecord, type RefundRecord } from '../ledger/refunds.js'
+import { heldUntil, isRefundRecord } from '../ledger/refunds.js'
+import type { RefundRecord, RefundRequest } from '../ledger/refunds.js'
 import type { Merchant } from '../merchants/project.js'
 import { findKnownAsset } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
@@ -36,6 +37,7 @@ export function settlementOf(
     id,
     status: record.state === 'submitted' ? 'pending' : record.state,
     network: network ? formatNetwork(network, networkNames) : caip2,
+    ...(network?.testnet && { testnet: true as const }),
     asset: checksumAddress(asset),
     ...(known && { symbol: known.symbol }),
     ...(decimals !== undefined && { decimals }),
@@ -54,31 +56,45 @@ export function settlementOf(
 
 const isoTime = (ms: number): string => new Date(ms).toISOString()
 
-/** A refund: a settlement from the merchant to the buyer. */
+/**
+ * A refund: a settlement from the merchant to the buyer.
+ *
+ * @param request - Who asked for it, and why, if that is known.
+ */
 export function refundDocument(
   { networkNames }: { readonly networkNames: NetworkNameStyle },
-  merchant: Pick<Merchant, 'accepts'>,
-  record: RefundRecord,
+  { accepts, record, request }: RefundView,
 ): MadeDocument<typeof refund> {
-  const { status, ...document } = settlementOf(record, merchant, networkNames)
+  const { status, ...document } = settlementOf(record, { accepts }, networkNames)
   const held = record.state === 'failed' && new Date(Number(heldUntil(record)) * 1000).toISOString()
   return {
     ...document,
     status: status === 'reserved' ? 'pending' : status,
     settlement: record.refundOf,
+    ...request,
     ...(held && { heldUntil: held }),
   }
 }
 
-/** Makes a function that describes payments and refunds of any project as the API shows them. */
+interface RefundView extends Pick<Merchant, 'accepts'> {
+  readonly record: RefundRecord
+  readonly request?: RefundRequest | undefined
+}
+
+/**
+ * Makes a function that describes payments and refunds of any project as the API shows them, with what events
+ * call `payment` and `price`.
+ */
 export function settlementDescriber(
   findMerchant: (project: string) => Pick<Merchant, 'accepts'> | undefined,
   networkNames: NetworkNameStyle,
 ): (record: LedgerRecord) => object {
   return (record) => {
-    const merchant = findMerchant(record.project ?? '') ?? { accepts: [] }
-    return isRefundRecord(record)
-      ? refundDocument({ networkNames }, merchant, record)
-      : settlementOf(record, merchant, networkNames)
+    const { accepts } = findMerchant(record.project ?? '') ?? { accepts: [] }
+    const described = isRefundRecord(record)
+      ? refundDocument({ networkNames }, { accepts, record })
+      : settlementOf(record, { accepts }, networkNames)
+    const price = record.details?.askedPrice
+    return { ...described, payment: record.refundOf ?? record.id, ...(price && { price }) }
   }
 }

@@ -3,7 +3,10 @@ import { z } from 'zod'
 import type { LedgerQuery, RecordSearch } from '../ledger/index.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { lowerHex } from '../protocol/hex.js'
+import { findNetwork, UNKNOWN_NETWORK } from '../protocol/networks.js'
+import { suggestNetwork } from '../protocol/suggest-network.js'
 import { limitParameter, placeParameter } from './pages.js'
+import { momentOf, timeSchema, timeZoneParameter } from './time-query.js'
 
 /**
  * `reserved`: taken for one request, nothing was sent. `pending`: a transaction was sent. `settled`:
@@ -14,27 +17,49 @@ const STATUSES = ['reserved', 'pending', 'settled', 'failed'] as const
 /** Settlements on a page. */
 const DEFAULT_LIMIT = 20
 
-const NOT_A_TIME = 'must be a time, like 2026-01-31T00:00:00Z'
-
-export const timeSchema = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], NOT_A_TIME)
-  .transform((text) => Date.parse(text))
-
 const SEARCHES = ['payer', 'transaction', 'resource', 'reference'] as const
+
+type Search = (typeof SEARCHES)[number]
 
 const textSchema = z.string('must be given once').min(1, 'must not be empty')
 
-/** Filters of lists of settlements. */
-const filterMembers = {
-  status: z.enum(STATUSES).optional().meta({ description: 'Only those in this state.' }),
+/** The parameter `network`. */
+export const networkParameter = z
+  .string('must be given once')
+  .transform((name, context) => {
+    const network = findNetwork(name)
+    if (network !== undefined) return network
+    const suggested = suggestNetwork(name)
+    context.addIssue(
+      suggested === undefined ? UNKNOWN_NETWORK : `is not a network; did you mean '${suggested}'?`,
+    )
+    return z.NEVER
+  })
+  .optional()
+  .meta({
+    description: 'Only those on this network: CAIP-2 or its short name.',
+    as: { type: 'string' },
+    examples: ['eip155:8453', 'base'],
+  })
+
+/** Filters by time and network. */
+const placeMembers = {
   from: timeSchema.optional().meta({
-    description: 'Begin: a date (midnight UTC) or a time with its offset.',
+    description: 'Begin: a date (midnight in `timeZone`) or a time with its offset.',
     examples: ['2026-01-01'],
   }),
   to: timeSchema.optional().meta({
     description: 'End, which is not part of it.',
     examples: ['2026-02-01T00:00:00Z'],
   }),
+  timeZone: timeZoneParameter,
+  network: networkParameter,
+}
+
+/** Filters of lists of settlements. */
+const filterMembers = {
+  status: z.enum(STATUSES).optional().meta({ description: 'Only those in this state.' }),
+  ...placeMembers,
   payer: textSchema
     .regex(/^0x[0-9a-f]{40}$/i, 'must be an address: 0x and 40 hexadecimal digits')
     .optional()
@@ -67,7 +92,21 @@ export const listQuery = z
   })
   .superRefine(checkFilters)
 
+/** Reads the query of a list of refunds. */
+export const refundQuery = z
+  .object({
+    cursor: placeParameter('[0-9a-f]{32}'),
+    limit: limitParameter('Refunds', DEFAULT_LIMIT),
+    status: z
+      .enum(['pending', 'settled', 'failed'])
+      .optional()
+      .meta({ description: 'Only those in this state.' }),
+    ...placeMembers,
+  })
+  .superRefine(checkTimes)
+
 type Filters = z.output<z.ZodObject<typeof filterMembers>>
+type Times = z.output<z.ZodObject<typeof placeMembers>>
 
 function checkFilters(query: Filters, context: z.RefinementCtx): void {
   const given = SEARCHES.filter((name) => query[name] !== undefined)
@@ -79,18 +118,39 @@ function checkFilters(query: Filters, context: z.RefinementCtx): void {
       path: [second],
       message: `cannot be combined with ${given[0]}: search by one of ${SEARCHES.join(', ')}`,
     })
-  if (query.from !== undefined && query.to !== undefined && query.from > query.to)
+  checkTimes(query, context)
+}
+
+function checkTimes(query: Times, context: z.RefinementCtx): void {
+  const { from, until } = spanOf(query)
+  if (from !== undefined && until !== undefined && from > until)
     context.addIssue({ code: 'custom', path: ['to'], message: 'must not be before from' })
 }
 
 /** The query to the ledger. */
-export function ledgerFilters(query: Filters) {
-  const { status, from, to } = query
+export function ledgerFilters({ status, ...query }: Times & Pick<Filters, 'status' | Search>) {
   const state = status === 'pending' ? 'submitted' : status
-  return { state, from, until: to, search: searchOf(query) } satisfies Partial<LedgerQuery>
+  const { network } = query
+  const search = searchOf(query)
+  return {
+    state,
+    ...spanOf(query),
+    chainId: network?.chainId,
+    search,
+  } satisfies Partial<LedgerQuery>
 }
 
-function searchOf({ payer, transaction, resource, reference }: Filters): RecordSearch | undefined {
+/** The moments of `from` and `to`. */
+function spanOf({ from, to, timeZone }: Times) {
+  return { from: from && momentOf(from, timeZone), until: to && momentOf(to, timeZone) }
+}
+
+function searchOf({
+  payer,
+  transaction,
+  resource,
+  reference,
+}: Pick<Filters, Search>): RecordSearch | undefined {
   if (payer !== undefined) return { payer: lowerHex(payer) }
   if (transaction !== undefined) return { transaction: lowerHex(transaction) }
   if (resource !== undefined) return { resource }

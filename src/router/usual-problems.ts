@@ -5,6 +5,7 @@ export const WITH_RATE = [
   'unsupported_currency',
   'amount_out_of_range',
   'rate_unavailable',
+  'merchant_paused',
 ] as const
 
 /** Endpoints that ask a network's node, or another facilitator. */

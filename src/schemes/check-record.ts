@@ -63,7 +63,7 @@ export function refusalDetails(
   record: LedgerRecord,
   { entry }: PresentedPurchase,
   refused: Reason,
-): Pick<Refusal, 'transaction' | 'settledBy'> {
+): Pick<Refusal, 'transaction' | 'settledBy' | 'isRepeat'> {
   if (!isSamePurchase(record, entry)) return {}
   const isPending = refused === 'settlement_pending'
   switch (record.state) {
@@ -75,8 +75,10 @@ export function refusalDetails(
       return refused === record.reason ? { transaction: record.transaction } : {}
     case 'settled':
       if (isPending) return { transaction: record.transaction }
-      return bringsSameProof(record, entry) && isSameAsker(record, entry)
-        ? { settledBy: record.transaction }
-        : {}
+      return {
+        isRepeat: true,
+        ...(bringsSameProof(record, entry) &&
+          isSameAsker(record, entry) && { settledBy: record.transaction }),
+      }
   }
 }

@@ -3,8 +3,12 @@ import { ConfigError } from '../errors.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { Reason } from '../protocol/reasons.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
-import type { LedgerEntry } from '../ledger/index.js'
-import type { Payment } from '../protocol/decoded-payment.js'
+import { recordId, type LedgerEntry } from '../ledger/index.js'
+import { detailsOf } from '../ledger/ledger-entry.js'
+import type { PaymentDetails } from '../ledger/payment-details.js'
+import { findKnownAsset } from '../money/assets.js'
+import { sameHex } from '../protocol/hex.js'
+import type { AuthorizedPayment, Payment } from '../protocol/decoded-payment.js'
 import type { Network } from '../protocol/networks.js'
 import type { MerchantTerms } from './scheme.js'
 
@@ -22,6 +26,34 @@ export interface PaymentEvent {
   readonly payer?: string | undefined
   /** Id of the project that is paid, where one is known. */
   readonly project?: string | undefined
+  /** Id of the payment, as in settlements and log lines; absent where its authorization is unreadable. */
+  readonly payment?: string | undefined
+  /** The merchant's own name for the payment: an order number. */
+  readonly reference?: string | undefined
+  /** URL of what is sold. */
+  readonly resource?: string | undefined
+  /** The Express route that sells it: `/report/:id`. */
+  readonly route?: string | undefined
+  /** The price as it was asked: `$0.25`. */
+  readonly price?: string | undefined
+  /** Symbol of the token, if it is known. */
+  readonly symbol?: string | undefined
+  /** Digits after the point of one token: 6 for USDC. */
+  readonly decimals?: number | undefined
+}
+
+/** A payment that has a settlement. */
+export interface RecordedPaymentEvent extends PaymentEvent {
+  readonly payment: string
+}
+
+/** A refund: `payer` is the merchant, and `payTo` the buyer. */
+export interface RefundEvent extends RecordedPaymentEvent {
+  /** Id of the settlement that is paid back. */
+  readonly payment: string
+  /** Id of the refund. */
+  readonly refund: string
+  readonly transaction: string
 }
 
 /** A payment that was not settled, or is not known to be. */
@@ -46,19 +78,29 @@ export interface UnsettledEvent extends PaymentEvent {
 export interface GatewayEvents {
   /** A payment was verified. */
   verified: PaymentEvent
-  /** A payment was refused; nothing was sent. */
-  refused: UnsettledEvent & { readonly reason: Reason }
+  /**
+   * A payment was refused; nothing was sent. `isRepeat`: it was settled before, for the same purchase, and was
+   * presented again.
+   */
+  refused: UnsettledEvent & { readonly reason: Reason; readonly isRepeat?: boolean | undefined }
   /** A transaction was sent to the node. Never emitted with a remote facilitator. */
-  submitted: PaymentEvent & { readonly transaction: string }
+  submitted: RecordedPaymentEvent & { readonly transaction: string }
   /** The merchant was paid. */
-  settled: PaymentEvent & { readonly transaction: string }
+  settled: RecordedPaymentEvent & { readonly transaction: string }
   /** A transaction was mined, or refused by the node, without paying the merchant. */
-  failed: UnsettledEvent & { readonly transaction: string; readonly reason: Reason }
+  failed: UnsettledEvent &
+    RecordedPaymentEvent & { readonly transaction: string; readonly reason: Reason }
   /**
    * The outcome was not known in time; the gateway keeps checking. `transaction` is empty where only a
    * remote facilitator knows it.
    */
   pending: UnsettledEvent & { readonly transaction: string }
+  /** A buyer was paid back. */
+  refundSettled: RefundEvent
+  /** The transaction of a refund was mined, and did not pay the buyer. */
+  refundFailed: RefundEvent & { readonly reason: Reason }
+  /** The outcome of a refund was not known in time; the gateway keeps checking. */
+  refundPending: RefundEvent
   /**
    * A relayer's balance pays for few more settlements: `relayer` is its address, `balance` in wei,
    * `network` CAIP-2.
@@ -96,6 +138,9 @@ const EVENT_NAMES = Object.keys({
   settled: true,
   failed: true,
   pending: true,
+  refundSettled: true,
+  refundFailed: true,
+  refundPending: true,
   relayerLow: true,
   relayerLoss: true,
 } satisfies Record<keyof GatewayEvents, true>)
@@ -106,8 +151,11 @@ const EVENT_NAMES = Object.keys({
  * @internal
  */
 export interface EventBus {
-  /** Calls the listeners of an event. */
-  emit<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void
+  /** Calls the listeners of an event. A function makes it, if there are any. */
+  emit<Name extends keyof GatewayEvents>(
+    name: Name,
+    event: GatewayEvents[Name] | (() => GatewayEvents[Name]),
+  ): void
   /** Adds a listener. @returns A function that removes it. */
   on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
 }
@@ -122,8 +170,11 @@ export interface EventBus {
 export function createEventBus(onListenerError: (error: unknown) => void): EventBus {
   const emitter = new EventEmitter()
   return {
-    emit(name, event) {
-      for (const listener of emitter.listeners(name)) {
+    emit(name, made) {
+      const listeners = emitter.listeners(name)
+      if (listeners.length === 0) return
+      const event = typeof made === 'function' ? made() : made
+      for (const listener of listeners) {
         try {
           const returned: unknown = listener(event)
           // An unhandled rejection of an async listener would end the process.
@@ -151,32 +202,59 @@ function checkListener(name: unknown, listener: unknown): void {
     throw new ConfigError(`on('${name}')`, 'needs a function as its listener', 'invalid_type')
 }
 
+/** A payment that was presented. */
+interface PresentedEvent<Presented extends Payment> {
+  readonly payment: Presented
+  readonly terms?: MerchantTerms | undefined
+  readonly payer: string | undefined
+}
+
 /**
  * Describes a payment that was presented.
  *
  * @internal
  */
-export function paymentEvent({
-  payment: { requirements, network },
-  terms,
-  payer,
-}: {
-  readonly payment: Payment
-  readonly terms?: MerchantTerms | undefined
-  readonly payer: string | undefined
-}): PaymentEvent {
+export function paymentEvent(presented: PresentedEvent<AuthorizedPayment>): RecordedPaymentEvent
+export function paymentEvent(presented: PresentedEvent<Payment>): PaymentEvent
+export function paymentEvent({ payment, terms, payer }: PresentedEvent<Payment>): PaymentEvent {
+  const { requirements, network, key } = payment
   const { asset, amount, payTo } = requirements
-  const project = terms?.project
-  return { network: network?.caip2 ?? requirements.network, asset, amount, payTo, payer, project }
+  const taken = terms?.accepts.find(
+    (one) => one.network.caip2 === network?.caip2 && sameHex(one.address, asset),
+  )
+  const known = network && findKnownAsset(network, asset)
+  return {
+    ...{ network: network?.caip2 ?? requirements.network, asset, amount, payTo, payer },
+    project: terms?.project,
+    payment: key && recordId(key),
+    ...soldMembers(detailsOf(payment, terms), taken?.symbol ? taken : known),
+  }
 }
 
+/** The members that say what was sold. */
+function soldMembers(
+  { reference, resource, route, askedPrice: price, decimals }: PaymentDetails,
+  token: Token | undefined,
+) {
+  const { symbol } = token ?? {}
+  return { reference, resource, route, price, symbol, decimals: decimals ?? token?.decimals }
+}
+
+/** A token, as far as it is known. */
+type Token = Pick<MerchantTerms['accepts'][number], 'symbol' | 'decimals'>
+
 /**
- * Describes a payment that only the ledger knows.
+ * Describes a payment, or a refund, that the ledger knows.
  *
+ * @param token - Its token, if this gateway settles it.
  * @internal
  */
-export function entryEvent(network: Network, entry: LedgerEntry): PaymentEvent {
-  const { asset, value, payTo, from, project } = entry
+export function entryEvent(
+  network: Network,
+  entry: LedgerEntry,
+  token?: Token,
+): RecordedPaymentEvent {
+  const { asset, value, payTo, from, project, details = {} } = entry
   return {
     network: network.caip2,
     asset: checksumAddress(asset),
@@ -184,5 +262,7 @@ export function entryEvent(network: Network, entry: LedgerEntry): PaymentEvent {
     payTo: checksumAddress(payTo),
     payer: checksumAddress(from),
     project,
+    payment: entry.refundOf ?? recordId(entry),
+    ...soldMembers(details, token ?? findKnownAsset(network, asset)),
   }
 }

@@ -67,7 +67,7 @@ export interface PresentedPayment {
   readonly purpose: 'verify' | 'reserve' | 'settle'
   /** Called with each transaction that is sent for it. */
   readonly onSubmitted?: ((transaction: string) => void) | undefined
-  /** Id of the payment that it refunds. No event reports refunds: listeners count income. */
+  /** Id of the payment that it refunds. Refunds have events of their own: listeners count income. */
   readonly refundOf?: string | undefined
 }
 
@@ -120,9 +120,13 @@ export interface MerchantTerms {
   readonly accepts: readonly {
     readonly network: { readonly caip2: string }
     readonly address: Address
+    readonly symbol?: string | undefined
+    readonly decimals?: number | undefined
   }[]
   /** Id of the merchant's project, kept with the payment. */
   readonly project?: string | undefined
+  /** Whether the merchant takes nothing new for now: only payments that are open already. @defaultValue false */
+  readonly paused?: boolean | undefined
   /**
    * How long an authorization must still be valid when it is verified or reserved (s): for the
    * handler and the settlement. @defaultValue `min(30, maxTimeoutSeconds / 2)`
@@ -130,8 +134,8 @@ export interface MerchantTerms {
   readonly minValiditySeconds?: number | undefined
   /** How the amount came about, kept with the payment. */
   readonly appliedRate?: AppliedRate | undefined
-  /** Details for the merchant's books, kept with the payment. */
-  readonly details?: Omit<PaymentDetails, 'resource' | 'method'> | undefined
+  /** Details for the merchant's books, kept with the payment. The request gives `resource` and `method`. */
+  readonly details?: PaymentDetails | undefined
   /** The resource and the buyer. The payment buys nothing else, and for no other buyer. */
   readonly purchase?: PurchaseTerms | undefined
   /** Treatment of an open payment whose client dropped its offer id. @defaultValue `'same-address'` */
@@ -169,6 +173,8 @@ export interface Refusal {
   readonly transaction?: string | undefined
   /** The transaction that settled this very purchase before; nothing was sent now. */
   readonly settledBy?: string | undefined
+  /** Whether it was settled before, for this very purchase: nothing is lost. */
+  readonly isRepeat?: boolean | undefined
   /** The remote facilitator's own words about it. */
   readonly facilitatorMessage?: string | undefined
 }

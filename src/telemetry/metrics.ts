@@ -16,6 +16,13 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Outcomes of a payment. */
 const OUTCOMES = ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const
 
+/** Events of refunds, and the outcomes that they tell. */
+const REFUND_OUTCOMES = [
+  ['refundSettled', 'settled'],
+  ['refundFailed', 'failed'],
+  ['refundPending', 'pending'],
+] as const
+
 /** Wei per unit of native currency. */
 const WEI = 1e18
 
@@ -183,6 +190,7 @@ export class Metrics implements PaymentWatcher {
       payments: time(store.payments),
       relayers: time(store.relayers),
       refunds: time(store.refunds),
+      checkouts: time(store.checkouts),
       idempotency: store.idempotency,
       projects: store.projects,
       sessions: store.sessions,
@@ -267,6 +275,14 @@ export class Metrics implements PaymentWatcher {
           reason: reason === '' || knownReasons.has(reason) ? reason : 'other',
         })
       })
+    const refunds = new this.#client.Counter({
+      name: 'x402_refunds_total',
+      help: 'Refunds by outcome.',
+      labelNames: ['network', 'outcome'],
+      registers: [this.#registry],
+    })
+    for (const [event, outcome] of REFUND_OUTCOMES)
+      events.on(event, ({ network }) => refunds.inc({ outcome, network: this.#networkOf(network) }))
   }
 
   /** The first projects that are seen; a label takes memory for as long as the process lives. */

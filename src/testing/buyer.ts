@@ -8,6 +8,7 @@ import {
   PAYMENT_SIGNATURE,
 } from '../protocol/headers.js'
 import { PurchaseError } from './purchase-error.js'
+import { requireRealTimers } from './real-timers.js'
 
 /**
  * Options of a purchase: those of `fetch`, and the expected status.
@@ -79,6 +80,7 @@ export class Buyer {
    * @returns The headers of the payment, or the response if it asks for none.
    */
   async sign(path: string, init: RequestInit = {}): Promise<Record<string, string> | Response> {
+    requireRealTimers()
     if (init.body instanceof ReadableStream)
       throw new TypeError('The body is sent twice: pass a string, a Buffer or a form.')
     const response = await this.fetch(path, init)

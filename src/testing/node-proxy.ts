@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { closeServer } from '../http/close-server.js'
+import { letEnd } from './stay-up.js'
 
 export interface NodeRequest {
   readonly method: string
@@ -35,6 +36,7 @@ export class NodeProxy {
   static async start(node: string): Promise<NodeProxy> {
     const proxy = new NodeProxy(node)
     await once(proxy.#server.listen(0, '127.0.0.1'), 'listening')
+    letEnd(proxy.#server)
     return proxy
   }
 

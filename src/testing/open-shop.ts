@@ -14,6 +14,8 @@ import { useChain } from './shared-chain.js'
 import { openAppAndGateway, type AppBuilder, type AppModule } from './shop-app.js'
 import type { ExpressApp } from './shop-app.js'
 import { listen, shopListener } from './shop-server.js'
+import { requireRealTimers } from './real-timers.js'
+import { StayUp } from './stay-up.js'
 import type { TestShop, TestShopOptions } from './test-shop.js'
 import { balanceOf, fundGas } from './token.js'
 
@@ -49,6 +51,9 @@ export async function openShop(
   options: TestShopOptions,
   cleanup: Cleanup,
 ): Promise<TestShop> {
+  requireRealTimers()
+  const stayUp = new StayUp()
+  cleanup.add(() => stayUp.end())
   const { devnet, release } = await useChain()
   cleanup.add(release)
   const [proxy, server, parties] = await Promise.all([
@@ -64,7 +69,7 @@ export async function openShop(
   cleanup.add(openDefault(gateway))
   const failures = new Failures({ devnet, proxy })
   cleanup.add(() => failures.ended())
-  const listener = shopListener(app, gateway, failures)
+  const listener = shopListener(app, { gateway, failures, stayUp })
   server.serve(listener)
   // Closed before the gateway, so that no request reaches a closed one.
   cleanup.add(() => server.close())

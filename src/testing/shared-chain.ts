@@ -1,4 +1,5 @@
-import { startDevnet, type Devnet } from '../devnet/index.js'
+import type { Devnet } from '../devnet/index.js'
+import { openDevnet } from '../devnet/start-devnet.js'
 
 /** The chain of this process while shops use it. */
 let running: { readonly started: Promise<Devnet>; users: number } | undefined
@@ -12,7 +13,7 @@ export interface ChainUse {
 
 /** Starts the chain, or joins shops that use it already. Users must not share accounts. */
 export async function useChain(): Promise<ChainUse> {
-  const chain = (running ??= { started: startDevnet(), users: 0 })
+  const chain = (running ??= { started: start(), users: 0 })
   chain.users += 1
   let isReleased = false
   const release = async (): Promise<void> => {
@@ -29,4 +30,11 @@ export async function useChain(): Promise<ChainUse> {
     if (running === chain) running = undefined
     throw error
   }
+}
+
+/** Starts a chain that does not keep this process up: each open shop does, for a while. */
+async function start(): Promise<Devnet> {
+  const { devnet, unref } = await openDevnet({})
+  unref()
+  return devnet
 }

@@ -8,6 +8,7 @@ import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.
 import type { Hex } from '../protocol/payment.js'
 import { assignGateway } from './default-stand-in.js'
 import type { Failures } from './failures.js'
+import { letEnd, type StayUp } from './stay-up.js'
 
 /** A server on a free port of 127.0.0.1. */
 export interface ShopServer {
@@ -23,6 +24,7 @@ export async function listen(): Promise<ShopServer> {
   // The client must not send on a connection that is being closed.
   const server = createServer({ keepAliveTimeout: 0 })
   await once(server.listen(0, '127.0.0.1'), 'listening')
+  letEnd(server)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     serve: (app) => void server.on('request', app),
@@ -30,9 +32,17 @@ export async function listen(): Promise<ShopServer> {
   }
 }
 
+/** What stands around the app of a shop. */
+interface Shop {
+  readonly gateway: Gateway
+  readonly failures: Failures
+  readonly stayUp: StayUp
+}
+
 /** Makes a listener that serves an app with the gateway of its shop, and makes payments fail. */
-export function shopListener(app: Express, gateway: Gateway, failures: Failures): RequestListener {
+export function shopListener(app: Express, { gateway, failures, stayUp }: Shop): RequestListener {
   return (req, res) => {
+    stayUp.renew()
     assignGateway(req, gateway)
     const payer = payerOf(req)
     if (payer === undefined) return void app(req, res)

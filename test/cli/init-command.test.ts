@@ -2,9 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { privateKeyToAddress } from 'viem/accounts'
 import { runCli } from '../../src/cli/cli.js'
 import { openConfig } from '../../src/config/read/config-file.js'
+import { optionsFromEnvironment } from '../../src/config/read/variables.js'
 import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { hashToken } from '../../src/merchants/project.js'
 
@@ -164,6 +167,70 @@ describe('init', () => {
     const kept = (await readdir(cwd)).find((name) => name.startsWith('.env.old-'))!
     expect(await text(kept)).toBe(before)
     expect((await stat(join(cwd, kept))).mode & 0o777).toBe(0o600)
+  })
+
+  it('writes the variables of an app, and no other file', async () => {
+    const { code, printed, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO])
+    expect(code).toBe(0)
+    expect(printed).toStrictEqual([])
+    expect((await readdir(cwd)).toSorted()).toStrictEqual(['.env', '.gitignore'])
+    expect((await stat(join(cwd, '.env'))).mode & 0o777).toBe(0o600)
+    expect(await text('.gitignore')).toBe('.env\n')
+    const env = parseEnv(await text('.env'))
+    expect(complained).toContain(privateKeyToAddress(env['X402_RELAYER_KEY'] as `0x${string}`))
+    expect(complained).not.toContain(env['X402_RELAYER_KEY'])
+    // As an app reads it, and `doctor` beside it.
+    const { ledger, ...options } = optionsFromEnvironment(env, {
+      variables: ['X402_DATABASE_URL'],
+      folder: cwd,
+    })
+    expect(resolveOptions(options)).toMatchObject({
+      networks: [{ network: { shortName: 'base-sepolia' } }],
+      projects: [{ merchant: { payTo: PAY_TO } }],
+    })
+    await ledger?.close()
+    expect(await readdir(join(cwd, 'data'))).toContain('ledger.db')
+    expect(await resolved()).toMatchObject({ projects: [{ merchant: { payTo: PAY_TO } }] })
+  })
+
+  it('adds the variables of an app to an .env that has others, and changes none', async () => {
+    const before = 'SESSION_SECRET=s3cret\n# mine\nSTRIPE_KEY="sk"'
+    await writeFile(join(cwd, '.env'), before, { mode: 0o644 })
+    const { code, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO])
+    expect(code).toBe(0)
+    expect(complained).toContain(`Extended: ${join(cwd, '.env')}`)
+    expect(complained).toContain('chmod 600 .env')
+    const after = await text('.env')
+    expect(after.startsWith(`${before}\n\n# Payments`)).toBe(true)
+    expect(parseEnv(after)).toMatchObject({ STRIPE_KEY: 'sk', X402_PAY_TO: PAY_TO })
+  })
+
+  it('refuses an .env that has a relayer already, whose key may hold money', async () => {
+    await writeFile(join(cwd, '.env'), 'X402_RELAYER_KEY=0x1\n')
+    const { code, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO])
+    expect(code).toBe(1)
+    expect(complained).toContain('sets X402_RELAYER_KEY already: nothing was written')
+    expect(await text('.env')).toBe('X402_RELAYER_KEY=0x1\n')
+    expect(await readdir(cwd)).toStrictEqual(['.env'])
+  })
+
+  it('asks for what an app needs, and for no currency', async () => {
+    const answers = ['base', 'https://node.example/key#a', PAY_TO, 'https://shop.example.com']
+    const { code, asked } = await init(['--app'], answers)
+    expect(code).toBe(0)
+    expect(asked).toHaveLength(4)
+    expect(parseEnv(await text('.env'))).toMatchObject({
+      X402_NETWORK: 'base',
+      X402_RPC_URL: 'https://node.example/key',
+      X402_PUBLIC_URL: 'https://shop.example.com',
+    })
+  })
+
+  it.each(['--currency=EUR', '--port=1', '--force'])('has no %s for an app', async (flag) => {
+    const { code, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO, flag])
+    expect(code).toBe(2)
+    expect(complained).toContain('and --app exclude each other')
+    expect(await readdir(cwd)).toStrictEqual([])
   })
 
   it('changes nothing if it cannot write', async () => {

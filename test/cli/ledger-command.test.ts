@@ -343,6 +343,7 @@ describe.each([
         ...['relayer_nonces', 'relayer_transactions', 'secrets', 'owners', 'counts'],
         ...['versions', 'projects', 'project_tokens', 'audit_log'],
         ...['webhook_endpoints', 'webhook_deliveries', 'console_sessions', 'relayer_alerts'],
+        ...['refund_requests', 'checkouts'],
       ])
         await place.execute(`DROP TABLE IF EXISTS x402_${table}`)
       const unready = await run(['migrate', '--check'], place.context)

@@ -390,6 +390,8 @@ describe('pay, if it must not pay,', () => {
     [['localhost:1', 'localhost:2', '--devnet'], 'One http(s) URL is expected.'],
     [['http://x', '--key', key], 'There is no --key here'],
     [['http://x', '--devnet', '--max-amount', '1,000'], '--max-amount: '],
+    [['http://x', '--devnet', '--max-amount', 'bash.05'], 'put the amount into single quotes'],
+    [['http://x', '--devnet', '--max-amount', '.00'], 'put the amount into single quotes'],
     [['http://x', '--devnet', '--header', 'PAYMENT-SIGNATURE: x'], '--header takes'],
     [['http://x', '--devnet', '--method', 'GET', '--data', 'x'], '--data and GET exclude'],
   ])('signs nothing for a command line like %j', async (args, message) => {

@@ -13,6 +13,8 @@ import { until } from '../support/until.js'
 import { startReceiver, withStatus } from '../webhooks/receiver.js'
 
 const PATH = '/api/v2/merchant/webhooks'
+/** The token of Base Sepolia. */
+const USDC = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 const toEnd = useCleanup()
 
 /** A command that runs, with what it wrote so far. */
@@ -54,8 +56,12 @@ describe('listen', () => {
     await until(() => listening.printed.length === 2)
     app.verify(app.received[0]!, secret)
     expect(listening.printed[1]).toMatch(
-      /payment\.settled [0-9a-f]{32} settled 10000 v1 → HTTP 204/,
+      /payment\.settled [0-9a-f]{32} settled 10000 atomic units v1 → HTTP 204/,
     )
+    const known = { asset: USDC, value: 500_000n, details: { decimals: 6 } } as const
+    await steps.settled(ledger, newEntry(known))
+    await until(() => listening.printed.length === 3)
+    expect(listening.printed[2]).toContain(' settled 0.5 USDC v1 ')
     expect(await registered(api)).toHaveLength(1)
     expect(await listening.end()).toBe(0)
     expect(await registered(api)).toEqual([])

@@ -73,6 +73,15 @@ describe('options from the environment', () => {
     ])
   })
 
+  it('are not asked for in a test that imports its app too early', () => {
+    const wordsOf = (env: Record<string, string>) => () => createGateway(fromEnvironment(env))
+    expect(wordsOf({ VITEST: 'true' })).toThrow(
+      'import express-x402-gateway/testing before the app',
+    )
+    expect(wordsOf({ VITEST: 'true' })).not.toThrow('play money')
+    expect(wordsOf({})).not.toThrow('express-x402-gateway/testing')
+  })
+
   it('are not blamed for options that replace them', () => {
     const { X402_PAY_TO: _payTo, ...env } = COMPLETE
     const shop = (payTo: string) => [{ id: 'shop', merchant: { payTo } }]

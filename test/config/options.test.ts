@@ -367,12 +367,24 @@ describe('wrong options', () => {
   })
 })
 
+it.each([
+  [{ networks: ['base'] }, 'must be an object, like { base: { rpcUrl, relayerKeys } }'],
+  [{ networks: { base: { ...BASE, relayerKeys: KEY } } }, 'must be an array of private keys, like'],
+  [{ networks: { base: BASE }, payTo: KEY }, 'belongs to a merchant: projects[].merchant.payTo'],
+  [{ networks: { base: { ...BASE, rpcUrl: '' } } }, 'is empty: the URL of a JSON-RPC node'],
+])('options that were meant otherwise are explained: %j', (options, words) => {
+  expect(() => resolveOptions(options as never)).toThrow(words)
+})
+
 describe('the code of a mistake', () => {
   const shopOf = (merchant: object) => ({ networks: { base: BASE }, projects: [shop(merchant)] })
   const network = (settings: object) => ({ networks: { base: { ...BASE, ...settings } } })
 
   it.each<[ConfigErrorCode, string, unknown]>([
     ['missing_option', 'networks.base.rpcUrl', { networks: { base: { relayerKeys: [KEY] } } }],
+    ['missing_option', 'networks.base.rpcUrl', network({ rpcUrl: '' })],
+    ['missing_option', 'networks.base.relayerKeys.0', network({ relayerKeys: [''] })],
+    ['missing_option', 'projects.0.merchant.payTo', shopOf({ payTo: '' })],
     ['missing_option', 'rates', network({ assets: [{ asset: 'USDC', depegGuardBps: 5 }] })],
     ['unknown_option', 'publicURL', { publicURL: 'https://pay.example.com' }],
     [

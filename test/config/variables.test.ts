@@ -1,4 +1,9 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { ledgerLocation } from '../../src/cli/ledger-location.js'
 import {
   nameVariables,
   optionsFromEnvironment,
@@ -125,6 +130,53 @@ describe('the environment', () => {
     ])
   })
 
+  it.each(['sqlite:./data/ledger.db', 'sqlite://data/ledger.db', 'absolute'])(
+    'keeps payments in the SQLite file that it names: %s',
+    async (given) => {
+      const folder = await mkdtemp(join(tmpdir(), 'x402-environment-'))
+      const file = join(folder, 'data/ledger.db')
+      const url = given === 'absolute' ? `sqlite://${file}` : given
+      try {
+        const env = { ...COMPLETE, X402_DATABASE_URL: url }
+        const { ledger } = optionsFromEnvironment(env, { variables: SERVE_DATABASE, folder })
+        expect(existsSync(file)).toBe(true)
+        await ledger?.close()
+        expect(ledgerLocation({ env, folder }, { cwd: folder })).toEqual({
+          location: { file },
+          option: 'X402_DATABASE_URL',
+          unused: undefined,
+        })
+      } finally {
+        await rm(folder, { recursive: true })
+      }
+    },
+  )
+
+  it.each([
+    ['sqlite:', 'must name a file'],
+    ['sqlite::memory:', 'must name a file'],
+    ['sqlite:ledger.db?mode=ro', 'must name a file'],
+    ['./data/ledger.db', 'for SQLite, write sqlite:./data/ledger.db'],
+    ['postgres:/db/payments', 'must be a URL like postgres://'],
+  ])('refuses what may be no database of the ledger, and creates none: %s', (url, message) => {
+    const env = { ...COMPLETE, X402_DATABASE_URL: url }
+    const read = () => optionsFromEnvironment(env)
+    expect(read).toThrow(expect.objectContaining({ option: 'X402_DATABASE_URL' }))
+    expect(read).toThrow(message)
+    expect(existsSync('data')).toBe(false)
+  })
+
+  it('takes several tokens, and those of other currencies at a rate', () => {
+    const env = { ...COMPLETE, X402_ASSET: 'USDC, EURC', X402_CROSS_CURRENCY: 'true' }
+    const { projects } = resolveOptions(optionsFromEnvironment(env))
+    expect(projects[0]?.merchant).toMatchObject({
+      accepts: [{ symbol: 'USDC' }, { symbol: 'EURC' }],
+      crossCurrency: true,
+    })
+    expect(wrong({ ...env, X402_ASSET: 'USDC,ERUC' })).toStrictEqual(['X402_ASSET'])
+    expect(wrong({ ...env, X402_CROSS_CURRENCY: 'yes' })).toStrictEqual(['X402_CROSS_CURRENCY'])
+  })
+
   it.each(['postgres://127.0.0.1:9/app', 'mysql://127.0.0.1/app', 'file:./dev.db'])(
     'leaves the DATABASE_URL of the app alone (rule 24): %s',
     (url) => {
@@ -137,7 +189,7 @@ describe('the environment', () => {
   it('gives serve X402_DATABASE_URL before DATABASE_URL, and names the one it took', async () => {
     const bad = 'mysql://127.0.0.1/none'
     const read = (env: object) => () =>
-      optionsFromEnvironment({ ...COMPLETE, ...env }, SERVE_DATABASE)
+      optionsFromEnvironment({ ...COMPLETE, ...env }, { variables: SERVE_DATABASE })
     expect(read({ DATABASE_URL: bad })).toThrow(expect.objectContaining({ option: 'DATABASE_URL' }))
     expect(read({ X402_DATABASE_URL: bad, DATABASE_URL: 'postgres://h/n' })).toThrow(
       expect.objectContaining({ option: 'X402_DATABASE_URL' }),

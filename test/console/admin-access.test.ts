@@ -201,7 +201,7 @@ describe('People with an admin token', () => {
   it('stay beside a token of the environment, which is an owner’s', async () => {
     const env = { X402_ADMIN_TOKEN: ADMIN_TOKEN }
     const file = { ...CLOSED, admin: { tokens: ['the-token-of-the-file'], people: [ada] } }
-    api = await serveGateway(overrideOptions(file, env, ['X402_DATABASE_URL']))
+    api = await serveGateway(overrideOptions(file, env, { variables: ['X402_DATABASE_URL'] }))
     const statusOf = async (token: string) =>
       (await adminOf(api, token).ask('DELETE', '/projects/nobody')).status
     expect(await statusOf(ADMIN_TOKEN)).toBe(404)

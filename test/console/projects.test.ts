@@ -1,5 +1,6 @@
 /** Projects and their tokens, over the admin API. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { recordSqlite } from '../ledger/plans.js'
 import type { GatewayApi } from '../router/api.js'
 import { OPEN, PAY_TO, serveAdmin, SHOP_TOKEN, type AdminClient } from './admin.js'
 
@@ -40,7 +41,11 @@ describe('Projects', () => {
     const { body: list } = await api.ask('GET', '/projects')
     const configured = { payTo: PAY_TO, name: 'Configured' }
     expect(list).toEqual({
-      projects: [{ id: 'shop', source: 'configuration', merchant: configured }, created.body],
+      projects: [
+        { id: 'shop', source: 'configuration', merchant: configured, paused: false },
+        created.body,
+      ],
+      total: 2,
     })
 
     const change = { merchant: { currency: 'EUR', name: null } }
@@ -129,7 +134,7 @@ describe('Projects', () => {
   it('can be read but not changed if they are configured', async () => {
     const configured = { payTo: PAY_TO, name: 'Configured' }
     expect((await api.ask('GET', '/projects/shop')).body).toEqual({
-      ...{ id: 'shop', source: 'configuration', merchant: configured },
+      ...{ id: 'shop', source: 'configuration', merchant: configured, paused: false },
     })
     const refused = { status: 409, body: { code: 'project_configured' } }
     expect(await create('shop')).toMatchObject(refused)
@@ -195,6 +200,43 @@ describe('Projects', () => {
     expect(ids).toEqual(['shop', 'p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6'])
     for (const query of ['limit=0', 'limit=1000', 'limit=x', 'cursor=x', 'cursor=', 'page=2'])
       expect((await api.ask('GET', `/projects?${query}`)).status).toBe(400)
+    for (const query of ['sort=age', 'search=a&search=b', `search=${'x'.repeat(201)}`])
+      expect((await api.ask('GET', `/projects?${query}`)).status).toBe(400)
+  })
+
+  it('are searched, counted and sorted', async () => {
+    await create('acme-2')
+    await create('acme-10')
+    const other = { ...merchant, name: 'Zum Löwen' }
+    await api.ask('POST', '/projects', { id: 'beer', merchant: other })
+    const list = async (query: string) => {
+      const { body } = await api.ask('GET', `/projects?${query}`)
+      return [body.total, ...body.projects.map(({ id }: { id: string }) => id)]
+    }
+    expect(await list('search=ACME&sort=-id')).toEqual([2, 'acme-10', 'acme-2'])
+    expect(await list('search=l%C3%B6wen')).toEqual([1, 'beer'])
+    expect(await list('search=nobody')).toEqual([0])
+    expect(await list('sort=name&limit=2')).toEqual([4, 'acme-2', 'acme-10'])
+    await api.ask('PATCH', '/projects/beer', { merchant: { name: 'A first' } })
+    expect(await list('sort=name&limit=1')).toEqual([4, 'beer'])
+  })
+
+  it('are listed by one statement, however many there are', async () => {
+    const statements = recordSqlite()
+    const api = await serveAdmin()
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        api.ask('POST', '/projects', { id: `p${index}`, merchant }),
+      ),
+    )
+    await api.ask('GET', '/projects')
+    statements.length = 0
+    const { body } = await api.ask('GET', '/projects?search=p1&sort=-name&limit=50')
+    expect(body).toMatchObject({ total: 111, projects: { length: 50 } })
+    // Others may be looking for changes at the same time.
+    expect(new Set(statements.map(({ text }) => text)).size).toBe(1)
+    expect(statements[0]!.text).toMatch(/from "x402_versions"/)
+    await api.close()
   })
 
   it('are answered 404 on every path if they are unknown', async () => {

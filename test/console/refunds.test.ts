@@ -74,7 +74,11 @@ describe('refunds by the admin API', () => {
       const listed = await admin.ask('GET', refundsOf(settlement.id))
       const headers = { 'X-Project-Identify-Token': token }
       const own = `/api/v2/merchant${refundsOf(settlement.id)}`
-      expect(listed.body).toEqual((await api.get(own, headers)).body)
+      const [seen] = listed.body.refunds
+      const [told] = (await api.get(own, headers)).body.refunds
+      expect(seen).toMatchObject({ requestedBy: expect.stringMatching(/^admin-/) })
+      // Which operator it was is not the merchant's business.
+      expect(told).toStrictEqual({ ...seen, requestedBy: 'operator' })
       expect(listed.body.refunds).toHaveLength(1)
       const shown = (await admin.ask('GET', `/settlements/${settlement.id}`)).body
       expect(shown).toMatchObject({ refunded: '100000', refunds: 1 })
@@ -84,6 +88,20 @@ describe('refunds by the admin API', () => {
       const one = await admin.ask('GET', `${refundsOf(settlement.id)}/${id}`)
       expect(one.body).toEqual(listed.body.refunds[0])
     }
+  })
+
+  it('are listed across projects, with the operator who asked for them', async () => {
+    const { id } = await sell(OTHER_TOKEN)
+    const reason = 'Sold twice.'
+    const signed = { ...(await sign(id, 5n)), reason }
+    const { body: made } = await admin.ask('POST', refundsOf(id), signed)
+    const newest = async (query = '') =>
+      (await admin.ask('GET', `/refunds${query}`)).body.refunds[0]
+    expect(await newest()).toStrictEqual({ project: 'other', ...made })
+    expect(made).toMatchObject({ reason, requestedBy: expect.stringMatching(/^admin-/) })
+    expect((await newest('?project=other')).id).toBe(made.id)
+    expect((await newest('?project=shop')).id).not.toBe(made.id)
+    expect((await newest('?project=nobody'))?.id).toBeUndefined()
   })
 
   it('are written to the audit log once each, before they are sent', async () => {

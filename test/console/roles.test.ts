@@ -1,6 +1,7 @@
 /** Every endpoint times everybody who may knock: refused or let in, as the table below says. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { adminEndpoints } from '../../src/console/admin-api.js'
+import { merchantEndpoints } from '../../src/console/merchant-endpoints.js'
 import { consoleEndpoints } from '../../src/console/mount-console.js'
 import { TOKEN_SCOPES, type TokenScope } from '../../src/ledger/projects.js'
 import { ADMIN_ROLES, type AdminRole } from '../../src/merchants/access.js'
@@ -20,18 +21,25 @@ const ADMINS: ReadonlyArray<readonly [RegExp, readonly AdminRole[]]> = [
   [/^(POST|PATCH|DELETE) .*\/webhooks/, ['owner', 'operator']],
 ]
 
-/** The scope that a merchant's token needs. */
-const TOKENS: ReadonlyArray<readonly [RegExp, TokenScope]> = [
+/** The scope that a merchant's token needs; `manage` is all of them. */
+const TOKENS: ReadonlyArray<readonly [RegExp, TokenScope | 'manage']> = [
+  [/^GET .*\/merchant\/project$/, 'read'],
+  [/\/merchant\/(project|tokens)/, 'manage'],
   [/\/api\/v2\/payment\/|\/payment-profile$|\/checkout-prepare$/, 'settle'],
   [/^(POST .*\/refunds|GET .*\/refunds\/prepare)$/, 'refund'],
   [/\/webhooks/, 'webhooks'],
   [/^GET .*\/(settlements|overview|revenue|funnel|latency|events)/, 'read'],
 ]
 
+const mayCall = (scopes: readonly TokenScope[], scope: TokenScope | 'manage'): boolean =>
+  scope === 'manage' ? scopes.length === TOKEN_SCOPES.length : scopes.includes(scope)
+
 const nameOf = ({ method, path }: Pick<Description, 'method' | 'path'>) => `${method} ${path}`
 
 const ofAdmins = adminEndpoints as readonly Description[]
-const ofMerchants = apiEndpoints.filter(({ access }) => access !== 'anyone')
+const ofMerchants = [...apiEndpoints, ...(merchantEndpoints as readonly Description[])].filter(
+  ({ access }) => access !== 'anyone',
+)
 const ofSessions = (consoleEndpoints as readonly Description[]).filter(
   ({ access }) => access !== 'anyone',
 )
@@ -117,7 +125,7 @@ describe('access to the API of merchants', () => {
     for (const scopes of SUBSETS) {
       const token = tokens.get(scopesName(scopes))!
       const isAllowed = await isLetIn(endpoint, { 'X-Project-Identify-Token': token })
-      expect([scopes, isAllowed]).toEqual([scopes, scopes.includes(scope)])
+      expect([scopes, isAllowed]).toEqual([scopes, mayCall(scopes, scope)])
     }
     for (const role of ADMIN_ROLES) {
       const headers = { Authorization: `Bearer ${personToken(role)}` }
@@ -140,7 +148,7 @@ describe('access to the API of merchants', () => {
       )
       for (const endpoint of ofMerchants.filter(({ access }) => access === 'merchant')) {
         const headers = { Cookie: browser.cookie!, Origin: api.url }
-        const expected = scopes.includes(ruleOf(TOKENS, nameOf(endpoint)))
+        const expected = mayCall(scopes, ruleOf(TOKENS, nameOf(endpoint)))
         expect([scopes, nameOf(endpoint), await isLetIn(endpoint, headers)]).toEqual([
           ...[scopes, nameOf(endpoint), expected],
         ])

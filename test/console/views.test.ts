@@ -109,11 +109,14 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
 
     it('show what was sold, with its token', async () => {
       const { body } = await asMerchant('/revenue?by=resource')
-      const token = { network: 'eip155:84532', asset: devnet.asset, symbol: 'USDC', decimals: 6 }
+      const token = {
+        ...{ network: 'eip155:84532', testnet: true, asset: devnet.asset },
+        ...{ symbol: 'USDC', decimals: 6, refunded: '0', refunds: 0 },
+      }
       expect(body).toMatchObject({ by: 'resource', from: expect.any(String) })
       expect(body.revenue).toStrictEqual([
-        { resource: `${shop.url}/tea`, ...token, amount: '30000', count: 3 },
-        { resource: `${shop.url}/cake`, ...token, amount: '250000', count: 1 },
+        { resource: `${shop.url}/tea`, ...token, amount: '30000', count: 3, net: '30000' },
+        { resource: `${shop.url}/cake`, ...token, amount: '250000', count: 1, net: '250000' },
       ])
       const byDay = (await asMerchant('/revenue')).body
       expect(byDay.revenue).toMatchObject([{ day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) }])
@@ -127,7 +130,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
     it('count requests, payments, refusals and settlements', async () => {
       const { body } = await asMerchant('/funnel')
       expect(body.total).toStrictEqual({
-        ...{ asked: 5, presented: 6, refused: 2, waived: 0, settled: 4, failed: 0 },
+        ...{ asked: 5, presented: 6, repeated: 0, refused: 2, waived: 0, settled: 4, failed: 0 },
         reasons: { resource_mismatch: 1, invalid_payload: 1 },
         waivedFor: {},
       })

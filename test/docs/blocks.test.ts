@@ -23,7 +23,7 @@ const SECRETS = {
 /**
  * How each kind of block is checked; the result says what is wrong. Blocks marked `ts` are type-checked
  * in examples.test.ts, those marked `sh` read in commands.test.ts, and those with a file run in
- * test/e2e/quick-start.test.ts.
+ * test/e2e/quick-start.test.ts and production-app.test.ts.
  */
 const CHECKS: Readonly<Record<string, (block: Block) => string | Promise<string>>> = {
   ts: ({ code }) => (code.includes('import') ? '' : 'nothing shows where its names come from'),
@@ -33,6 +33,7 @@ const CHECKS: Readonly<Record<string, (block: Block) => string | Promise<string>
   http: ({ code }) => problemOfMessage(code),
   ini: ({ code, meta }) => (meta === 'env' ? problemOfEnv(code) : problemOfUnit(code)),
   nginx: ({ code }) => problemOfNginx(code),
+  dockerfile: ({ code }) => problemOfImage(code),
   text: ({ at }) => (at.startsWith('README.md') ? '' : 'nothing checks it'),
   mermaid: ({ code }) => problemOfDiagram(code),
 }
@@ -106,6 +107,19 @@ function problemOfNginx(code: string): string {
   return odd.length === 0 && isBalanced ? '' : `${odd.join('\n')} in nginx`
 }
 
+/** Reads a Dockerfile: instructions, a user without rights, and a program that gets the signals. */
+function problemOfImage(code: string): string {
+  const lines = code
+    .replaceAll(/\\\n\s*/g, '')
+    .trimEnd()
+    .split('\n')
+  const odd = lines.filter(
+    (line) => !/^(?:FROM|WORKDIR|ENV|COPY|RUN|USER|EXPOSE|HEALTHCHECK|CMD) \S/.test(line),
+  )
+  if (!lines.some((line) => /^USER (?!root)/.test(line))) return 'it runs as root'
+  return /^CMD \["node", /.test(lines.at(-1) ?? '') ? odd.join('\n') : 'it does not start Node'
+}
+
 /** Reads a diagram: its kind, then only nodes with labels, arrows and transitions. */
 function problemOfDiagram(code: string): string {
   const [kind = '', ...lines] = code.trimEnd().split('\n')
@@ -148,6 +162,8 @@ describe('the fenced blocks of the documentation', () => {
     { lang: 'ini', meta: '', code: '[Service]\nExecStart=/bin/true\n' },
     { lang: 'nginx', meta: '', code: 'location / {\n' },
     { lang: 'mermaid', meta: '', code: 'flowchart LR\n  a -> b\n' },
+    { lang: 'dockerfile', meta: '', code: 'FROM node:24-slim\nUSER node\nCMD npm start\n' },
+    { lang: 'dockerfile', meta: '', code: 'FROM node:24-slim\nCMD ["node", "app.mjs"]\n' },
   ])('would be refused if broken: $lang $meta $code', async (block) => {
     expect(await problemOf({ ...block, at: 'x.md:1' })).not.toBe('')
   })

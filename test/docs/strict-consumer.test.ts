@@ -45,6 +45,57 @@ function brokenRules(name: string, code: string): readonly string[] {
   return diagnostics.map(({ code: rule }) => rule)
 }
 
+/** What the compiler says of a module. */
+function typeErrors(name: string, code: string): readonly string[] {
+  writeFileSync(join(folder, name), code)
+  writeFileSync(
+    join(folder, 'tsconfig.one.json'),
+    JSON.stringify({ extends: './tsconfig.json', include: [name] }),
+  )
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const args = [tsc, '--project', 'tsconfig.one.json', '--pretty', 'false']
+  const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  return stdout.split('\n').filter((line) => line.startsWith(`${name}(`))
+}
+
+describe('the options of a route', () => {
+  it('take functions whose request is typed by the route, and undefined for what is not set', () => {
+    const code = `
+      import express, { type Request } from 'express'
+      import { x402Protect } from 'express-x402-gateway'
+
+      type ById = Request<{ id: string }, unknown, { pages: number }>
+      declare const description: string | undefined
+      const protect = x402Protect((req: ById) => '$' + req.params.id + String(req.body.pages), {
+        description,
+        merchant: async (req: ById) => req.params.id,
+        skip: (req: ById) => req.params.id === 'free',
+        resourceUrl: (req: ById) => 'https://shop.example/' + req.params.id,
+        quoteFor: (req: ById) => req.params.id,
+        reference: (req: ById) => req.params.id,
+        chargeIf: undefined,
+      })
+      express().get('/report/:id', protect, (req, res) => void res.json(req.params.id))
+      x402Protect((req) => '$' + String(req.query['price']), { skip: (req) => req.method === 'HEAD' })
+    `
+    expect(typeErrors('route.ts', code)).toEqual([])
+  })
+
+  it('refuse parameters that are not there, and results of another type', () => {
+    const code = `
+      import type { Request } from 'express'
+      import { x402Protect } from 'express-x402-gateway'
+
+      x402Protect((req: Request<{ id: string }>) => req.params.name)
+      x402Protect((name: string) => name)
+      x402Protect('$1', { reference: (req: Request<{ id: string }>) => req.params.id.length })
+      x402Protect('$1', { descripton: 'A report' })
+    `
+    const lines = typeErrors('wrong.ts', code).map((line) => /\((\d+),/.exec(line)?.[1])
+    expect(lines).toEqual(['5', '6', '7', '8'])
+  })
+})
+
 describe('the types of the package', () => {
   it('pass strict rules in users’ code with destructured functions and async listeners', () => {
     const code = `

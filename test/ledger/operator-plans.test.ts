@@ -83,7 +83,6 @@ const ACTS: readonly Act[] = [
     ({ webhooks }) => webhooks.alerts.tell({ type: 'relayer.low', about: '1 0x', level: '1' }, {}),
   ],
   ['a project', ({ projects }) => projects.findProject('project-7')],
-  ['a page of projects', ({ projects }) => projects.listProjects({ after: 2500, limit: 21 })],
   ['the tokens of a project', ({ projects }) => projects.listTokens('project-7')],
   ['the use of tokens', ({ projects }) => projects.noteUse(['tok_7', 'tok_8'])],
   ['the version of projects', ({ projects }) => projects.version()],

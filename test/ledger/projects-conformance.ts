@@ -71,7 +71,6 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(await projects.createProject({ id: 'acme', settings }, author())).toBe('deleted')
     expect(await projects.createToken(newStoredToken('acme'), author())).toBe('missing')
     expect(await projects.load()).toMatchObject({ projects: [], tokens: [] })
-    expect(await projects.listProjects({ limit: 10 })).toEqual([])
     const [token] = await projects.listTokens('acme')
     expect(token).toMatchObject({ revokedAt: expect.any(Number) })
   })
@@ -130,14 +129,12 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(page).toEqual(all.slice(2, 4))
   })
 
-  it('lists projects in the order of their creation', async () => {
+  it('loads projects in the order of their creation', async () => {
     const { projects } = ledger
     for (const id of ['zebra', 'apple', 'Mouse'])
       await projects.createProject({ id, settings }, author())
-    const all = await projects.listProjects({ limit: 10 })
+    const { projects: all } = await projects.load()
     expect(all.map(({ id }) => id)).toEqual(['zebra', 'apple', 'Mouse'])
-    const rest = await projects.listProjects({ limit: 1, after: all[0]!.position })
-    expect(rest).toEqual([all[1]])
   })
 
   it('tells a watcher of each change until he stops watching', async () => {

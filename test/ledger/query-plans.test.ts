@@ -225,7 +225,9 @@ function isBounded(step: string, text: string): boolean {
   if (/^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending)$/.test(step))
     return true
   if (step.startsWith('SCAN x402_')) return false
-  if (!/INDEX x402_authorizations_(listed|payer|resource|reference)/.test(step)) return true
+  if (!/INDEX x402_authorizations_(listed|payer|resource|reference|refunded)/.test(step)) return true
+  // Refunds are few among many payments.
+  if (/kind"? = 'refund'/.test(text) && !step.includes('_refunded')) return false
   // The least project, and the next one.
   if (/min\(/.test(text)) return true
   // By project and state alone, a page in the middle would be found after all that is newer.
@@ -275,7 +277,15 @@ function filters(): readonly (readonly [string, Partial<LedgerQuery>])[] {
       .filter((_, index) => index % 3 === 0)
       .map(([name, query]) => [`${name} by ${by}`, { ...query, search }] as const),
   )
-  return [...all, ...searched, ['of one id', { id: '0'.repeat(32), limit: 1 }]]
+  const others = all
+    .filter((_, index) => index % 3 === 0)
+    .flatMap(([name, query]) => [
+      [`${name} with refunds`, { ...query, kind: 'any' }] as const,
+      [`${name}, refunds alone`, { ...query, kind: 'refund' }] as const,
+      [`${name} of one chain`, { ...query, chainId: 84532 }] as const,
+      [`${name} of another chain`, { ...query, chainId: 8453 }] as const,
+    ])
+  return [...all, ...searched, ...others, ['of one id', { id: '0'.repeat(32), limit: 1 }]]
 }
 
 /** The position of a row. */

@@ -161,7 +161,8 @@ describe('counters', () => {
     let isAway = true
     const log = recordLog()
     const store = {
-      ...{ listCounts: ledger.counts.listCounts, dropCounts: ledger.counts.dropCounts },
+      ...{ listCounts: ledger.counts.listCounts, sumCounts: ledger.counts.sumCounts },
+      dropCounts: ledger.counts.dropCounts,
       addCounts: async (counts: readonly Count[]) => {
         if (isAway) throw new Error('It is away.')
         await ledger.counts.addCounts(counts)

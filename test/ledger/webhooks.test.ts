@@ -133,13 +133,15 @@ describe.each(stores)('webhooks of the %s ledger', (_name, openStore) => {
     const ofRecord = (entry: LedgerEntry) => told.filter((one) => one.payment === recordId(entry))
     expect(ofRecord(payment)).toMatchObject([{ type: 'payment.settled' }])
     expect(ofRecord(settled)).toMatchObject([
-      { type: 'refund.settled', version: 1, record: { refundOf, state: 'settled', value: 1n } },
+      { type: 'refund.pending', version: 1, record: { refundOf, state: 'submitted' } },
+      { type: 'refund.settled', version: 2, record: { refundOf, state: 'settled', value: 1n } },
     ])
     expect(ofRecord(failed)).toMatchObject([
-      { type: 'refund.failed', version: 1, record: { refundOf, state: 'failed', value: 2n } },
-      { type: 'refund.settled', version: 2, record: { refundOf, transaction: LATE } },
+      { type: 'refund.pending', version: 1, record: { refundOf, state: 'submitted' } },
+      { type: 'refund.failed', version: 2, record: { refundOf, state: 'failed', value: 2n } },
+      { type: 'refund.corrected', version: 3, record: { refundOf, transaction: LATE } },
     ])
-    expect(told).toHaveLength(4)
+    expect(told).toHaveLength(6)
   })
 
   it('tell of the new transaction after a reorganisation', async () => {

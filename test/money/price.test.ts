@@ -154,8 +154,8 @@ describe('parsePrice', () => {
   })
 
   it('shortens a long price in a message', () => {
-    expect(errorOf('x'.repeat(10_000)).message.length).toBeLessThan(250)
-    expect(errorOf(10n ** 1000n).message.length).toBeLessThan(250)
+    expect(errorOf('x'.repeat(10_000)).message.length).toBeLessThan(300)
+    expect(errorOf(10n ** 1000n).message.length).toBeLessThan(300)
   })
 
   it('gives all spellings of a price the same meaning', () => {

@@ -107,6 +107,16 @@ describe('declaring a route', () => {
     expect(refusedOption('€0.01', {}, { projects })).toBe('none')
   })
 
+  it('says how to price in a currency that no token is pegged to', () => {
+    const networks = {
+      'base-sepolia': { rpcUrl: 'http://127.0.0.1:9', relayerKeys: [`0x${'5e'.repeat(32)}`] },
+    }
+    expect(() => open({ networks }).x402Protect('0.01 EUR')).toThrow(
+      'it takes USDC (USD) on Base Sepolia. To price in EUR, accept EURC (assets of the network, or X402_ASSET=USDC,EURC), or be paid at a rate: crossCurrency: true',
+    )
+    expect(() => open().x402Protect('100 JPY')).toThrow('To price in JPY, be paid at a rate: ')
+  })
+
   it('accepts a price of zero that is marked as meant', () => {
     expect(refusedOption(0, { allowFree: true })).toBe('none')
   })
@@ -129,6 +139,9 @@ describe('declaring a route', () => {
     ['$0.01', { maxTimeoutSeconds: 5 }, 'out_of_range', 'must be at least 10'],
     ['$0.01', { maxTimeoutSeconds: '60' }, 'invalid_type', 'must be a number'],
     ['$0.01', 'a report', 'invalid_type', 'must be an object'],
+    ['$0.01', { payTo: PAY_TO }, 'unknown_option', 'belongs to a merchant: projects[].merchant'],
+    ['0,01', {}, 'invalid_price', "write decimals with a point, not a comma: '0.01'"],
+    ['1,000', {}, 'invalid_price', 'thousands without a comma'],
     ['$0.01', { merchant: 'shopp' }, 'unknown_project', "did you mean 'shop'?"],
     ['$0.01', { paymentFlow: 'up' }, 'invalid_value', "'authorization' or 'upfront'"],
     [{ amount: '1' }, {}, 'invalid_price', 'its currency is missing'],

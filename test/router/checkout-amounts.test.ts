@@ -139,7 +139,7 @@ describe('an amount', () => {
   it.each<[unknown, unknown, string, string]>([
     [15, 'USD', 'amount', `15 is not a string; ${MAJOR}`],
     [undefined, 'USD', 'amount', `is missing; ${MAJOR}`],
-    ['15,00', 'USD', 'amount', 'write decimals with a point and thousands without a comma'],
+    ['15,00', 'USD', 'amount', "write decimals with a point, not a comma: '15.00'"],
     ['1,500.00', 'USD', 'amount', 'write decimals with a point and thousands without a comma'],
     ['1e3', 'USD', 'amount', "write out the digits instead of an exponent, e.g. '1000'"],
     ['-1', 'USD', 'amount', 'it must not be negative'],

@@ -146,7 +146,9 @@ describe('a refund', () => {
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
       status: 'settled',
       settlement: settlement.id,
+      requestedBy: 'merchant',
       network: 'eip155:84532',
+      testnet: true,
       asset: devnet.asset,
       symbol: 'USDC',
       decimals: 6,
@@ -257,6 +259,68 @@ describe('a refund', () => {
       [other, signed],
     ] as const)
       expect((await refund(at, body, key)).body).toMatchObject({ code: 'idempotency_conflict' })
+  })
+})
+
+describe('the list of refunds', () => {
+  const REFUNDS = '/api/v2/merchant/refunds'
+  const list = async (query = '', headers?: Record<string, string>) =>
+    (await api.get(`${REFUNDS}${query}`, headers)).body.refunds
+
+  it('has every refund with its reason, newest first, in pages', async () => {
+    const [one, other] = [await sell(), await sell()]
+    const reason = 'The parcel was lost.'
+    const first = await api.post(`${PATH}/${one.id}/refunds`, { ...(await sign(one)), reason })
+    expect(first.body).toMatchObject({ reason, requestedBy: 'merchant' })
+    const second = await refund(other, await sign(other, { amount: 1n }))
+    expect(second.body).not.toHaveProperty('reason')
+    expect((await list('?limit=2')).map(({ id }: { id: string }) => id)).toEqual([
+      second.body.id,
+      first.body.id,
+    ])
+    expect((await list()).slice(0, 2)).toStrictEqual([second.body, first.body])
+    expect(await refundsOf(one)).toStrictEqual([first.body])
+    const page = await api.get(`${REFUNDS}?limit=1`)
+    expect(await list(`?limit=1&cursor=${page.body.nextCursor}`)).toStrictEqual([first.body])
+  })
+
+  it('is filtered by network, state and time, and has no other project’s', async () => {
+    const settlement = await sell()
+    const { body } = await refund(settlement, await sign(settlement))
+    const newest = async (query: string) => (await list(query))[0]?.id
+    for (const query of ['network=base-sepolia', 'status=settled', `from=${body.createdAt}`])
+      expect(await newest(`?${query}`)).toBe(body.id)
+    for (const query of ['network=base', 'status=failed', `to=${body.createdAt}`])
+      expect(await newest(`?${query}`)).not.toBe(body.id)
+    expect(await list('', OTHER_TOKEN)).toEqual([])
+    expect((await api.send('GET', REFUNDS)).status).toBe(401)
+    for (const [query, path] of [
+      ['network=bsae', 'network'],
+      ['status=reserved', 'status'],
+      ['from=2026-02-01&to=2026-01-01', 'to'],
+      ['timeZone=Mars/Olympus', 'timeZone'],
+      ['project=shop', 'project'],
+    ]) {
+      const refusal = await api.get(`${REFUNDS}?${query}`)
+      expect([refusal.status, refusal.body.errors?.[0]?.path]).toEqual([400, path])
+    }
+  })
+
+  it.each([[''], ['a\u0000b'], ['x'.repeat(201)], [7]])('takes no reason %j', async (reason) => {
+    const settlement = await sell()
+    const signed = { ...(await sign(settlement)), reason }
+    const { status, body } = await api.post(`${PATH}/${settlement.id}/refunds`, signed)
+    expect([status, body.errors?.[0]?.path]).toEqual([400, 'reason'])
+    expect(await refundsOf(settlement)).toEqual([])
+  })
+
+  it('keeps the reason of who asked first', async () => {
+    const settlement = await sell()
+    const signed = await sign(settlement)
+    const ask = (reason: string) =>
+      api.post(`${PATH}/${settlement.id}/refunds`, { ...signed, reason })
+    await ask('first')
+    expect((await ask('second')).body).toMatchObject({ reason: 'first' })
   })
 })
 

@@ -78,6 +78,7 @@ describe('the settlements of a merchant', () => {
         id: expect.stringMatching(/^[0-9a-f]{32}$/),
         status: 'settled',
         network: 'eip155:84532',
+        testnet: true,
         asset: devnet.asset,
         symbol: 'USDC',
         decimals: 6,

@@ -81,7 +81,7 @@ describe('a webhook', () => {
     expect(told).toMatchObject({ type: 'payment.settled', data: { ...listed, version: 1 } })
     expect(told!.data).toMatchObject({ transaction, status: 'settled', amount: '250000' })
     expect(Object.keys(told!.data).toSorted()).toEqual(
-      [...Object.keys(listed), 'updatedAt', 'version'].toSorted(),
+      [...Object.keys(listed), 'payment', 'updatedAt', 'version'].toSorted(),
     )
     expect(Date.parse(updatedAt)).toBeGreaterThanOrEqual(Date.parse(told!.data.updatedAt))
     await until(async () => {

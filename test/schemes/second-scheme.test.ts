@@ -12,7 +12,7 @@ import { merchantReader } from '../../src/config/resolve/projects.js'
 import { ProjectDirectory } from '../../src/merchants/project-directory.js'
 import { OpenRequests } from '../../src/http/open-requests.js'
 import { QuoteSigner } from '../../src/merchants/signed-quote.js'
-import { createX402Protect } from '../../src/protect/x402-protect.js'
+import { createX402Protect, openPaidRoutes } from '../../src/protect/x402-protect.js'
 import { createGatewayRouter } from '../../src/router/gateway-router.js'
 import { openStreams } from '../../src/router/streams/streams.js'
 import { RevenueReader } from '../../src/router/views/revenue-reader.js'
@@ -114,7 +114,7 @@ describe('a scheme beside exact', () => {
       requests,
     }
     const app = express().use(createGatewayRouter(context))
-    const protect = createX402Protect(context)
+    const protect = createX402Protect(openPaidRoutes(context))
     const sell: RequestHandler = (req, res) => void res.json({ paidBy: req.x402?.payer })
     app.get('/fixed', protect('$0.01'), sell)
     app.get(

@@ -1,4 +1,5 @@
 /** A wallet of the browser, as EIP-6963 announces it, which signs with a key of the devnet. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { DevnetAccount } from '../../src/devnet/index.js'
@@ -10,8 +11,8 @@ export interface TestWallet {
   readonly added: readonly unknown[]
   /** What was signed, as its JSON. */
   readonly signed: readonly string[]
-  /** What it does when asked to sign. @defaultValue 'sign' */
-  behaviour: 'sign' | 'decline'
+  /** What it does when asked to sign; `'wait'` is its owner who hesitates. @defaultValue 'sign' */
+  behaviour: 'sign' | 'decline' | 'wait'
 }
 
 /** How a wallet begins, and what it can. */
@@ -25,6 +26,8 @@ export interface WalletOptions {
   readonly addsChains?: boolean
   /** Node that it asks for balances. @defaultValue none: it cannot tell them */
   readonly rpcUrl?: string | undefined
+  /** Account that the buyer changes to when the wallet asks for one. @defaultValue it cannot ask */
+  readonly other?: DevnetAccount
 }
 
 /** Puts a wallet into every page that the tab loads from now on. It begins on another chain. */
@@ -75,11 +78,22 @@ interface WalletState extends TestWallet {
 }
 
 function answersOf(account: DevnetAccount, options: WalletOptions, wallet: WalletState): Answers {
-  const key = privateKeyToAccount(account.privateKey)
+  let used = account
   const knows = options.knows === undefined ? undefined : [...options.knows]
   let chainId = '0x1'
+  let isConnected = false
+  const addresses = () => (isConnected ? [used.address.toLowerCase()] : [])
   return {
-    eth_requestAccounts: () => [account.address.toLowerCase()],
+    eth_accounts: addresses,
+    eth_requestAccounts: () => {
+      isConnected = true
+      return addresses()
+    },
+    wallet_requestPermissions: () => {
+      if (options.other === undefined) throw failure(-32601, 'no method')
+      used = options.other
+      return []
+    },
     eth_chainId: () => chainId,
     wallet_switchEthereumChain: ([wanted]) => {
       const { chainId: other } = wanted as { chainId: string }
@@ -100,13 +114,14 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
       const response = await fetch(options.rpcUrl, { method: 'POST', headers, body })
       return ((await response.json()) as { result: unknown }).result
     },
-    eth_signTypedData_v4: ([signer, text]) => {
+    eth_signTypedData_v4: async ([signer, text]) => {
+      while (wallet.behaviour === 'wait') await sleep(5)
       if (wallet.behaviour === 'decline') throw failure(4001, 'User rejected the request.')
-      if (String(signer).toLowerCase() !== account.address.toLowerCase())
+      if (String(signer).toLowerCase() !== used.address.toLowerCase())
         throw new Error('another account')
       wallet.signed.push(String(text))
-      const typedData = JSON.parse(String(text)) as Parameters<typeof key.signTypedData>[0]
-      return key.signTypedData(typedData)
+      const key = privateKeyToAccount(used.privateKey)
+      return key.signTypedData(JSON.parse(String(text)) as Parameters<typeof key.signTypedData>[0])
     },
   }
 }

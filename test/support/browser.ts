@@ -1,7 +1,8 @@
 /** A real Chromium, and what it complains of. */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { chromium } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
 const PLACES = [
   process.env['CHROMIUM'] ?? '',
@@ -45,6 +46,8 @@ export interface TabOptions {
   readonly isPhone?: boolean
   readonly javaScriptEnabled?: boolean
   readonly locale?: string
+  /** What a browser that was closed has stored. @defaultValue nothing */
+  readonly storageState?: BrowserContextOptions['storageState']
   /** Complaints that a test provokes: a refused sign-in is an error to the console. */
   readonly expected?: RegExp
 }
@@ -52,13 +55,14 @@ export interface TabOptions {
 /** Opens a tab with cookies of its own. */
 export async function openTab(browser: Browser, options: TabOptions = {}): Promise<Tab> {
   const { colorScheme = 'light', width = 1280, height = 900, expected } = options
-  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US' } = options
+  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US', storageState } = options
   const context = await browser.newContext({
     colorScheme,
     viewport: { width, height },
     reducedMotion: 'reduce',
     acceptDownloads: true,
     ...{ locale, javaScriptEnabled, hasTouch: isPhone, isMobile: isPhone },
+    ...(storageState !== undefined && { storageState }),
   })
   const complaints: string[] = []
   const complain = (text: string): void => {

@@ -2,6 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { adminEndpoints } from '../../src/console/admin-api.js'
+import { merchantEndpoints } from '../../src/console/merchant-endpoints.js'
 import { consoleEndpoints } from '../../src/console/mount-console.js'
 import { docsEndpoints } from '../../src/router/docs/docs-api.js'
 import { apiEndpoints } from '../../src/router/gateway-router.js'
@@ -24,7 +25,10 @@ export interface Answered {
 
 /** The document of a gateway that has everything. */
 export function wholeDocument(): Promise<OpenApiDocument> {
-  const endpoints = [...apiEndpoints, ...docsEndpoints, ...adminEndpoints, ...consoleEndpoints]
+  const endpoints = [
+    ...[...apiEndpoints, ...docsEndpoints, ...adminEndpoints],
+    ...[...merchantEndpoints, ...consoleEndpoints],
+  ]
   return writeDocument({ endpoints, hasProbes: true, hasSessions: true })
 }
 
@@ -56,6 +60,12 @@ export class OpenApiValidator {
     this.#patterns = Object.keys(document.paths)
       .toSorted((one, other) => placeholders(one) - placeholders(other))
       .map((path) => [path, patternOf(path)] as const)
+  }
+
+  /** As {@link OpenApiValidator.explain}, of the body of a webhook. */
+  explainWebhook({ type, text }: { readonly type: string; readonly text: string }) {
+    const parts = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema']
+    return this.#mismatch(pointerOf(parts), { body: text })
   }
 
   /** @returns What is wrong, in words; `undefined` if the document describes the answer. */

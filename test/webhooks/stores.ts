@@ -7,12 +7,12 @@ import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
-/** A ledger of a test's own, whose deliveries grow older when the test says so. */
+/** A ledger of a test's own, whose rows grow older when the test says so. */
 export interface TestStore {
   readonly ledger: LedgerStore
   /** Opens the same ledger as another process does; the memory ledger has no other. */
   another(): LedgerStore
-  /** Lets time pass for deliveries. */
+  /** Lets time pass for deliveries, locks and checkouts. */
   pass(ms: number): Promise<void>
   /** Runs a statement; not on the memory ledger. */
   execute(statement: string): Promise<unknown>
@@ -24,7 +24,9 @@ type OpenStore = (toEnd: Cleanup) => Promise<TestStore>
 const passing = (ms: number): string =>
   `UPDATE x402_webhook_deliveries SET next_at = next_at - ${ms}, retry_from = retry_from - ${ms},
     created_at = created_at - ${ms};
-  UPDATE x402_alerts SET told_at = told_at - ${ms}`
+  UPDATE x402_alerts SET told_at = told_at - ${ms};
+  UPDATE x402_authorizations SET locked_until = locked_until - ${ms};
+  UPDATE x402_checkouts SET expires_at = expires_at - ${ms}`
 
 const openMemory: OpenStore = async (toEnd) => {
   const clock = { ms: Date.now() }

@@ -4,8 +4,13 @@ import type { Merchant } from '../../merchants/project.js'
 import { findNameProblems } from '../../ucp/authority.js'
 import { caution, type DoctorFinding } from './doctor-finding.js'
 
-/** Finds settings that are valid one by one but make no sense together. */
-export function checkProjects(resolved: ResolvedOptions): readonly DoctorFinding[] {
+/**
+ * Finds settings that are valid one by one but make no sense together.
+ *
+ * @param isApp - Whether variables alone configure the gateway. Without a token, they are an app's, whose own
+ * routes sell.
+ */
+export function checkProjects(resolved: ResolvedOptions, isApp: boolean): readonly DoctorFinding[] {
   const { projects } = resolved
   const relayers = new Set(
     resolved.networks.flatMap(({ core }) =>
@@ -17,7 +22,7 @@ export function checkProjects(resolved: ResolvedOptions): readonly DoctorFinding
       ? [caution('project', 'project_missing', 'There is no project, so no merchant can be paid.')]
       : []),
     ...projects.flatMap(({ id, tokenHashes, merchant }) => [
-      ...(tokenHashes.length === 0 ? [withoutToken(id)] : []),
+      ...(tokenHashes.length === 0 && !isApp ? [withoutToken(id)] : []),
       ...(merchant === undefined ? [] : checkPayTo(merchant, relayers)),
     ]),
     ...checkUcp(resolved),

@@ -43,7 +43,12 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
         checkPublicUrl(resolved),
         checkWebhooks(resolved, database.webhooks ?? []),
       ])
-      return [...files, ...database.findings, ...checkProjects(resolved), ...outside.flat()]
+      return [
+        ...files,
+        ...database.findings,
+        ...checkProjects(resolved, opened.file === undefined),
+        ...outside.flat(),
+      ]
     } catch (error) {
       return [...files, ...database.findings, ...describeMistakes(error)]
     } finally {

@@ -54,9 +54,34 @@ export function configText(template: Template): string {
     }
   ],
 ${needsRates ? '\n  // Rates of currencies; these are those of the European Central Bank.\n  "rates": { "http": { "url": "https://api.frankfurter.dev/v1", "name": "ECB" } },\n' : ''}
+  // The console at /console/, and the admin API. Make a token: npx express-x402-gateway token
+  // "admin": { "tokens": ["sha256:…"] },
+
   // API requests, per address and per project.
   "rateLimit": { "windowMs": 60000, "limit": 600 }
 }
+`
+}
+
+/** Writes the variables of an app that has no configuration file. */
+export function appEnvText(
+  answers: Pick<Answers, 'network' | 'rpcUrl' | 'payTo' | 'publicUrl'>,
+  relayer: { readonly key: Hex; readonly address: Hex },
+): string {
+  const { network, rpcUrl, payTo, publicUrl } = answers
+  // Docker takes quotes literally, and `#` starts a comment in Node: neither is in the URL of a node.
+  const node = Object.assign(new URL(rpcUrl), { hash: '' }).href
+  return `# Payments of express-x402-gateway. Keep this file out of version control.
+X402_NETWORK=${network}
+X402_PAY_TO=${payTo}
+X402_RPC_URL=${node}
+# ${relayer.address} sends the transactions and pays their gas. Keep a copy of its key.
+X402_RELAYER_KEY=${relayer.key}
+X402_DATABASE_URL=sqlite:./data/ledger.db
+# The app's root as its clients see it.
+${publicUrl ? '' : '# '}X402_PUBLIC_URL=${publicUrl || 'https://shop.example.com'}
+# For the console at /console/. Make a token: npx express-x402-gateway token
+# X402_ADMIN_TOKEN=sha256:…
 `
 }
 

@@ -63,6 +63,7 @@ export async function openConfig({ config, cwd, env: given }: ConfigSource): Pro
   const { env, file: envFile } = await withEnvFile(folder, given)
   const isAlone = content === undefined
   const referred = variablesIn(content)
+  const database = { variables: SERVE_DATABASE, folder }
   return {
     envFile,
     folder,
@@ -71,10 +72,8 @@ export async function openConfig({ config, cwd, env: given }: ConfigSource): Pro
     warnings: explainUnknownVariables(env, referred),
     with(use, used = env) {
       try {
-        if (isAlone) return use(optionsFromEnvironment(used, SERVE_DATABASE))
-        return use(
-          overrideOptions(fillVariables(content, used) as GatewayOptions, used, SERVE_DATABASE),
-        )
+        if (isAlone) return use(optionsFromEnvironment(used, database))
+        return use(overrideOptions(fillVariables(content, used) as GatewayOptions, used, database))
       } catch (error) {
         if (!isConfigError(error)) throw error
         const named = nameVariables(error, { env: used, isAlone, referred })

@@ -55,7 +55,9 @@ export function fromEnvironment(
 ): GatewayOptions {
   const options = nameMistakes(env, () => optionsFromEnvironment(env))
   // Options are printed in logs: the secrets of other programs must not be among them.
-  const own = Object.entries(env).filter(([name]) => name.startsWith('X402_'))
+  const own = Object.entries(env).filter(
+    ([name]) => name.startsWith('X402_') || TEST_RUNNERS.includes(name),
+  )
   const sourced: SourcedOptions = {
     ...options,
     [SOURCE]: { env: Object.fromEntries(own), options },
@@ -105,14 +107,21 @@ function nameMistakes<T>(
         ? nameVariables(new ConfigError([issue]), { env, isAlone: true }).issues
         : [issue],
     )
-    throw new ConfigError(isAnySet(env) ? issues : [...issues, NOTHING_SET])
+    throw new ConfigError(isAnySet(env) ? issues : [...issues, nothingSet(env)])
   }
 }
 
-/** Reported last where the environment has nothing for a gateway: mostly, it is the first start. */
-const NOTHING_SET: ConfigIssue = {
-  option: 'X402_*',
-  code: 'missing_option',
-  message:
-    'no X402_ variable is set. To try it with play money: `npx express-x402-gateway devnet --env devnet.env`, then `node --env-file=devnet.env app.mjs`',
+/** Variables by which vitest, jest and node:test are known. */
+const TEST_RUNNERS = ['VITEST', 'JEST_WORKER_ID', 'NODE_TEST_CONTEXT']
+
+/** Reported last where the environment has nothing for a gateway: mostly, it is the first start, or a test. */
+function nothingSet(env: Environment): ConfigIssue {
+  const remedy = TEST_RUNNERS.some((name) => env[name] !== undefined)
+    ? 'In a test, import express-x402-gateway/testing before the app: no variable is needed then.'
+    : 'To try it with play money: `npx express-x402-gateway devnet --env devnet.env`, then `node --env-file=devnet.env app.mjs`'
+  return {
+    option: 'X402_*',
+    code: 'missing_option',
+    message: `no X402_ variable is set. ${remedy}`,
+  }
 }

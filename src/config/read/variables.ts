@@ -2,7 +2,9 @@
 import { ConfigError, isConfigError, type ConfigIssue } from '../../errors.js'
 import { httpFacilitator, type HttpFacilitatorOptions } from '../../facilitator/http-facilitator.js'
 import type { LedgerStore } from '../../ledger/index.js'
+import { readLocation } from '../../ledger/engine/location.js'
 import { openPostgresLedger } from '../../ledger/postgres-ledger.js'
+import { openSqliteLedger } from '../../ledger/sqlite-ledger.js'
 import { closestName } from '../../protocol/did-you-mean.js'
 import { sameNetwork } from '../../protocol/networks.js'
 import type { GatewayOptions } from '../options.js'
@@ -30,6 +32,7 @@ const flag = (text: string): unknown =>
   text === 'true' || text === 'false' ? text === 'true' : text
 const number = (text: string): unknown => (/^\d{1,9}$/.test(text) ? Number(text) : text)
 const listOfOne = (text: string): unknown => [text]
+const list = (text: string): unknown => text.split(',').map((one) => one.trim())
 
 /** Every `X402_…` variable that this package reads. A later row overrides an earlier one. */
 export const VARIABLES: readonly Row[] = [
@@ -45,9 +48,20 @@ export const VARIABLES: readonly Row[] = [
     'X402_RELAYER_KEY',
     'networks.*.relayerKeys',
     'private key of the relayer; separate several with commas',
-    (text) => text.split(',').map((key) => key.trim()),
+    list,
   ],
-  ['X402_ASSET', 'networks.*.assets', 'the token; `USDC` when not set', listOfOne],
+  [
+    'X402_ASSET',
+    'networks.*.assets',
+    'the token; separate several with commas; `USDC` when not set',
+    list,
+  ],
+  [
+    'X402_CROSS_CURRENCY',
+    'projects.0.merchant.crossCurrency',
+    '`true` to take tokens of other currencies at a rate, too; needs the option `rates`',
+    flag,
+  ],
   [
     'X402_FACILITATOR_URL',
     'facilitator.url',
@@ -69,7 +83,7 @@ export const VARIABLES: readonly Row[] = [
   [
     'X402_DATABASE_URL',
     undefined,
-    '`postgres://…`: where payments are kept; `serve` also reads `DATABASE_URL`',
+    '`sqlite:./data/ledger.db` or `postgres://…`: where payments are kept; `serve` also reads `DATABASE_URL`',
   ],
   [
     'X402_ADMIN_TOKEN',
@@ -110,8 +124,13 @@ const APP_DATABASE = ['X402_DATABASE_URL'] as const
 /** The same for `serve`, where the gateway runs alone; the first one that is set counts. */
 export const SERVE_DATABASE = ['X402_DATABASE_URL', 'DATABASE_URL'] as const
 
-/** One of the two lists of variables above. */
-type DatabaseVariables = typeof APP_DATABASE | typeof SERVE_DATABASE
+/** Where the ledger's database is named. */
+export interface DatabaseSource {
+  /** The first of these variables that is set counts. */
+  readonly variables: readonly string[]
+  /** What the path of an SQLite file is relative to. @defaultValue the working directory */
+  readonly folder?: string
+}
 
 /** The value of a variable; a blank one counts as not set. */
 function textOf(env: Environment, name: string): string | undefined {
@@ -131,7 +150,7 @@ export function isAnySet(env: Environment): boolean {
  */
 export function optionsFromEnvironment(
   env: Environment,
-  database: DatabaseVariables = APP_DATABASE,
+  database: DatabaseSource = { variables: APP_DATABASE },
 ): GatewayOptions {
   const merchant = { payTo: undefined as unknown as string }
   const unset = {
@@ -151,7 +170,7 @@ export function optionsFromEnvironment(
 export function overrideOptions(
   file: GatewayOptions,
   env: Environment,
-  database: DatabaseVariables,
+  database: DatabaseSource,
 ): GatewayOptions {
   let options: unknown = file
   for (const [name, option, , read = (text: string) => text] of VARIABLES) {
@@ -211,21 +230,27 @@ function withOneProject(options: GatewayOptions, variable: string): GatewayOptio
 /** Opens the ledger in the database that a variable names, where one is set. */
 function ledgerOf(
   env: Environment,
-  database: DatabaseVariables,
+  { variables, folder = '.' }: DatabaseSource,
 ): { readonly ledger?: LedgerStore } {
-  const variable = databaseVariable(env, database)
-  const url = variable && textOf(env, variable)
-  if (url === undefined) return {}
+  const option = databaseVariable(env, variables)
+  const url = option && textOf(env, option)
+  if (option === undefined || url === undefined) return {}
+  const location = readLocation(url, folder, option)
   try {
-    return { ledger: openPostgresLedger(url) }
+    if ('file' in location) return { ledger: openSqliteLedger(location.file) }
+    return { ledger: openPostgresLedger(location.url) }
   } catch (error) {
     if (!isConfigError(error)) throw error
-    throw new ConfigError(error.issues.map((issue) => ({ ...issue, option: variable ?? '' })))
+    const hintOf = ({ code }: ConfigIssue): string =>
+      code === 'invalid_url' ? '; for SQLite, write sqlite:./data/ledger.db' : ''
+    throw new ConfigError(
+      error.issues.map((issue) => ({ ...issue, option, message: issue.message + hintOf(issue) })),
+    )
   }
 }
 
 /** The variable that is set to the ledger's database; `undefined` where none is. */
-export function databaseVariable(env: Environment, names: DatabaseVariables): string | undefined {
+export function databaseVariable(env: Environment, names: readonly string[]): string | undefined {
   return names.find((name) => textOf(env, name) !== undefined)
 }
 

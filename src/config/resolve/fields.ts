@@ -35,11 +35,15 @@ export function omitUndefined<T extends object>(options: T): Given<T> {
   return Object.fromEntries(given) as Given<T>
 }
 
-/** Says what a required option is for where it is missing. */
+/**
+ * Says what a required option is for where it is missing.
+ *
+ * @param otherwise - Says what it must be, for every other mistake. @defaultValue the schema's own words
+ */
 export const missing =
-  (purpose: string) =>
+  (purpose: string, otherwise?: string) =>
   ({ input }: { input?: unknown }): string | undefined =>
-    input === undefined ? `is missing: ${purpose}` : undefined
+    input === undefined ? `is missing: ${purpose}` : otherwise
 
 /** Settings of a check whose failure has a code of its own. */
 export const mistake = (code: ConfigErrorCode, error: string) => ({ error, params: { code } })
@@ -47,10 +51,18 @@ export const mistake = (code: ConfigErrorCode, error: string) => ({ error, param
 /** Like {@link mistake}; the checks that follow are skipped. */
 const fatal = (code: ConfigErrorCode, error: string) => ({ ...mistake(code, error), abort: true })
 
+/** Refuses an empty text: mostly, it is a variable of the environment that is not set. */
+const notEmpty = (purpose: string) =>
+  [
+    (text: string) => text.trim() !== '',
+    fatal('missing_option', `is empty: ${purpose}. Is its variable set?`),
+  ] as const
+
 /** An address, as written: with its checksum or in lower case. */
 export const addressOf = (purpose: string) =>
   z
     .string({ error: missing(purpose) })
+    .refine(...notEmpty(purpose))
     .refine(
       (text) => !/^[^\s.]+(\.[^\s.]+)+$/.test(text),
       fatal('invalid_address', 'must be an address; names like acme.eth are not looked up'),
@@ -73,6 +85,7 @@ export const addressOf = (purpose: string) =>
 export const httpUrl = (purpose: string) =>
   z
     .string({ error: missing(purpose) })
+    .refine(...notEmpty(purpose))
     .refine(isHttpUrl, mistake('invalid_url', 'must be an absolute http(s) URL'))
 
 /** The root that paths are appended to, without slashes at its end. */
@@ -92,6 +105,7 @@ export const currency = z.string().refine((code) => isCurrency(code), {
 /** A private key of secp256k1. Wallets export it without `0x`. */
 export const privateKey = z
   .string()
+  .refine(...notEmpty('a private key'))
   .transform((key) => (/^[0-9a-fA-F]{64}$/.test(key) ? `0x${key}` : key))
   .refine(
     (key) => !isHexAddress(key),

@@ -84,7 +84,12 @@ const USDC: ListedAsset = { kind: 'known', name: 'USDC', settings: {} }
 const localNetworkSchema = z.strictObject({
   rpcUrl: httpUrl('the URL of a JSON-RPC node'),
   relayerKeys: z
-    .array(privateKey, { error: missing('private keys of accounts that pay the gas') })
+    .array(privateKey, {
+      error: missing(
+        'private keys of accounts that pay the gas',
+        "must be an array of private keys, like ['0x…']",
+      ),
+    })
     .min(1)
     .refine(
       (keys) => new Set(keys.map((key) => key.toLowerCase())).size === keys.length,

@@ -6,6 +6,7 @@ import {
 } from '../../merchants/project.js'
 import type { Merchant, Project, ReadMerchant } from '../../merchants/project.js'
 import type { Asset } from '../../money/assets.js'
+import { brandingSchema } from '../../protect/paywall/options.js'
 import { compare, parseDecimal } from '../../money/decimal.js'
 import type { DocumentError } from '../../protocol/document.js'
 import { suggestName } from '../../protocol/did-you-mean.js'
@@ -52,6 +53,7 @@ const merchantSchema = z.strictObject({
   maxTimeoutSeconds: z.int().min(10).max(86_400).default(DEFAULT_MAX_TIMEOUT_SECONDS),
   repeatSettlements: z.boolean().default(false),
   redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
+  branding: brandingSchema.optional(),
 } satisfies FieldsOf<MerchantOptions>)
 
 /** The merchant is checked apart, so that its mistakes are reported beside those of its project. */
@@ -59,6 +61,7 @@ const projectSchema = z.strictObject({
   id: z.string().min(1, 'must not be empty'),
   tokens: z.array(z.string()).default([]),
   merchant: z.unknown().optional(),
+  paused: z.boolean().default(false),
 })
 
 /** Resolves the projects of a gateway's options, with their tokens and merchants. */
@@ -75,7 +78,7 @@ export function resolveProjects(
     const reportHere = within(report, `projects.${index}`)
     const project = readOption(projectSchema, given, reportHere)
     if (project === undefined) return []
-    const { id, tokens, merchant } = project
+    const { id, tokens, merchant, paused } = project
     if (takenIds.has(id))
       reportHere('id', 'duplicate_project', `'${id}' is taken by another project`)
     takenIds.add(id)
@@ -85,7 +88,10 @@ export function resolveProjects(
     if (merchant === undefined) return [{ id, tokenHashes }]
     const context = { project: id, configured, networks, report: within(reportHere, 'merchant') }
     const settings = isObject(merchant) ? omitUndefined(merchant) : {}
-    return [{ id, tokenHashes, merchant: resolveMerchant(merchant, context), settings }]
+    const resolved = resolveMerchant(merchant, context)
+    if (!paused || resolved === undefined)
+      return [{ id, tokenHashes, merchant: resolved, settings }]
+    return [{ id, tokenHashes, merchant: { ...resolved, paused }, settings, pausedBy: 'operator' }]
   })
 }
 

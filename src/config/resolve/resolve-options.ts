@@ -75,7 +75,9 @@ const optionsSchema = z.strictObject({
     )
     .default(DEFAULT_HANDLER_ID),
   networkNames: z.enum(['caip2', 'short']).default('caip2'),
-  networks: z.record(z.string(), z.unknown()).optional(),
+  networks: z
+    .record(z.string(), z.unknown(), 'must be an object, like { base: { rpcUrl, relayerKeys } }')
+    .optional(),
   projects: z.array(z.unknown()).optional(),
   admin: z.unknown().optional(),
   console: z.boolean().optional(),

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../crypto/sha256.js'
-import { RequestProblem } from '../../http/respond-problem.js'
 import type { SessionStore } from '../../ledger/index.js'
 import type { ConsoleSession } from '../../ledger/sessions.js'
 import type { Logger } from '../../logger.js'
 import type { Admin, AdminToken } from '../../merchants/access.js'
 import { digestToken } from '../../merchants/project.js'
 import type { ProjectDirectory, TokenHolder } from '../../merchants/project-directory.js'
+import { notLoaded } from '../../router/authenticate.js'
 import { findAdminByHash } from '../admin.js'
 
 /** How long a session lasts at most, and without a request (ms). */
@@ -138,17 +138,14 @@ export class ConsoleSessions {
     return { ...identity, hash: session.hash, expiresAt }
   }
 
-  /** @throws {@link RequestProblem} 503 while it is not known which projects there are. */
+  /** @throws `RequestProblem` 503 while it is not known which projects there are. */
   async #findIdentity(tokenHash: Buffer): Promise<Identity | undefined> {
     const { directory } = this.#options
     const known = this.#identityOf(tokenHash)
     if (known !== undefined || directory.isLoaded) return known
     await directory.whenLoaded()
     if (directory.isLoaded) return this.#identityOf(tokenHash)
-    throw new RequestProblem(
-      'ledger_unavailable',
-      'The gateway has just started, and could not read its projects yet: try again later.',
-    )
+    throw notLoaded()
   }
 
   #identityOf(tokenHash: Buffer): Identity | undefined {

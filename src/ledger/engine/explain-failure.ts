@@ -1,8 +1,6 @@
 /** Failures of databases in words for operators. */
+import type { LedgerLocation } from './location.js'
 import { sqliteFailure } from './sqlite.js'
-
-/** A `postgres://` URL, or the path of an SQLite file. */
-export type LedgerLocation = { readonly url: string } | { readonly file: string }
 
 /** Messages of `pg` that come without a code, and the kind of failure they mean. */
 const KIND_OF_WORDS: ReadonlyArray<readonly [RegExp, string]> = [

@@ -1,20 +1,18 @@
 import type { Updateable } from 'kysely'
 import { LedgerError } from '../../errors.js'
-import type {
-  IdempotencyAttempt,
-  IdempotencyClaim,
-  IdempotencyState,
-  IdempotencyStore,
-  KeptAnswer,
-  RepeatableRequest,
+import {
+  ANSWERS_KEPT_MS,
+  type IdempotencyAttempt,
+  type IdempotencyClaim,
+  type IdempotencyState,
+  type IdempotencyStore,
+  type KeptAnswer,
+  type RepeatableRequest,
 } from '../../idempotency/store.js'
 import type { AnswerBudget } from './answer-budget.js'
 import type { LedgerDatabase, Row } from '../schema/tables.js'
 import { every } from '../engine/every.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
-
-/** How long an answer is kept. */
-const RETENTION_MS = 24 * 3_600_000
 
 /** Time between two purges. */
 const PURGE_EVERY_MS = 600_000
@@ -140,7 +138,7 @@ export class Answers implements IdempotencyStore {
     await this.#store.run(async ({ db, now, plus }) => {
       const expired = db
         .deleteFrom('x402_idempotency')
-        .where('updated_at', '<', plus(-RETENTION_MS))
+        .where('updated_at', '<', plus(-ANSWERS_KEPT_MS))
         .where('claimed_until', '<', now)
       for (const { key } of await expired.returning('key').execute())
         this.#options.budget?.remove(key)

@@ -1,5 +1,5 @@
 /** Reads the state of a ledger's database without changing it. */
-import type { LedgerLocation } from '../engine/explain-failure.js'
+import type { LedgerLocation } from '../engine/location.js'
 import { Nonces } from '../relayers/nonces.js'
 import { migrations } from '../schema/migrate.js'
 import { OPERATOR } from '../webhooks.js'

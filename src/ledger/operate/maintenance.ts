@@ -1,8 +1,9 @@
 /** Work on a whole ledger, beside the gateways that use it. */
 import type { SqlBool } from 'kysely'
-import { exportedOf, type ExportedPayment } from '../export-format.js'
+import { exportedOf, withRefunds, type ExportedPayment } from '../export-format.js'
 import { listPages } from '../payments/list-rows.js'
 import { projectsOf } from '../payments/recorded-projects.js'
+import { readRefunded, readRequests } from '../payments/refund-notes.js'
 import { recordOf } from '../payments/rows.js'
 import { appliedMigrations, migrations } from '../schema/migrate.js'
 import type { SqlDatabase } from '../engine/store.js'
@@ -70,14 +71,19 @@ export class LedgerMaintenance {
 
   /** Reads payments page by page: one project after the other, oldest first in each. */
   async *export({ from, until, refunds }: ExportQuery): AsyncGenerator<ExportedPayment> {
-    const order = { kinds: kindsOf(refunds), order: 'asc' } as const
+    const kind = refunds ? 'any' : 'payment'
     for (const project of await projectsOf(this.#connection)) {
       let after: Pick<ExportedPayment, 'createdAt' | 'id'> = { createdAt: from, id: '' }
       for (;;) {
-        const query = { project, states: EXPORTED, until, after, limit: PAGE }
-        const rows = await listPages(this.#connection, [query], order)
+        const query = { project, states: EXPORTED, kind, until, after, limit: PAGE } as const
+        const rows = await listPages(this.#connection, [query], 'asc')
         const page = rows.map((row) => exportedOf(recordOf(row)))
-        yield* page
+        const ids = page.map(({ id }) => id)
+        const notes = {
+          refunded: await readRefunded(this.#connection, ids),
+          requests: await readRequests(this.#connection, refunds ? ids : []),
+        }
+        yield* page.map((payment) => withRefunds(payment, notes))
         const last = page.at(-1)
         if (last === undefined || page.length < PAGE) break
         after = last
@@ -89,7 +95,7 @@ export class LedgerMaintenance {
    * Deletes payments that nobody needs any more: settled and delivered, or failed; last changed before
    * a time in milliseconds, and at least an hour ago; locked by nobody; and whose authorization has
    * lapsed, so that the chain refuses it. Refunds go after their payments, because what is left of a payment
-   * is computed from them. Tells after each page how many are deleted by then.
+   * is computed from them. A payment stays until its checkout is known to be paid. Tells after each page how many are deleted by then.
    *
    * @returns How many were deleted.
    */
@@ -101,7 +107,9 @@ export class LedgerMaintenance {
       AND (delivered = 1 OR lock_owner IS NULL OR locked_until < ${now - REORG_MS})
       AND CAST(valid_before AS NUMERIC) < ${Math.floor(now / 1000) - LAPSED_SECONDS}
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
-        WHERE payment.id = x402_authorizations.refund_of)`
+        WHERE payment.id = x402_authorizations.refund_of)
+      AND (state = 'failed' OR NOT EXISTS (SELECT 1 FROM x402_checkouts AS checkout
+        WHERE checkout.payment = x402_authorizations.id AND checkout.state <> 'paid'))`
     let count = 0
     for (const state of ['settled', 'failed'] as const) {
       for (let from = 0; ;) {
@@ -128,6 +136,8 @@ export class LedgerMaintenance {
         if (page.length < PAGE || numDeletedRows === 0n) break
       }
     }
+    await sql`DELETE FROM x402_refund_requests WHERE NOT EXISTS
+      (SELECT 1 FROM x402_authorizations WHERE id = refund)`.execute(db)
     return count
   }
 

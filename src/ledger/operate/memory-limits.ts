@@ -88,6 +88,8 @@ async function sweep(store: SqlStore): Promise<void> {
         OR state = 'settled' AND refund_of IS NOT NULL AND ${long})
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
         WHERE payment.id = x402_authorizations.refund_of)`.execute(db)
+    await sql`DELETE FROM x402_refund_requests
+      WHERE NOT EXISTS (SELECT 1 FROM x402_authorizations WHERE id = refund)`.execute(db)
     await sql`DELETE FROM x402_webhook_deliveries WHERE id IN (
       SELECT id FROM x402_webhook_deliveries ORDER BY state = 'pending', created_at, id
       LIMIT max(0, (SELECT count(*) FROM x402_webhook_deliveries) - ${MAX_DELIVERIES}))`.execute(db)

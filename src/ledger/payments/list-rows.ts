@@ -7,7 +7,7 @@ import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord } from '../reco
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
-import { isFound, projectsOf, type IndexedSearch } from './recorded-projects.js'
+import { isFound, projectsOf, REFUNDS, type IndexedSearch } from './recorded-projects.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import { timeOnce, type SqlDatabase } from '../engine/store.js'
 
@@ -20,29 +20,27 @@ const MAX_BATCH = 500
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
 
 /** A page of one project, or of payments without one. */
-interface PageQuery extends Pick<LedgerQuery, 'from' | 'until' | 'after' | 'limit'> {
+interface PageQuery extends Pick<
+  LedgerQuery,
+  'kind' | 'chainId' | 'from' | 'until' | 'after' | 'limit'
+> {
   readonly project: string | null
   readonly states: readonly LedgerRecord['state'][]
   readonly search?: IndexedSearch | undefined
 }
 
-/** The filter and order of a page. */
-interface PageOrder {
-  readonly kinds: readonly ('payment' | 'refund')[]
-  readonly order: 'asc' | 'desc'
-}
-
 /** Reads the rows of a list, newest first. */
 export async function listRows(
   database: SqlDatabase,
-  { search, ...query }: LedgerQuery,
+  { search: asked, ...query }: LedgerQuery,
 ): Promise<readonly TimedRow[]> {
-  const { project, state, from, until, after, limit } = query
-  if (search !== undefined && 'transaction' in search)
-    return listFew(database, query, search.transaction)
+  const { project, state, kind = 'payment', chainId, from, until, after, limit } = query
+  if (asked !== undefined && 'transaction' in asked)
+    return listFew(database, query, asked.transaction)
   if (query.id !== undefined) return listFew(database, query)
+  const search = asked ?? (kind === 'refund' ? REFUNDS : undefined)
   const states = state ? [state] : (['reserved', 'submitted', 'settled', 'failed'] as const)
-  const page = { states, search, from, until, after, limit }
+  const page = { states, search, kind, chainId, from, until, after, limit }
   const projects = project === EVERY_PROJECT ? await projectsOf(database, search) : [project]
   let rows: readonly TimedRow[] = []
   for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE) {
@@ -57,13 +55,13 @@ export async function listRows(
 export async function listPages(
   database: SqlDatabase,
   queries: readonly PageQuery[],
-  page: PageOrder = { kinds: ['payment'], order: 'desc' },
+  order: 'asc' | 'desc' = 'desc',
 ): Promise<readonly TimedRow[]> {
   const { db, now } = database
   // The indexes of lists begin with project and state.
   const [first, ...others] = queries.flatMap((query, index) =>
     query.states.map((state) => {
-      const places = placesOf(database, { ...query, state }, page)
+      const places = placesOf(database, { ...query, state }, order)
       return db.selectFrom(places.as(`${state}_${index}`)).selectAll()
     }),
   )
@@ -71,16 +69,16 @@ export async function listPages(
   const ids = db
     .selectFrom(others.reduce((sum, one) => sum.unionAll(one), first).as('listed'))
     .selectAll()
-    .orderBy('created_at', page.order)
-    .orderBy('id', page.order)
+    .orderBy('created_at', order)
+    .orderBy('id', order)
     .limit(queries[0]?.limit ?? 0)
   return db
     .selectFrom('x402_authorizations as a')
     .innerJoin(ids.as('page'), 'page.id', 'a.id')
     .selectAll('a')
     .select(now.as('now'))
-    .orderBy('a.created_at', page.order)
-    .orderBy('a.id', page.order)
+    .orderBy('a.created_at', order)
+    .orderBy('a.id', order)
     .execute()
 }
 
@@ -88,20 +86,21 @@ export async function listPages(
 function placesOf(
   database: SqlDatabase,
   query: PageQuery & Pick<LedgerRecord, 'state'>,
-  { kinds, order }: PageOrder,
+  order: 'asc' | 'desc',
 ) {
   const { db, now } = database
-  const { project, search, state, from, until, after } = query
+  const { project, search, state, kind, chainId, from, until, after } = query
   let select = db
     .selectFrom('x402_authorizations')
     .select(['created_at', 'id'])
     .where('project', project === null ? 'is' : '=', project)
     .where('state', '=', state)
-    .where('kind', 'in', kinds)
   if (state === 'reserved')
     select = select.where((where) =>
       where.or([where('lock_owner', 'is', null), where('locked_until', '>=', now)]),
     )
+  if (kind !== 'any') select = select.where('kind', '=', database.sql.lit(kind ?? 'payment'))
+  if (chainId !== undefined) select = select.where('chain_id', '=', chainId)
   if (search !== undefined) select = select.where(isFound(database, search))
   if (from !== undefined) select = select.where('created_at', '>=', from)
   if (until !== undefined) select = select.where('created_at', '<', until)
@@ -118,7 +117,8 @@ async function listFew(
 ): Promise<readonly TimedRow[]> {
   // Stands for transactions that only a remote facilitator knows.
   if (transaction === REMOTE_SUBMISSION.transaction) return []
-  const { project, id = '', state, from = 0, until = Infinity, after, limit } = query
+  const { project, id = '', state, kind = 'payment', chainId, after, limit } = query
+  const { from = 0, until = Infinity } = query
   const rows = await db
     .selectFrom('x402_authorizations')
     .selectAll()
@@ -134,7 +134,8 @@ async function listFew(
     const createdAt = Number(row.created_at)
     return (
       (project === EVERY_PROJECT || row.project === project) &&
-      row.kind === 'payment' &&
+      (kind === 'any' || row.kind === kind) &&
+      (chainId === undefined || Number(row.chain_id) === chainId) &&
       (query.id === undefined || idOf(row.id) === id) &&
       (state === undefined || row.state === state) &&
       (row.state !== 'reserved' || row.lock_owner === null || row.locked_until >= row.now) &&

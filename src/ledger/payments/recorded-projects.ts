@@ -5,11 +5,16 @@ import { resourceHash } from '../payment-details.js'
 import type { LedgerRecord, RecordSearch } from '../record.js'
 import type { SqlDatabase } from '../engine/store.js'
 
-/** A search that has an index which begins with it and the project. */
-export type IndexedSearch = Exclude<RecordSearch, { readonly transaction: unknown }>
+/** Finds all refunds. */
+export const REFUNDS = { kind: 'refund' } as const
+
+/** A search that has an index which begins with it and the project, or has nothing else. */
+export type IndexedSearch =
+  Exclude<RecordSearch, { readonly transaction: unknown }> | typeof REFUNDS
 
 /** The condition that a record is searched for. */
 export function isFound({ sql }: SqlDatabase, search: IndexedSearch): Expression<SqlBool> {
+  if ('kind' in search) return sql<SqlBool>`kind = 'refund'`
   if ('payer' in search) return sql<SqlBool>`payer = ${bytesOf(search.payer)}`
   if ('reference' in search) return sql<SqlBool>`reference = ${search.reference}`
   return sql<SqlBool>`resource_hash = ${resourceHash(search.resource)}`

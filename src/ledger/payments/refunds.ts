@@ -6,11 +6,13 @@ import type {
   RefundEntry,
   RefundRecord,
   RefundRefusal,
+  RefundRequest,
   RefundReservation,
 } from '../refunds.js'
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
+import { readRefunded, readRequests } from './refund-notes.js'
 import { REFUNDED, reopenUnrefunded } from './release-refund.js'
 import { idsOf } from '../engine/statement.js'
 import { firstsOf, reservedRows, untilReserved, type Candidate } from './reservations.js'
@@ -72,6 +74,29 @@ export class Refunds {
         .execute()
       return rows.flatMap((row) => this.#records.recordOf(row) ?? []).filter(isRefundRecord)
     })
+  }
+
+  /** Notes who asks for a refund that the caller has reserved, and why. */
+  async noteRequest(refund: string, { reason, requestedBy }: RefundRequest): Promise<void> {
+    const asked = { reason: reason ?? null, requested_by: requestedBy ?? null }
+    await this.#store.run(({ db }) =>
+      db
+        .insertInto('x402_refund_requests')
+        .values({ refund: idBytes(refund), ...asked })
+        // The request before was released, or has failed: nothing was sent for it, or this is it again.
+        .onConflict((conflict) => conflict.column('refund').doUpdateSet(asked))
+        .execute(),
+    )
+  }
+
+  /** As {@link readRequests}. */
+  requestsOf(refunds: readonly string[]): Promise<ReadonlyMap<string, RefundRequest>> {
+    return this.#store.run((database) => readRequests(database, refunds))
+  }
+
+  /** As {@link readRefunded}. */
+  refundedOf(payments: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+    return this.#store.run((database) => readRefunded(database, payments))
   }
 
   /** @returns For each: its result; `undefined` if the existing record has just gone. */

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hexOf } from '../../protocol/hex.js'
 import { EVERY_PROJECT } from '../record.js'
 import {
-  DAY_MS,
   MAX_SUMMED_GROUPS,
   RevenueSums,
   revenueKeyOf,
   type RevenueGroup,
   type RevenueQuery,
 } from '../revenue.js'
+import { DAY_MS, evenSpans, UTC, zoneWithin } from '../time-zone.js'
 import { idOf } from '../engine/bytes.js'
 import { comparedTo } from './list-rows.js'
 import { projectsOf } from './recorded-projects.js'
@@ -34,21 +34,26 @@ const sumBy = (key: string): Statement =>
   inBoth(
     () => `
    WITH sums AS (
-     SELECT ${key} AS key, chain_id, asset, sum(CAST(value AS NUMERIC)) AS amount, count(*) AS count
+     SELECT ${key} AS key, chain_id, asset,
+       coalesce(sum(CAST(value AS NUMERIC)) FILTER (WHERE kind = 'payment'), 0) AS amount,
+       count(*) FILTER (WHERE kind = 'payment') AS count,
+       coalesce(sum(CAST(value AS NUMERIC)) FILTER (WHERE kind = 'refund'), 0) AS refunded,
+       count(*) FILTER (WHERE kind = 'refund') AS refunds
      FROM x402_authorizations
-     WHERE state = 'settled' AND kind = 'payment' AND created_at >= $1 AND created_at < $2
+     WHERE state = 'settled' AND created_at >= $1 AND created_at < $2
        AND (project = $3::text OR $3::text IS NULL AND project IS NULL)
      GROUP BY 1, 2, 3
    ), places AS (
      SELECT sums.*, row_number() OVER (ORDER BY count DESC, key) <= ${MAX_SUMMED_GROUPS} AS is_told FROM sums
    )
    SELECT CASE WHEN is_told THEN key END AS key, chain_id, asset,
-     CAST(sum(amount) AS TEXT) AS amount, sum(count) AS count
+     CAST(sum(amount) AS TEXT) AS amount, sum(count) AS count,
+     CAST(sum(refunded) AS TEXT) AS refunded, sum(refunds) AS refunds
    FROM places GROUP BY 1, 2, 3`,
   )
 
 const SUM: Readonly<Record<RevenueQuery['by'], Statement>> = {
-  day: sumBy(`CAST(created_at / ${DAY_MS} AS TEXT)`),
+  day: sumBy(`CAST((created_at + $4::bigint) / ${DAY_MS} AS TEXT)`),
   project: sumBy(`coalesce(project, '')`),
   asset: sumBy(`''`),
   resource: sumBy(`split_part(coalesce(resource_url, ''), '?', 1)`),
@@ -61,9 +66,11 @@ interface SummedRow {
   readonly asset: Uint8Array
   readonly amount: string
   readonly count: string
+  readonly refunded: string
+  readonly refunds: string
 }
 
-/** Sums settled payments, in bounded steps. */
+/** Sums settled payments and refunds, in bounded steps. */
 export class Revenue {
   readonly #store: SqlStore
 
@@ -71,7 +78,7 @@ export class Revenue {
     this.#store = store
   }
 
-  /** Sums settled payments. Returns the 1,000 groups with most payments; the others are merged. */
+  /** Sums settled payments and refunds. Returns the 1,000 groups with most payments; the others are merged. */
   async sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]> {
     const projects =
       query.project === EVERY_PROJECT
@@ -94,14 +101,18 @@ export class Revenue {
   /** The sums of some days each. */
   async *#sums(query: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
     const stepMs = DAYS_AT_ONCE * DAY_MS
-    for (let from = query.from; from < query.until; from += stepMs) {
-      const until = Math.min(query.until, from + stepMs)
-      yield await this.#store.run((database) => sumGroups(database, { ...query, from, until }))
-    }
+    const zone = query.by === 'day' ? query.zone : undefined
+    for (const even of evenSpans(zone ?? UTC, query))
+      for (let { from } = even; from < even.until; from += stepMs) {
+        const step = { ...query, from, until: Math.min(even.until, from + stepMs) }
+        yield await this.#store.run((database) => sumGroups(database, step, even.offsetMs))
+      }
   }
 
-  /** Single payments, page by page. SQLite has no numbers beyond 64 bits. */
-  async *#payments(query: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
+  /** Single payments and refunds, page by page. SQLite has no numbers beyond 64 bits. */
+  async *#payments(asked: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
+    const zone = asked.by === 'day' && asked.zone ? zoneWithin(asked.zone, asked) : undefined
+    const query = { ...asked, zone }
     let after: PagePosition = { createdAt: query.from, id: '' }
     for (;;) {
       const page = await this.#store.run((database) => readPayments(database, query, after))
@@ -117,14 +128,18 @@ export class Revenue {
 async function sumGroups(
   { run }: SqlDatabase,
   { project, from, until, by }: ProjectQuery,
+  offsetMs: number,
 ): Promise<readonly RevenueGroup[]> {
-  const rows = (await run(SUM[by], [from, until, project])) as readonly SummedRow[]
+  const values = [from, until, project, ...(by === 'day' ? [offsetMs] : [])]
+  const rows = (await run(SUM[by], values)) as readonly SummedRow[]
   return rows.map((row) => ({
     key: row.key ?? undefined,
     chainId: Number(row.chain_id),
     asset: hexOf(row.asset),
     amount: BigInt(row.amount),
     count: Number(row.count),
+    refunded: BigInt(row.refunded),
+    refunds: Number(row.refunds),
   }))
 }
 
@@ -135,15 +150,14 @@ interface PagePosition {
 
 async function readPayments(
   { db }: SqlDatabase,
-  { project, until, by }: ProjectQuery,
+  { project, until, by, zone }: ProjectQuery,
   after: PagePosition,
 ): Promise<readonly (PagePosition & { readonly group: RevenueGroup })[]> {
   const rows = await db
     .selectFrom('x402_authorizations')
-    .select(['id', 'created_at', 'chain_id', 'asset', 'value', 'project', 'resource_url'])
+    .select(['id', 'created_at', 'chain_id', 'asset', 'value', 'project', 'resource_url', 'kind'])
     .where('project', project === null ? 'is' : '=', project)
     .where('state', '=', 'settled')
-    .where('kind', '=', 'payment')
     .where((where) => comparedTo(where, '>', after))
     .where('created_at', '<', until)
     .orderBy('created_at')
@@ -153,9 +167,14 @@ async function readPayments(
   return rows.map((row) => {
     const createdAt = Number(row.created_at)
     const details = row.resource_url === null ? undefined : { resource: row.resource_url }
-    const key = revenueKeyOf({ createdAt, project: row.project ?? '', details }, by)
-    const [chainId, asset] = [Number(row.chain_id), hexOf(row.asset)]
-    const group = { key, chainId, asset, amount: BigInt(row.value), count: 1 }
+    const key = revenueKeyOf({ createdAt, project: row.project ?? '', details }, { by, zone })
+    const token = { chainId: Number(row.chain_id), asset: hexOf(row.asset) }
+    const value = BigInt(row.value)
+    const sums =
+      row.kind === 'refund'
+        ? { amount: 0n, count: 0, refunded: value, refunds: 1 }
+        : { amount: value, count: 1, refunded: 0n, refunds: 0 }
+    const group = { key, ...token, ...sums }
     return { id: idOf(row.id), createdAt, group }
   })
 }

@@ -7,9 +7,17 @@ import type { Changing } from './changes.js'
 /** A project's address, and the one that waits. */
 type Paid = Pick<StoredProject, 'id' | 'settings' | 'nextPayTo'>
 
-/** The settings that the audit log keeps, with an address that waits. */
-export function auditedSettings({ settings, nextPayTo }: Omit<Paid, 'id'>): object {
-  return { ...settings, ...(nextPayTo && { nextPayTo: nextPayTo.payTo }) }
+/** A project, as the audit log shows it. */
+export function auditedOf({
+  settings,
+  pausedBy,
+  nextPayTo,
+}: Pick<StoredProject, 'settings' | 'pausedBy' | 'nextPayTo'>): object {
+  return {
+    ...settings,
+    ...(pausedBy && { pausedBy }),
+    ...(nextPayTo && { nextPayTo: nextPayTo.payTo }),
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import type { NewToken, PageQuery } from '../projects.js'
 import type { ProjectSnapshot, ProjectUpdate, StoredProject, StoredToken } from '../projects.js'
 import { sha256 } from '../../crypto/sha256.js'
 import { makeChange, Undone, type Changing } from './changes.js'
-import { auditedSettings, tellPayTo } from './pay-to.js'
+import { auditedOf, tellPayTo } from './pay-to.js'
 import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
 import { selectProjects, tokenOf, versionOf } from './rows.js'
 import type { LedgerDatabase } from '../schema/tables.js'
@@ -52,11 +52,12 @@ export class Projects {
     return this.#store.run(({ db }) => versionOf(db))
   }
 
+  /** Loads all projects, oldest first, and their tokens. */
   load(): Promise<ProjectSnapshot> {
     return this.#store.run(async ({ db }) => {
       // First: what changes meanwhile is loaded again.
       const version = await versionOf(db)
-      const projects = await selectProjects(db).execute()
+      const projects = await selectProjects(db).orderBy('position').execute()
       const tokens = await db
         .selectFrom('x402_project_tokens')
         .selectAll()
@@ -91,9 +92,9 @@ export class Projects {
     })
   }
 
-  /** Changes the merchant of a project that still has this version. */
+  /** Changes a project that still has this version. */
   updateProject(
-    { id, settings, version, nextPayTo: next }: ProjectUpdate,
+    { id, settings, version, pausedBy, nextPayTo: next }: ProjectUpdate,
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
     return this.#change(by, async (changing) => {
@@ -103,7 +104,7 @@ export class Projects {
       const { nextPayTo: waiting } = before
       const planned = typeof next === 'object' && { ...next, at: changing.at + next.afterMs }
       const nextPayTo = next === undefined ? waiting : planned || undefined
-      return update(changing, before, { settings, nextPayTo })
+      return update(changing, before, { settings, pausedBy, nextPayTo })
     })
   }
 
@@ -116,7 +117,8 @@ export class Projects {
       if (before === undefined) throw new Undone('missing')
       const { nextPayTo: waiting } = before
       if (waiting === undefined || waiting.at > changing.at) throw new Undone('changed')
-      return update(changing, before, { settings: { ...before.settings, payTo: waiting.payTo } })
+      const settings = { ...before.settings, payTo: waiting.payTo }
+      return update(changing, before, { settings, pausedBy: before.pausedBy })
     })
   }
 
@@ -137,18 +139,6 @@ export class Projects {
 
   findProject(id: string): Promise<StoredProject | undefined> {
     return this.#store.run(({ db }) => findProject(db, id))
-  }
-
-  /** Lists projects, oldest first. */
-  listProjects({ after = 0, limit }: PageQuery): Promise<readonly StoredProject[]> {
-    return this.#store.run(async ({ db }) => {
-      const rows = await selectProjects(db)
-        .where('position', '>', after)
-        .orderBy('position')
-        .limit(limit)
-        .execute()
-      return rows.map(projectOf)
-    })
   }
 
   /**
@@ -261,13 +251,14 @@ export class Projects {
 async function update(
   changing: Changing,
   before: StoredProject,
-  after: Pick<StoredProject, 'settings' | 'nextPayTo'>,
+  after: Pick<StoredProject, 'settings' | 'pausedBy' | 'nextPayTo'>,
 ): Promise<AuditedChange> {
   const { id, version } = before
   await changing.db
     .updateTable('x402_projects')
     .set({
       settings: JSON.stringify(after.settings),
+      paused_by: after.pausedBy ?? null,
       next_pay_to: after.nextPayTo?.payTo ?? null,
       next_pay_to_at: after.nextPayTo?.at ?? null,
       version: version + 1,
@@ -276,6 +267,6 @@ async function update(
     .where('id', '=', id)
     .execute()
   await tellPayTo(changing, before, after)
-  const [was, is] = [auditedSettings(before), auditedSettings(after)]
+  const [was, is] = [auditedOf(before), auditedOf(after)]
   return { action: 'project.updated', project: id, before: was, after: is }
 }

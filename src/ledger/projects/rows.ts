@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type {
   AuditAction,
   AuditEntry,
+  PausedBy,
   StoredProject,
   StoredToken,
   TokenScope,
@@ -52,6 +53,7 @@ export function projectOf(row: Row<'x402_projects'>): StoredProject {
   return {
     id: row.id,
     settings: JSON.parse(row.settings) as object,
+    ...(row.paused_by !== null && { pausedBy: row.paused_by as PausedBy }),
     ...(row.next_pay_to !== null && {
       nextPayTo: { payTo: row.next_pay_to, at: Number(row.next_pay_to_at) },
     }),

@@ -67,6 +67,14 @@ export const TABLES = {
     created_at: 'BIGINT NOT NULL',
     updated_at: 'BIGINT NOT NULL',
   },
+  /** One row for each refund that was asked for with a reason, or by an operator. */
+  x402_refund_requests: {
+    /** Id of the refund. */
+    refund: 'BYTES NOT NULL PRIMARY KEY',
+    reason: 'TEXT',
+    /** Name of the operator, as in the audit log. Null for the merchant. */
+    requested_by: 'TEXT',
+  },
   /** One row for each relayer account. */
   x402_relayer_nonces: {
     chain_id: 'BIGINT NOT NULL',
@@ -130,6 +138,8 @@ export const TABLES = {
     updated_at: 'BIGINT NOT NULL',
     /** Its id stays taken. */
     deleted_at: 'BIGINT',
+    /** `operator` or `merchant`; null while it takes payments. */
+    paused_by: 'TEXT',
   },
   /** Tokens of projects. */
   x402_project_tokens: {
@@ -200,6 +210,27 @@ export const TABLES = {
     delivered_at: 'BIGINT',
     created_at: 'BIGINT NOT NULL',
   },
+  /** One row for each payment link. */
+  x402_checkouts: {
+    /** Random: whoever knows it may pay. */
+    id: 'TEXT NOT NULL PRIMARY KEY',
+    project: 'TEXT NOT NULL',
+    url: 'TEXT NOT NULL',
+    /** In major units, with all digits of the currency. */
+    amount: 'TEXT NOT NULL',
+    currency: 'TEXT NOT NULL',
+    reference: 'TEXT',
+    description: 'TEXT',
+    success_url: 'TEXT',
+    cancel_url: 'TEXT',
+    /** It follows its payment within a second: `statusOf` tells what holds now. */
+    state: ['open', 'paid', 'expired', 'canceled'],
+    /** Id of the payment that pays it. Another one takes its place once this one can pay no more. */
+    payment: 'BYTES',
+    paid_at: 'BIGINT',
+    expires_at: 'BIGINT NOT NULL',
+    created_at: 'BIGINT NOT NULL',
+  },
   x402_console_sessions: {
     /** SHA-256 of its secret, in hexadecimal digits. */
     hash: 'TEXT NOT NULL PRIMARY KEY',
@@ -214,8 +245,10 @@ export const TABLES = {
   },
   /** What happened to the payments of a project on one day. */
   x402_counts: {
-    /** Days since the epoch. */
+    /** Days since the epoch, of UTC. */
     day: 'INTEGER NOT NULL',
+    /** Quarter of an hour of the day; 0 of kinds that are not shown by day. A day of any zone begins with one. */
+    slot: 'INTEGER NOT NULL',
     /** Empty for all projects together. */
     project: 'TEXT NOT NULL',
     kind: 'TEXT NOT NULL',
@@ -232,7 +265,7 @@ export const TABLES = {
 const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
   x402_relayer_nonces: 'chain_id, relayer',
   x402_relayer_transactions: 'chain_id, relayer, account_nonce',
-  x402_counts: 'project, day, kind, label',
+  x402_counts: 'project, day, kind, label, slot',
 }
 
 /** The columns of a table's primary key: the first one, unless it has several. */
@@ -240,7 +273,9 @@ export const keyOf = (table: keyof typeof TABLES): readonly string[] =>
   PRIMARY_KEYS[table]?.split(', ') ?? Object.keys(TABLES[table]).slice(0, 1)
 
 const FINAL = "(state = 'settled' OR state = 'failed')"
-const LISTED = 'project, state, created_at, id'
+
+/** The chain is last: lists of one network pass over the others' payments without reading them. */
+const LISTED = 'project, state, created_at, id, chain_id'
 
 /**
  * The indexes of each table, by the ends of their names.
@@ -259,6 +294,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     settled: `(updated_at) WHERE state = 'settled'`,
     failed: `(updated_at) WHERE state = 'failed'`,
     listed: `(${LISTED}) WHERE ${FINAL}`,
+    refunded: `(${LISTED}) WHERE kind = 'refund'`,
     payer: `(payer, ${LISTED}) WHERE ${FINAL}`,
     resource: `(resource_hash, ${LISTED}) WHERE resource_hash IS NOT NULL AND ${FINAL}`,
     reference: `(reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,
@@ -274,6 +310,11 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     payment: '(payment, endpoint, version)',
     listed: '(endpoint, created_at, id)',
     age: `(created_at) WHERE state <> 'pending'`,
+  },
+  x402_checkouts: {
+    listed: '(project, created_at, id)',
+    due: `(expires_at) WHERE state = 'open'`,
+    unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
   x402_console_sessions: { token: '(token, used_at)' },
 }

@@ -3,7 +3,7 @@
  *
  * It runs in every statement that changes a record: an event is committed together with the change that it
  * reports. An event happens when a record becomes final or a final one changes, and when nobody waits any more
- * for a payment whose transaction was sent; a payment is announced as pending once at most. Each endpoint that
+ * for a payment whose transaction was sent; a payment is announced as pending once at most. Refunds are payments here. Each endpoint that
  * wants the event gets a delivery; a project without endpoints costs nothing.
  */
 import type { SqlDialect } from '../engine/dialect.js'
@@ -16,8 +16,7 @@ const SQLITE_TRIGGER = (now: string): string => `
     WHEN NEW.state IN ('settled', 'failed')
         AND (NEW.state <> OLD.state
           OR coalesce(NEW.transaction_hash, '') <> coalesce(OLD.transaction_hash, ''))
-      OR NEW.state = 'submitted' AND NEW.delivered = 0 AND NEW.kind = 'payment'
-        AND NEW.locked_until = 0 AND OLD.locked_until <> 0
+      OR NEW.state = 'submitted' AND NEW.delivered = 0 AND NEW.locked_until = 0 AND OLD.locked_until <> 0
   BEGIN
     INSERT INTO x402_webhook_deliveries
       (id, endpoint, project, type, payment, version, payment_state, transaction_hash, reason, payment_at,
@@ -26,12 +25,10 @@ const SQLITE_TRIGGER = (now: string): string => `
       1 + coalesce((SELECT max(d.version) FROM x402_webhook_deliveries AS d WHERE d.payment = event.payment), 0),
       NEW.state, '0x' || lower(hex(NEW.transaction_hash)), NEW.reason, NEW.updated_at,
       'pending', 0, ${now}, ${now}, ${now}
-    FROM (SELECT lower(hex(NEW.id)) AS payment, CASE
-        WHEN NEW.kind = 'refund' THEN 'refund.' || NEW.state
-        WHEN OLD.state IN ('settled', 'failed') THEN 'payment.corrected'
-        WHEN NEW.state = 'settled' THEN 'payment.settled'
-        WHEN NEW.state = 'failed' THEN 'payment.failed'
-        ELSE 'payment.pending' END AS type) AS event, x402_webhook_endpoints AS e
+    FROM (SELECT lower(hex(NEW.id)) AS payment, NEW.kind || CASE
+        WHEN OLD.state IN ('settled', 'failed') THEN '.corrected'
+        WHEN NEW.state = 'submitted' THEN '.pending'
+        ELSE '.' || NEW.state END AS type) AS event, x402_webhook_endpoints AS e
     WHERE e.project = NEW.project AND e.events LIKE '%,' || event.type || ',%'
       AND (NEW.state <> 'submitted' OR NOT EXISTS (
         SELECT 1 FROM x402_webhook_deliveries AS d WHERE d.payment = event.payment AND d.endpoint = e.id));
@@ -57,17 +54,15 @@ const POSTGRES_FUNCTION = (now: string, schema: string): string => `
         became.state, '0x' || encode(became.transaction_hash, 'hex'), became.reason, became.updated_at,
         'pending', 0, ${now}, ${now}, ${now}
       FROM x402_after AS became JOIN x402_before AS was ON was.id = became.id
-        CROSS JOIN LATERAL (SELECT encode(became.id, 'hex') AS payment, CASE
-          WHEN became.kind = 'refund' THEN 'refund.' || became.state
-          WHEN was.state IN ('settled', 'failed') THEN 'payment.corrected'
-          WHEN became.state = 'settled' THEN 'payment.settled'
-          WHEN became.state = 'failed' THEN 'payment.failed'
-          ELSE 'payment.pending' END AS type) AS event
+        CROSS JOIN LATERAL (SELECT encode(became.id, 'hex') AS payment, became.kind || CASE
+          WHEN was.state IN ('settled', 'failed') THEN '.corrected'
+          WHEN became.state = 'submitted' THEN '.pending'
+          ELSE '.' || became.state END AS type) AS event
         JOIN ${schema}.x402_webhook_endpoints AS e ON e.project = became.project
       WHERE (became.state IN ('settled', 'failed')
             AND (became.state <> was.state
               OR coalesce(became.transaction_hash, '') <> coalesce(was.transaction_hash, ''))
-          OR became.state = 'submitted' AND became.delivered = 0 AND became.kind = 'payment'
+          OR became.state = 'submitted' AND became.delivered = 0
             AND became.locked_until = 0 AND was.locked_until <> 0)
         AND e.events LIKE '%,' || event.type || ',%'
         AND (became.state <> 'submitted' OR NOT EXISTS (

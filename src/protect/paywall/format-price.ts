@@ -4,6 +4,7 @@ import { findAcceptedAsset } from '../../merchants/project.js'
 import type { Asset } from '../../money/assets.js'
 import { formatDecimal } from '../../money/decimal.js'
 import type { ParsedPrice } from '../../money/price.js'
+import type { AppliedRate } from '../../money/rates.js'
 
 /** Most digits of an amount. */
 const MAX_DIGITS = 18
@@ -33,6 +34,19 @@ export function formatToken(
     maximumFractionDigits: MAX_DIGITS,
   })
   return `${format.format(decimal as Intl.StringNumericLiteral)} ${symbol}`
+}
+
+/** Writes a rate that was applied, with the seller's surcharge: `1 EUR = 1.08 USD + 0.5%`. */
+export function formatRate(
+  { currency, rate }: AppliedRate,
+  { asset, merchant, locale }: { asset: Asset; merchant: Merchant; locale: string },
+): string {
+  const digits = new Intl.NumberFormat(locale, { maximumFractionDigits: MAX_DIGITS })
+  const counted = asset.currency ?? asset.rateSymbol ?? asset.symbol
+  const shown = `1 ${currency} = ${digits.format(rate as Intl.StringNumericLiteral)} ${counted}`
+  if (merchant.fxBufferBps === 0) return shown
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 })
+  return `${shown} + ${percent.format(merchant.fxBufferBps / 10_000)}`
 }
 
 function inCurrency(decimal: string, currency: string, locale: string): string {

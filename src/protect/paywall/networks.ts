@@ -35,7 +35,7 @@ export interface PaywallNetwork {
 const MAX_NAME_LENGTH = 100
 
 /** A URL with a password is not public. */
-const publicUrl = z.string().refine((text) => {
+export const publicUrl = z.string().refine((text) => {
   if (!isHttpUrl(text)) return false
   const { username, password } = new URL(text)
   return username === '' && password === ''

@@ -2,6 +2,7 @@
 import { buttonColours } from './button-colours.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
+import { textsOf } from './texts/languages.js'
 
 export interface FramedPage {
   readonly files: PageFiles
@@ -10,6 +11,8 @@ export interface FramedPage {
   readonly locale: string
   readonly title: string
   readonly seller: string
+  /** HTML of further elements of the head. @defaultValue none */
+  readonly head?: string
   /** HTML below the seller. */
   readonly body: string
   /** HTML of scripts. @defaultValue none */
@@ -18,7 +21,7 @@ export interface FramedPage {
 
 /** Writes a page in the route's look. */
 export function renderFrame(page: FramedPage): string {
-  const { files, nonce, options, locale, title, seller, body, scripts = '' } = page
+  const { files, nonce, options, locale, title, seller, head = '', body, scripts = '' } = page
   return `<!doctype html>
 <html lang="${escapeHtml(locale)}">
 <head>
@@ -28,11 +31,11 @@ export function renderFrame(page: FramedPage): string {
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="data:,">
 <title>${escapeHtml(title)} · ${escapeHtml(seller)}</title>
-<style nonce="${nonce}">${files.style}${buttonColours(options.accent)}</style>
+${head}<style nonce="${nonce}">${files.style}${buttonColours(options.accent)}</style>
 </head>
 <body>
 <main>
-<header>${logo(options.logo)}<p>${escapeHtml(seller)}</p></header>
+<header>${logo(options.logo)}<p>${escapeHtml(seller)}</p>${wayBack(page)}</header>
 ${body}
 </main>
 ${scripts}</body>
@@ -50,6 +53,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '>': '&gt;',
   '"': '&quot;',
   "'": '&#39;',
+}
+
+function wayBack({ options: { backUrl, texts }, locale, seller }: FramedPage): string {
+  if (backUrl === undefined) return ''
+  const { backToSeller } = { ...textsOf(locale), ...texts }
+  const words = backToSeller.replace('{seller}', () => seller)
+  return `<a class="back" href="${escapeHtml(backUrl)}">${escapeHtml(words)}</a>`
 }
 
 /** Escapes text for elements and attributes. */

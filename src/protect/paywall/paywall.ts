@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
+import { ANSWERS_KEPT_MS } from '../../idempotency/store.js'
 import type { Logger } from '../../logger.js'
 import type { Merchant } from '../../merchants/project.js'
+import type { Quote } from '../../merchants/quote.js'
 import type { ParsedPrice } from '../../money/price.js'
 import { encodeHeader, PAYMENT_REQUIRED } from '../../protocol/headers.js'
 import type { PaymentRequired } from '../../protocol/payment.js'
@@ -9,11 +11,12 @@ import { exposeHeaders } from '../respond.js'
 import { MAX_STORED_BYTES } from '../stored-response.js'
 import { describeOffers } from './describe-offers.js'
 import { formatFiat } from './format-price.js'
-import { resolvePaywall, type CheckedPaywall, type ResolvedPaywall } from './options.js'
+import { resolvePaywall } from './options.js'
+import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles, type PageFiles } from './page-files.js'
 import { PAYMENT_COOKIE } from './payment-cookie.js'
-import { varyByAccept } from './prefers-html.js'
+import { isPreview, varyByAccept } from './prefers-html.js'
 import { isForPerson } from './problem-page.js'
 import { renderPage } from './render-page.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
@@ -34,6 +37,8 @@ export interface ShownPayment {
   readonly document: PaymentRequired
   /** `undefined` if the offer is an amount of tokens without a price. */
   readonly price: ParsedPrice | undefined
+  /** The quotes of the document's entries, in their order. @defaultValue no rate was applied */
+  readonly quotes?: readonly Pick<Quote, 'applied'>[] | undefined
   /** @defaultValue 402 */
   readonly status?: 402 | 400 | undefined
 }
@@ -73,15 +78,17 @@ export class Paywall {
     return false
   }
 
-  respond(res: Response, { document, price, status = 402 }: ShownPayment): void {
+  respond(res: Response, shown: ShownPayment): void {
     const files = pageFiles()
     if (files === undefined) throw new Error('The page of the paywall was not built.')
     const nonce = randomBytes(16).toString('base64')
-    const html = this.#render(res.req, { document, price, files, nonce })
+    const { document, status = 402 } = shown
+    const html = this.#render(res.req, { ...shown, files, nonce })
     const loadsLogo = this.#options.logo?.startsWith('/') ?? false
     exposeHeaders(res)
     setPageHeaders(res, { nonce, loadsLogo })
-    res.statusCode = status
+    // Chat apps show no preview of an error.
+    res.statusCode = isPreview(res.req) ? 200 : status
     res.setHeader(PAYMENT_REQUIRED, encodeHeader(document))
     res.setHeader('Cache-Control', 'no-store')
     res.setHeader('Content-Type', 'text/html; charset=utf-8')
@@ -97,26 +104,21 @@ export class Paywall {
     )
   }
 
-  #render(
-    req: Request,
-    { document, price, files, nonce }: ShownPayment & { files: PageFiles; nonce: string },
-  ): string {
+  #render(req: Request, { document, price, quotes = [], files, nonce }: RenderedPayment): string {
     const options = this.#options
-    const { networks } = options
+    const merchant = this.#merchant
     const locale = options.locale ?? localeOf(req)
     const texts = { ...textsOf(locale), ...options.texts }
     const { resource, accepts, error = '' } = document
-    const context = { merchant: this.#merchant, chains: files.chains, networks, locale }
-    const offers = describeOffers(accepts, context)
+    const { chains } = files
+    const offers = describeOffers(accepts, { merchant, chains, options, locale, quotes })
     const refusal = messageKeys[error]
     return renderPage({
       files,
       nonce,
       options,
       texts,
-      offers,
       resource,
-      price: price && formatFiat(price, this.#merchant, locale),
       notice: refusal && texts[refusal],
       data: {
         document,
@@ -124,23 +126,32 @@ export class Paywall {
         locale,
         texts,
         messages: messageOf,
-        seller: options.name ?? this.#merchant.name ?? hostOf(resource.url),
+        title: resource.description || texts.heading,
+        price: price && formatFiat(price, merchant, locale),
+        seller: options.name ?? merchant.name ?? hostOf(resource.url),
         canRepeat: req.method === 'GET' || req.method === 'HEAD',
         now: Math.floor(this.#context.now() / 1000),
         cookie: PAYMENT_COOKIE,
         maxStoredBytes: MAX_STORED_BYTES,
+        storedSeconds: ANSWERS_KEPT_MS / 1000,
       },
     })
   }
+}
+
+/** A payment to show, and what the page is written with. */
+interface RenderedPayment extends ShownPayment {
+  readonly files: PageFiles
+  readonly nonce: string
 }
 
 /** Makes the page of a route; `undefined` if browsers get JSON too. */
 export function openPaywall(
   context: PaywallContext,
   merchant: Merchant,
-  ofRoute: CheckedPaywall | undefined,
+  ofRoute: RoutePaywall | undefined,
 ): Paywall | undefined {
-  const options = resolvePaywall(ofRoute, context.paywall)
+  const options = resolvePaywall(ofRoute, context.paywall, merchant.branding)
   return options && new Paywall(context, merchant, options)
 }
 

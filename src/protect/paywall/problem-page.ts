@@ -5,7 +5,8 @@ import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
 import { STATUS, type ProblemCode } from '../../http/problem-status.js'
 import { bringsPayment } from '../read-payment.js'
-import { resolvePaywall, type CheckedPaywall, type ResolvedPaywall } from './options.js'
+import { resolvePaywall } from './options.js'
+import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles } from './page-files.js'
 import { escapeHtml, renderFrame } from './page-frame.js'
@@ -31,11 +32,20 @@ export function showProblem(res: Response, code: ProblemCode): boolean {
   return true
 }
 
+/** What became of a payment link: that holds with or without a payment. */
+const OF_CHECKOUTS: readonly ProblemCode[] = [
+  'checkout_paid',
+  'checkout_expired',
+  'checkout_canceled',
+  'checkout_in_progress',
+]
+
 /** Problems of a payment in a cookie that another visit cannot solve. */
 const FINAL: readonly ProblemCode[] = [
   'idempotency_conflict',
   'answer_not_kept',
   'answer_too_large',
+  ...OF_CHECKOUTS,
 ]
 
 const messageKeys: Readonly<Partial<Record<ProblemCode, PaywallTextKey>>> = messageOf
@@ -84,8 +94,9 @@ ${wayBack(res, texts, locale)}`,
 }
 
 function textOf(req: Request, code: ProblemCode): PaywallTextKey {
-  if (!cameByCookie(req)) return 'closed'
-  return (FINAL.includes(code) ? messageKeys[code] : undefined) ?? 'redeemLater'
+  const known = cameByCookie(req) ? FINAL : OF_CHECKOUTS
+  const otherwise = cameByCookie(req) ? 'redeemLater' : 'closed'
+  return (known.includes(code) ? messageKeys[code] : undefined) ?? otherwise
 }
 
 /**
@@ -104,7 +115,7 @@ function wayBack(res: Response, texts: PaywallTexts, locale: string): string {
 
 /** Makes a route's page for problems; `undefined` if browsers get JSON. */
 export function openProblemPage(
-  ofRoute: CheckedPaywall | undefined,
+  ofRoute: RoutePaywall | undefined,
   ofGateway: CheckedPaywall,
 ): ProblemPage | undefined {
   const options = resolvePaywall(ofRoute, ofGateway)

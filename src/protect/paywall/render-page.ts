@@ -1,5 +1,4 @@
 /** Writes the page. Text of strangers goes through {@link escapeHtml} or into JSON. */
-import type { DescribedOffer } from './describe-offers.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
 import { escapeHtml, renderFrame } from './page-frame.js'
@@ -11,9 +10,6 @@ export interface PageParts {
   readonly nonce: string
   readonly options: ResolvedPaywall
   readonly texts: PaywallTexts
-  readonly offers: readonly DescribedOffer[]
-  /** In the currency of the price, if it has one. */
-  readonly price: string | undefined
   readonly resource: { readonly url: string; readonly description?: string }
   /** Why an earlier payment was refused, for people. */
   readonly notice: string | undefined
@@ -22,8 +18,7 @@ export interface PageParts {
 
 export function renderPage(parts: PageParts): string {
   const { files, nonce, options, texts, resource, data } = parts
-  const { locale, seller } = data
-  const title = resource.description || texts.heading
+  const { locale, seller, title } = data
   return renderFrame({
     files,
     nonce,
@@ -31,35 +26,49 @@ export function renderPage(parts: PageParts): string {
     locale,
     title,
     seller,
+    head: previewTags(parts),
     body: `${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
 <h1>${escapeHtml(title)}</h1>
-<dl>${facts(parts)}</dl>
-${fallback(parts)}
-<div id="pay"></div>`,
+<div id="pay">${terms(parts)}${fallback(parts)}</div>
+${details(parts)}`,
     scripts: `<script type="application/json" id="x402">${scriptJson(data)}</script>
 <script type="module" nonce="${nonce}">${files.script}</script>
 `,
   })
 }
 
-function facts({ texts, price, offers, resource, data }: PageParts): string {
-  const [first] = data.document.accepts
-  const rows: readonly (readonly [label: string, value: string, className?: string])[] = [
-    ...(price === undefined ? [] : [[texts.price, price, 'price'] as const]),
-    ...offers.flatMap(({ amount, network, testnet }) => [
-      [texts.inTokens, amount] as const,
-      [texts.network, testnet ? `${network} (${texts.testNetwork})` : network] as const,
-    ]),
+/** Price and amounts, which the page's script shows in its own way. */
+function terms({ texts, data: { offers, price } }: PageParts): string {
+  const badge = `<span class="badge">${escapeHtml(texts.testBadge)}</span>`
+  const amounts = offers.map(({ amount, network, testnet }) => {
+    const words = fill(texts.onNetwork, { amount, network })
+    return `<p>${escapeHtml(words)}${testnet ? ` ${badge}` : ''}</p>`
+  })
+  const shown = price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`
+  return shown + amounts.join('')
+}
+
+/** Facts that few people need before they pay. */
+function details({ texts, resource, data }: PageParts): string {
+  const payTo = data.document.accepts[0]?.payTo ?? ''
+  const rows: readonly (readonly [label: string, value: string, attributes?: string])[] = [
+    ...(resource.description ? [[texts.item, resource.description] as const] : []),
     [texts.seller, data.seller],
-    [texts.paidTo, first?.payTo ?? '', 'code'],
-    [texts.address, resource.url, 'code'],
+    [texts.paidTo, payTo, `class="code" data-copy="${escapeHtml(payTo)}"`],
+    [texts.address, shortUrl(resource.url), 'class="code"'],
   ]
-  return rows
-    .map(
-      ([label, value, className = 'plain']) =>
-        `<div><dt>${escapeHtml(label)}</dt><dd class="${className}">${escapeHtml(value)}</dd></div>`,
-    )
-    .join('')
+  const list = rows.map(
+    ([label, value, attributes = '']) =>
+      `<div><dt>${escapeHtml(label)}</dt><dd ${attributes}>${escapeHtml(value)}</dd></div>`,
+  )
+  return `<details><summary>${escapeHtml(texts.details)}</summary><dl>${list.join('')}</dl></details>`
+}
+
+/** Host and path: a query may be long and says nothing to people. */
+function shortUrl(url: string): string {
+  if (!URL.canParse(url)) return url
+  const { host, pathname } = new URL(url)
+  return host + pathname
 }
 
 /** For browsers without JavaScript, and after a form. */
@@ -67,6 +76,31 @@ function fallback({ texts, data, notice }: PageParts): string {
   if (!data.canRepeat) return `<p class="notice">${escapeHtml(texts.cannotRepeat)}</p>`
   const refused = notice === undefined ? '' : `<p class="notice">${escapeHtml(notice)}</p>`
   return `<noscript>${refused}<p class="notice">${escapeHtml(texts.noScript)}</p></noscript>`
+}
+
+/** What chat apps show of a link (Open Graph). */
+function previewTags({ options, resource, texts, data }: PageParts): string {
+  const { title, price, offers, seller } = data
+  const { url } = resource
+  const description = `${price ?? offers[0]?.amount ?? texts.heading} · ${seller}`
+  const logo = options.logo?.startsWith('/') && URL.canParse(url) && new URL(options.logo, url).href
+  const tags = [
+    ['og:type', 'website'],
+    ['og:title', title],
+    ['og:description', description],
+    ['og:site_name', seller],
+    ['og:url', url],
+    ...(logo ? [['og:image', logo]] : []),
+  ]
+  const written = tags.map(
+    ([name = '', content = '']) => `<meta property="${name}" content="${escapeHtml(content)}">\n`,
+  )
+  return `<meta name="description" content="${escapeHtml(description)}">\n${written.join('')}`
+}
+
+/** Replaces the `{words}` of a text. */
+function fill(text: string, words: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => words[name] ?? whole)
 }
 
 /** JSON that can neither end its element nor begin a comment. */

@@ -41,6 +41,11 @@ export const network = z.string().meta({
   examples: ['eip155:8453', 'base'],
 })
 
+/** Marks money without value. */
+export const testnet = z.literal(true).optional().meta({
+  description: 'There on test networks, whose money is worth nothing.',
+})
+
 /** A number of things. */
 export const count = (description: string) =>
   z

@@ -11,6 +11,7 @@ import {
   list,
   network,
   object,
+  testnet,
   text,
   time,
 } from './fields.js'
@@ -19,10 +20,11 @@ import { settlement } from './settlement.js'
 const span = {
   from: time('Begin of the time that is shown.'),
   to: time('End of the time that is shown; not part of it.'),
+  timeZone: text('Zone of the days.', 'UTC'),
 }
 
 const sum = document('RevenueSum', 'What was paid in one token, within one group.', {
-  day: text('The day (UTC).', '2026-01-31').optional(),
+  day: text('The day in `timeZone`.', '2026-01-31').optional(),
   project: text('Id of the project.').optional(),
   asset: address('Contract of the token.'),
   resource: text('URL of what was sold.').optional(),
@@ -30,14 +32,24 @@ const sum = document('RevenueSum', 'What was paid in one token, within one group
     description: 'Sums what has no group of its own, because there are too many.',
   }),
   network,
+  testnet,
   symbol: text('Symbol of the token.').optional(),
   decimals: integer('Digits after the point of one token.').optional(),
-  amount: atomicUnits('Atomic units that were paid; refunds are not subtracted.'),
+  amount: atomicUnits('Atomic units that were paid, before refunds.'),
   count: count('Number of payments.'),
+  refunded: atomicUnits('Atomic units that were refunded in this time, whenever they were paid.'),
+  refunds: count('Number of refunds.'),
+  net: z
+    .string()
+    .regex(/^-?(0|[1-9][0-9]*)$/)
+    .meta({
+      description: '`amount` less `refunded`; below zero where more was refunded than paid.',
+      examples: ['150000'],
+    }),
 })
 
 /** `…/revenue`. */
-export const revenueReport = document('Revenue', 'What was paid.', {
+export const revenueReport = document('Revenue', 'What was paid and refunded.', {
   ...span,
   by: z.enum(REVENUE_KEYS).meta({ description: 'By what it is grouped.' }),
   revenue: list('Sums, each of one token in one group.', sum),
@@ -46,6 +58,8 @@ export const revenueReport = document('Revenue', 'What was paid.', {
 const COUNTED_TEXTS: Readonly<Record<Counted, string>> = {
   asked: 'How often payment was asked for.',
   presented: 'How many payments were presented.',
+  repeated:
+    'How many of those were settled before, and presented again: the success rate leaves them out.',
   refused: 'How many were refused.',
   waived: 'How many were given back: the app made the answer free.',
   settled: 'How many were paid.',
@@ -71,7 +85,7 @@ const activityMembers = {
 const activity = document('Activity', 'What happened to payments, in numbers.', activityMembers)
 
 const activityOfDay = document('ActivityOfDay', 'What happened to payments on a day, in numbers.', {
-  day: text('The day (UTC).', '2026-01-31'),
+  day: text('The day in `timeZone`.', '2026-01-31'),
   ...activityMembers,
 })
 
@@ -118,7 +132,7 @@ export const latencyReport = document('Latency', 'How long payments took.', { ..
 /** `…/overview`. */
 export const overviewReport = document('Overview', 'What happened, at a glance.', {
   ...span,
-  revenue: list('What was paid, by token.', sum),
+  revenue: list('What was paid and refunded, by token.', sum),
   funnel: activity,
   phases,
   settlements: list('The ten newest settlements.', settlement),

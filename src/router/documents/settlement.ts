@@ -10,6 +10,7 @@ import {
   network,
   nextCursor,
   object,
+  testnet,
   text,
   time,
 } from './fields.js'
@@ -31,7 +32,7 @@ const quote = document(
 )
 
 /** Members that settlements and refunds share. `reserved` is a settlement's only. */
-const members = {
+export const settlementMembers = {
   id: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
@@ -41,6 +42,7 @@ const members = {
       '`reserved`: taken for one request, nothing was sent. `pending`: a transaction was sent. `settled`: paid. `failed`: the transaction was mined, and paid nobody.',
   }),
   network,
+  testnet,
   asset: address('Contract of the token.'),
   symbol: text('Symbol of the token, if the gateway knows it.', 'USDC').optional(),
   decimals: integer('Digits after the point of one token: 6 for USDC.', 6).optional(),
@@ -67,7 +69,7 @@ const totals = {
 
 /** A settlement of a project. */
 export const settlement = document('Settlement', 'A payment, and what became of it.', {
-  ...members,
+  ...settlementMembers,
   ...totals,
 })
 
@@ -83,7 +85,7 @@ export const adminSettlement = document(
   'A payment of any project, and what became of it.',
   {
     project: text('Id of the project that was paid.').optional(),
-    ...members,
+    ...settlementMembers,
     ...totals,
   },
 )
@@ -95,8 +97,8 @@ export const adminSettlementList = document('AdminSettlementList', 'A page of se
 })
 
 /** Members of a refund. */
-const refundMembers = {
-  ...members,
+export const refundMembers = {
+  ...settlementMembers,
   id: text('Id of the refund.'),
   status: z.enum(['pending', 'settled', 'failed']).meta({
     description:
@@ -105,6 +107,11 @@ const refundMembers = {
   payer: address('The merchant, who pays.'),
   payTo: address('The buyer, who is paid.'),
   settlement: text('Id of the settlement that is paid back.'),
+  reason: text('Why it is paid back.', 'The parcel was lost.').optional(),
+  requestedBy: text(
+    'Who asked for it: `merchant` or `operator`; operators see which one.',
+    'merchant',
+  ).optional(),
   heldUntil: time(
     'Until then the amount of a failed refund is not free again: its authorization could be used.',
   ).optional(),
@@ -125,6 +132,24 @@ export const failedRefundMembers = Object.fromEntries(
 /** The refunds of a settlement. */
 export const refundList = document('RefundList', 'The refunds of a settlement.', {
   refunds: list('Oldest first.', refund),
+})
+
+/** A page of refunds. */
+export const refundPage = document('RefundPage', 'A page of refunds.', {
+  refunds: list('Newest first.', refund),
+  nextCursor,
+})
+
+/** A page of the refunds of all projects. */
+export const adminRefundPage = document('AdminRefundPage', 'A page of refunds.', {
+  refunds: list(
+    'Newest first.',
+    document('AdminRefund', 'A payment from the merchant of any project back to the buyer.', {
+      project: text('Id of the project that pays.').optional(),
+      ...refundMembers,
+    }),
+  ),
+  nextCursor,
 })
 
 /** The document that a merchant signs for a refund. */

@@ -8,6 +8,7 @@ export const TAGS = [
     description: 'The x402 facilitator: make offers, verify and settle payments.',
   },
   { name: 'Merchant', description: 'What a shop publishes in its UCP profile and checkouts.' },
+  { name: 'Payment links', description: 'Links that are paid once, by people and programs.' },
   { name: 'Settlements', description: 'What became of a project’s payments.' },
   { name: 'Refunds', description: 'Pay settlements back, in full or in part.' },
   { name: 'Webhooks', description: 'Be told of payments and refunds.' },

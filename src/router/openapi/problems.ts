@@ -15,6 +15,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   cross_origin: 'The request has a session’s cookie, and comes from a page of another site.',
   forbidden: 'The token’s scopes, or the person’s role, do not allow this.',
   not_found: 'There is nothing of that id or path.',
+  merchant_paused: 'The merchant takes no payments for now.',
   merchant_not_configured: 'The project has no merchant yet: nobody would be paid.',
   method_not_allowed: 'The path does not take this method; `Allow` names those that it takes.',
   idempotency_conflict:
@@ -25,6 +26,11 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   refund_exceeds_payment: 'The refund is more than what is left of the payment.',
   refund_refused: 'The signed refund was refused, and nothing was sent; see `errorReason`.',
   too_many_webhooks: 'There are as many webhooks as there may be.',
+  too_many_tokens: 'There are as many tokens in use as there may be.',
+  checkout_paid: 'The payment link was paid already. Nothing more is charged.',
+  checkout_expired: 'The payment link has expired.',
+  checkout_canceled: 'The merchant has canceled the payment link.',
+  checkout_in_progress: 'Another payment of this link is under way: try again after `Retry-After`.',
   answer_not_kept:
     'The first request with this `Idempotency-Key` was answered with a secret, which is not kept.',
   precondition_failed: '`If-Match` names another version: the project has changed meanwhile.',

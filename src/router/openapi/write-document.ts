@@ -7,6 +7,7 @@ import { HEADERS, PARAMETERS, SECURITY, TAGS } from './fixed-parts.js'
 import { headersOf, ProblemResponses } from './problem-responses.js'
 import { probes } from './probes.js'
 import { bodySchema, queryParameters } from './request-schema.js'
+import { describeWebhooks } from './webhooks.js'
 
 /** An OpenAPI document. */
 export interface OpenApiDocument {
@@ -38,8 +39,10 @@ export async function writeDocument(options: DocumentOptions): Promise<OpenApiDo
     paths[path] = { ...paths[path], [method.toLowerCase()]: described }
   }
   const tags = new Set(endpoints.map(({ tag }) => tag))
+  const webhooks = describeWebhooks(tags)
   const parts = {
     paths,
+    ...(Object.keys(webhooks).length > 0 && { webhooks }),
     components: {
       responses: problems.all(),
       parameters: PARAMETERS,

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
-import { exportedOf, exportWriter } from '../../ledger/export-format.js'
+import { exportedOf, exportWriter, withRefunds } from '../../ledger/export-format.js'
 import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/index.js'
 import { EVERY_PROJECT } from '../../ledger/index.js'
+import { dayName, dayOf, UTC, type TimeZone } from '../../ledger/time-zone.js'
 import { isClosed } from '../../http/once-closed.js'
 import type { RouterContext } from '../context.js'
 import type { EarlyCall } from '../define-endpoint.js'
@@ -28,25 +29,27 @@ export interface DownloadOptions {
   readonly slots: SlotOwner
   readonly scope: ViewScope
   readonly filters: Omit<LedgerQuery, 'project' | 'limit'>
+  /** Zone of the times in it. @defaultValue UTC */
+  readonly zone?: TimeZone | undefined
 }
 
 /**
- * Responds with all pages of a list as one file, in the columns of `ledger export`. Reservations are in it
- * only if they are asked for: nothing was paid by them.
+ * Responds with all pages of a list as one file, in the columns of `ledger export`, refunds included. Payments
+ * that are only reserved are in it if they are asked for: nothing was paid by them.
  */
 export async function downloadSettlements(
   context: RouterContext,
   { req, res }: EarlyCall,
-  { slots, scope: { project, accepts }, filters }: DownloadOptions,
+  { slots, scope: { project, accepts }, filters, zone }: DownloadOptions,
 ): Promise<void> {
   const { downloads } = context.streams
   const free = takeSlot(downloads, { owner: slots, what: 'downloads', req, res })
   let endRating = (): void => undefined
   try {
-    const pages = pagesOf(context.ledger, { ...filters, project, limit: PAGE })
+    const pages = pagesOf(context.ledger, { ...filters, kind: 'any', project, limit: PAGE })
     // Read before the head is sent, so that a failing ledger is a problem response and not half a file.
     const first = await pages.next()
-    const until = new Date(context.now()).toISOString().slice(0, 10)
+    const until = dayName(dayOf(zone ?? UTC, context.now()))
     const about = project === EVERY_PROJECT ? '' : `-${project.replaceAll(/[^\w.-]/g, '_')}`
     res.set({
       'Content-Type': 'text/csv; charset=utf-8',
@@ -57,16 +60,21 @@ export async function downloadSettlements(
     if (req.method === 'HEAD') return void res.end()
     if (isClosed(res)) return
     endRating = cutSlowClient(res)
-    const { head, line } = exportWriter('csv', accepts)
+    const { head, line } = exportWriter('csv', accepts, zone)
     const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
-    const textOf = (page: readonly LedgerRecord[]): string =>
-      page
-        .filter(isWritten)
-        .map((record) => line(exportedOf(record)))
-        .join('')
+    const textOf = async (page: readonly LedgerRecord[]): Promise<string> => {
+      const written = page.filter(isWritten)
+      const ids = written.map(({ id }) => id)
+      const { refunds } = context.ledger
+      const notes = {
+        refunded: await refunds.refundedOf(ids),
+        requests: await refunds.requestsOf(ids),
+      }
+      return written.map((record) => line(withRefunds(exportedOf(record), notes))).join('')
+    }
     async function* text() {
-      yield head + textOf(first.value ?? [])
-      for await (const page of pages) yield textOf(page)
+      yield head + (await textOf(first.value ?? []))
+      for await (const page of pages) yield await textOf(page)
     }
     await pipeline(Readable.from(text()), res)
   } catch (error) {

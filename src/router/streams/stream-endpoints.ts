@@ -20,7 +20,7 @@ export function streamEndpoints<Context extends RouterContext>(
       path: `${prefix}/settlements.csv`,
       summary: 'Download settlements as CSV',
       description:
-        'All pages of the list as one file, in the columns of `ledger export`. Reservations are in it only if they are asked for by `status`. A download that is cut ends in an error of the connection.',
+        'All pages of the list as one file, in the columns of `ledger export`, with a row for each refund and times in `timeZone`. The sum of `net` is what is left of a token. Reservations are in it only if they are asked for by `status`. A download that is cut ends in an error of the connection.',
       query: owner.withScope(filterQuery),
       responses: {
         200: { description: 'The file.', type: 'text/csv', headers: ['Content-Disposition'] },
@@ -32,6 +32,7 @@ export function streamEndpoints<Context extends RouterContext>(
           slots,
           scope,
           filters: ledgerFilters(call.query),
+          zone: call.query.timeZone,
         })
       },
     }),

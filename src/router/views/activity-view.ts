@@ -1,10 +1,9 @@
 /** What happened to payments, and how long it took: both from counts. */
 import { COUNTED, percentileOf, PHASES, type Counted, type Phase } from '../../ledger/counters.js'
 import { ALL_COUNTED, type Count } from '../../ledger/counts.js'
-import { DAY_MS } from '../../ledger/revenue.js'
+import { DAY_MS, dayName, evenSpans } from '../../ledger/time-zone.js'
 import type { RouterContext } from '../context.js'
 import type { ViewScope } from '../owner.js'
-import { dayName } from './revenue-view.js'
 import type { Span } from './view-query.js'
 
 /** Numbers of what happened. */
@@ -17,7 +16,7 @@ interface Activity extends Readonly<Record<Counted, number>> {
 
 /** `…/funnel`: how many 402s became payments, by day, and why others did not. */
 export async function funnelOf(context: RouterContext, scope: ViewScope, span: Span) {
-  const counts = await countsOf(context, scope, { span, kinds: COUNTED })
+  const counts = await sumsOf(context, scope, span)
   const days = groupByDay(counts)
   return {
     total: activityOf(counts),
@@ -36,7 +35,21 @@ export async function latencyOf(context: RouterContext, scope: ViewScope, span: 
 
 type Percentiles = ReturnType<typeof percentilesOf>
 
-/** The counts of whole days. */
+/** What happened, by the days of the span's zone. */
+async function sumsOf(
+  { ledger, counters }: RouterContext,
+  { project }: ViewScope,
+  { zone, ...span }: Span,
+): Promise<readonly Count[]> {
+  await counters.flush()
+  const asked = { project: typeof project === 'string' ? project : ALL_COUNTED, kinds: COUNTED }
+  const sums = [...evenSpans(zone, span)].map((even) =>
+    ledger.counts.sumCounts({ ...asked, ...even }),
+  )
+  return (await Promise.all(sums)).flat()
+}
+
+/** The counts of whole days of UTC. */
 async function countsOf(
   { ledger, counters }: RouterContext,
   { project }: ViewScope,
@@ -55,6 +68,7 @@ function activityOf(counts: readonly Count[]): Activity {
   const sums: Record<Counted, number> = {
     asked: 0,
     presented: 0,
+    repeated: 0,
     refused: 0,
     waived: 0,
     settled: 0,

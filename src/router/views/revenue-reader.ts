@@ -30,9 +30,9 @@ export class RevenueReader {
 
   /** @throws `RequestProblem` 429 if too many sums of the project are waited for. */
   read(query: RevenueQuery): Groups {
-    const { project, from, until, by } = query
+    const { project, from, until, by, zone } = query
     // The type tells all projects from one with the same name.
-    const key = JSON.stringify([typeof project, String(project), from, until, by])
+    const key = JSON.stringify([typeof project, String(project), from, until, by, zone?.name])
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
     const waiting = this.#waiting.get(project) ?? []

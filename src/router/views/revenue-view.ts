@@ -1,21 +1,29 @@
 import { checksumAddress } from '../../crypto/checksum-address.js'
-import { DAY_MS, type RevenueGroup, type RevenueQuery } from '../../ledger/revenue.js'
+import type { RevenueGroup, RevenueQuery } from '../../ledger/revenue.js'
+import { dayName } from '../../ledger/time-zone.js'
 import { findKnownAsset, type Asset } from '../../money/assets.js'
 import { sameHex } from '../../protocol/hex.js'
-import { findNetwork, formatNetwork } from '../../protocol/networks.js'
+import { findNetwork, formatNetwork, type Network } from '../../protocol/networks.js'
 import type { RouterContext } from '../context.js'
 import type { ViewScope } from '../owner.js'
+
+/** Which networks' sums are shown. */
+export interface Money {
+  readonly network?: Pick<Network, 'chainId'> | undefined
+  /** @defaultValue test networks only where there is nothing else */
+  readonly testnet?: boolean | undefined
+}
 
 /** Sums of a time, as they are shown. */
 export async function revenueOf(
   { revenue, networkNames }: RouterContext,
   { project, accepts }: ViewScope,
-  query: Omit<RevenueQuery, 'project'>,
+  { network: only, testnet, ...query }: Omit<RevenueQuery, 'project'> & Money,
 ) {
-  const groups = await revenue.read({ ...query, project })
+  const groups = ofKind(await revenue.read({ ...query, project }), { network: only, testnet })
   const sorted = query.by === 'day' ? groups.toSorted(byDay) : groups
   return sorted.map((group) => {
-    const { chainId, asset, amount, count } = group
+    const { chainId, asset, amount, count, refunded, refunds } = group
     const caip2 = `eip155:${chainId}` as const
     const network = findNetwork(caip2)
     const known: Asset | undefined =
@@ -24,23 +32,34 @@ export async function revenueOf(
     return {
       ...keyOf(group, query.by),
       network: network ? formatNetwork(network, networkNames) : caip2,
+      ...(network?.testnet && { testnet: true as const }),
       asset: checksumAddress(asset),
       ...(known && { symbol: known.symbol, decimals: known.decimals }),
       amount: amount.toString(),
       count,
+      refunded: refunded.toString(),
+      refunds,
+      net: (amount - refunded).toString(),
     }
   })
+}
+
+/** The sums of one kind of money: that of test networks is never shown among others'. */
+function ofKind(
+  groups: readonly RevenueGroup[],
+  { network, testnet }: Money,
+): readonly RevenueGroup[] {
+  const onNetwork = groups.filter(({ chainId }) => (network?.chainId ?? chainId) === chainId)
+  const isTest = ({ chainId }: RevenueGroup): boolean =>
+    findNetwork(`eip155:${chainId}`)?.testnet === true
+  const wanted = testnet ?? onNetwork.every(isTest)
+  return onNetwork.filter((group) => isTest(group) === wanted)
 }
 
 function keyOf({ key }: RevenueGroup, by: RevenueQuery['by']): object {
   if (key === undefined) return { other: true }
   if (key === '') return {}
   return { [by]: by === 'day' ? dayName(Number(key)) : key }
-}
-
-/** The date of a day since the epoch. */
-export function dayName(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
 function byDay(one: RevenueGroup, other: RevenueGroup): number {

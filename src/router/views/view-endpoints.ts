@@ -4,10 +4,11 @@ import { REVENUE_KEYS } from '../../ledger/revenue.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint, type Call, type Endpoint } from '../define-endpoint.js'
 import { owned, type PaymentsOwner } from '../owner.js'
+import { refundTotals } from '../refund-totals.js'
 import { settlementOf } from '../settlement-document.js'
 import { funnelOf, latencyOf } from './activity-view.js'
-import { revenueOf } from './revenue-view.js'
-import { readSpan, shownSpan, spanQuery } from './view-query.js'
+import { revenueOf, type Money } from './revenue-view.js'
+import { moneyMembers, readSpan, shownSpan, spanQuery } from './view-query.js'
 import { lazyDocuments } from '../lazy-documents.js'
 
 const documents = lazyDocuments(() => import('../documents/report.js'))
@@ -21,6 +22,8 @@ const grouping = {
     .default('day')
     .meta({ description: 'By what it is grouped. Default: `day`.' }),
 }
+
+const moneyOf = ({ network, testnet }: Money): Money => ({ network, testnet })
 
 /** The views of an owner's payments. */
 export function viewEndpoints<Context extends RouterContext>(
@@ -41,17 +44,25 @@ export function viewEndpoints<Context extends RouterContext>(
       path: `${prefix}/overview`,
       summary: 'Get an overview',
       description: 'Revenue, numbers, times, and the newest settlements, at a glance.',
-      query,
+      query: query.extend(moneyMembers),
       responses: { 200: { description: 'The overview.', document: documents('overviewReport') } },
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
         const [revenue, { total: funnel }, phases, newest] = await Promise.all([
-          revenueOf(context, scope, { ...span, by: 'asset' }),
+          revenueOf(context, scope, { ...span, ...moneyOf(call.query), by: 'asset' }),
           funnelOf(context, scope, span),
           latencyOf(context, scope, span),
-          context.ledger.payments.list({ project: scope.project, limit: RECENT }),
+          context.ledger.payments.list({
+            project: scope.project,
+            chainId: call.query.network?.chainId,
+            limit: RECENT,
+          }),
         ])
-        const settlements = newest.map((one) => settlementOf(one, scope, context.networkNames))
+        const totals = await refundTotals(context.ledger, newest)
+        const settlements = newest.map((one) => ({
+          ...settlementOf(one, scope, context.networkNames),
+          ...totals.get(one.id),
+        }))
         return { ...shown, revenue, funnel, phases, settlements }
       },
     }),
@@ -62,13 +73,14 @@ export function viewEndpoints<Context extends RouterContext>(
       path: `${prefix}/revenue`,
       summary: 'Get what was paid',
       description:
-        'Sums of settled payments by token, and by day, project, token or resource. Refunds are not subtracted. The same question is answered once in five seconds.',
-      query: query.extend(grouping),
+        'Sums of settled payments and refunds by token, and by day, project, token or resource. A refund counts when it was made. The same question is answered once in five seconds.',
+      query: query.extend({ ...grouping, ...moneyMembers }),
       responses: { 200: { description: 'The sums.', document: documents('revenueReport') } },
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
         const { by } = call.query
-        return { ...shown, by, revenue: await revenueOf(context, scope, { ...span, by }) }
+        const money = moneyOf(call.query)
+        return { ...shown, by, revenue: await revenueOf(context, scope, { ...span, ...money, by }) }
       },
     }),
     defineEndpoint({

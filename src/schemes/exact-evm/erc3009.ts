@@ -11,6 +11,9 @@ import type { Reason } from '../../protocol/reasons.js'
 export interface SettlementAsset {
   readonly address: Address
   readonly separator: Hex
+  /** As configured here. */
+  readonly symbol?: string
+  readonly decimals?: number
 }
 
 /** An ECDSA signature in the one form that every token takes: low `s`, `v` 27 or 28. */

@@ -73,7 +73,7 @@ suite('the console', () => {
   step('says beside each field what is wrong with a merchant', async () => {
     const { page } = operator
     await visit(page, ['#/merchants', 'Merchants'])
-    await page.getByText('from configuration').waitFor()
+    await page.getByText('configured', { exact: true }).waitFor()
     await button(page, 'New merchant').click()
     await field(page, 'Id').fill(CREATED)
     await field(page, 'Paid to').fill('0x12')

@@ -57,6 +57,33 @@ describe('a paid route', () => {
     expect(document).toEqual(decodeDocument(response.headers.get('payment-required')))
   })
 
+  it.each([
+    'WhatsApp/2.23.20.0 A',
+    'TelegramBot (like TwitterBot)',
+    'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
+    'Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)',
+  ])('shows the page, as a page without an error, to what makes a preview: %s', async (agent) => {
+    const response = await ask('/page', '*/*', { headers: { 'user-agent': agent } })
+    expect([response.status, typeOf(response)]).toEqual([200, 'text/html; charset=utf-8'])
+    const html = await response.text()
+    expect(html).toContain('property="og:title"')
+    expect(html).not.toContain('paid</')
+    // It is no way around the payment, nor around a payment’s own response.
+    const posted = await ask('/form', '*/*', { method: 'POST', headers: { 'user-agent': agent } })
+    expect(posted.status).toBe(402)
+    expect((await ask('/off', '*/*', { headers: { 'user-agent': agent } })).status).toBe(402)
+    const payment = await shop.sign('/page', devnet.payers[0]!)
+    const bought = await shop.pay('/page', payment, { headers: { 'user-agent': agent } })
+    expect([bought.status, await bought.text()]).toEqual([200, 'paid'])
+    const again = await shop.pay('/page', payment, { headers: { 'user-agent': agent } })
+    expect([again.status, typeOf(again)]).toEqual([402, 'application/json; charset=utf-8'])
+  })
+
+  it('responds in JSON to a program that has such a name within another', async () => {
+    const response = await ask('/page', '*/*', { headers: { 'user-agent': 'MySlackbotX/1.0' } })
+    expect([response.status, typeOf(response)]).toEqual([402, 'application/json; charset=utf-8'])
+  })
+
   it('adds Accept to the Vary header of the app', async () => {
     const vary = async (path: string, accept: string) =>
       (await ask(path, accept)).headers.get('vary')

@@ -34,8 +34,10 @@ const WRONG: readonly (readonly [paywall: object, option: string])[] = [
   [{ logo: `data:image/png;base64,${'A'.repeat(70_000)}` }, 'paywall.logo'],
   [{ accent: 'red;}body{display:none' }, 'paywall.accent'],
   [{ accent: '#12345' }, 'paywall.accent'],
-  [{ locale: 'fr' }, 'paywall.locale'],
+  [{ locale: 'nl' }, 'paywall.locale'],
   [{ locale: 'de-u-nu-arab' }, 'paywall.locale'],
+  [{ onRamp: 'javascript:alert(1)' }, 'paywall.onRamp'],
+  [{ onRamp: 'https://user:secret@ramp.example' }, 'paywall.onRamp'],
   [{ name: '' }, 'paywall.name'],
   [{ name: 5 }, 'paywall.name'],
   [{ colour: '#123456' }, 'paywall.colour'],
@@ -72,6 +74,7 @@ describe('the option paywall', () => {
     { logo: '/logo.svg', accent: '#0b5', locale: 'zh-Hans-CN', texts: { heading: 'x' } },
     { networks: { 'eip155:31337': NETWORK, base: { ...NETWORK, explorer: 'https://x.example/' } } },
     { logo: 'data:image/svg+xml;base64,AAAA', accent: '#0b5d4d', locale: 'ja' },
+    { locale: 'pt-BR', onRamp: 'https://ramp.example/usdc' },
   ])('accepts %j', (paywall) => {
     expect(mistakesOf(() => gateway(paywall).x402Protect('$0.01', { paywall }))).toEqual([])
   })

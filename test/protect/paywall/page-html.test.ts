@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from '@jest/globals'
 import type { PageData } from '../../../src/protect/paywall/page/page-data.js'
+import { languages } from '../../../src/protect/paywall/texts/languages.js'
 import { useDevnet } from '../../support/devnet.js'
 import { useShop } from '../../support/shop.js'
 
@@ -59,12 +60,12 @@ describe('the page of a paywall', () => {
     for (const text of ['A report', '$0.01', '0.01 USDC', 'Base Sepolia', 'The shop', 'Sold by'])
       expect(visible).toContain(text)
     expect(visible).toContain(devnet.merchant.address)
-    expect(visible).toContain(`${shop.url}/plain`)
-    expect(visible).toMatch(/<noscript>.*PAYMENT-REQUIRED.*<\/noscript>/s)
+    expect(visible).toContain(`${new URL(shop.url).host}/plain`)
+    expect(visible).toMatch(/<noscript>.*Turn on JavaScript.*<\/noscript>/s)
   })
 
   it('is at most 30 KB with all that it needs, compressed', async () => {
-    for (const language of ['en', 'de', 'zh', 'ja', 'es']) {
+    for (const language of Object.keys(languages)) {
       const html = await htmlOf('/plain', { 'accept-language': language })
       expect(gzipSync(html).length).toBeLessThanOrEqual(MAX_GZIP_BYTES)
     }
@@ -81,11 +82,14 @@ describe('the page of a paywall', () => {
   })
 
   it.each([
-    ['fr, de;q=0.8, en;q=0.7', 'de', 'Zahlung erforderlich'],
+    ['nl, de;q=0.8, en;q=0.7', 'de', 'Zahlung erforderlich'],
+    ['fr-CA, en;q=0.7', 'fr-CA', 'Paiement requis'],
+    ['pt-BR', 'pt-BR', 'Pagamento necessário'],
+    ['ko', 'ko', '결제가 필요합니다'],
     ['zh-TW', 'zh-TW', '需要付款'],
     ['ja', 'ja', 'お支払いが必要です'],
     ['es-MX,en', 'es-MX', 'Se requiere un pago'],
-    ['fr', 'en', 'Payment required'],
+    ['nl', 'en', 'Payment required'],
     ['*', 'en', 'Payment required'],
     ['de-u-nu-arab', 'en', 'Payment required'],
     ['"><script>', 'en', 'Payment required'],
@@ -103,6 +107,27 @@ describe('the page of a paywall', () => {
     expect(html).toContain(':root{--accent:#ff0;--accent-ink:#000}')
     // What the route leaves out is the gateway's.
     expect(html).toContain('Sold by')
+  })
+
+  it('tells chat apps what is sold, for how much and by whom', async () => {
+    const tagsOf = (html: string) =>
+      Object.fromEntries(
+        [...html.matchAll(/<meta property="(og:\w+)" content="([^"]*)">/g)].map(
+          ([, name, content]) => [name, content],
+        ),
+      )
+    const html = await htmlOf('/plain')
+    expect(tagsOf(html)).toEqual({
+      'og:type': 'website',
+      'og:title': 'A report',
+      'og:description': '$0.01 · The shop',
+      'og:site_name': 'The shop',
+      'og:url': `${shop.url}/plain`,
+    })
+    expect(html).toContain('<meta name="description" content="$0.01 · The shop">')
+    expect(html.indexOf('og:title')).toBeLessThan(html.indexOf('<style'))
+    expect(tagsOf(await htmlOf('/own'))['og:image']).toBe(`${shop.url}/logo.svg`)
+    expect(tagsOf(await htmlOf('/data-logo'))['og:image']).toBeUndefined()
   })
 
   it('shows everything that strangers have written as text', async () => {
@@ -126,7 +151,8 @@ describe('the page of a paywall', () => {
         chainId: 84532,
         minutes: 2,
         explorer: 'https://sepolia.basescan.org',
-        faucet: 'https://faucet.circle.com',
+        source: 'https://faucet.circle.com',
+        testnet: true,
         chain: expect.objectContaining({
           chainId: '0x14a34',
           rpcUrls: ['https://sepolia.base.org'],

@@ -10,8 +10,10 @@ const keys = Object.keys(en) as PaywallTextKey[]
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort()
 
 describe('the texts of the paywall', () => {
-  it('exist in five languages', () => {
-    expect(Object.keys(languages).sort()).toEqual(['de', 'en', 'es', 'ja', 'zh'])
+  it('exist in eight languages', () => {
+    expect(Object.keys(languages).sort()).toEqual([
+      ...['de', 'en', 'es', 'fr', 'ja', 'ko', 'pt', 'zh'],
+    ])
   })
 
   it.each(Object.entries(languages))('have all keys and placeholders in %s', (_name, texts) => {

@@ -29,6 +29,10 @@ export type Percentiles = Latency['phases']['total']
 
 export type Project = DocumentOf<typeof admin.project> & { readonly merchant?: MerchantSettings }
 
+export type ProjectList = Omit<DocumentOf<typeof admin.projectList>, 'projects'> & {
+  readonly projects: readonly Project[]
+}
+
 /** What an operator sets. The gateway checks it by the schema of its configuration. */
 export interface MerchantSettings {
   readonly name?: string

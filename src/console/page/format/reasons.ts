@@ -28,6 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
   payer_blacklisted: 'The token’s operator has blocked the payer',
   pay_to_blacklisted: 'The token’s operator has blocked the merchant',
   token_paused: 'The token’s operator has paused it',
+  merchant_paused: 'The merchant is paused',
   contract_payer_not_accepted: 'The payer’s account is a contract',
   settlement_too_expensive: 'Settling takes too much gas',
 }

@@ -17,7 +17,7 @@ interface ControlProps {
 }
 
 /** A control with label, hint and error. */
-function Field({ label, hint, error, children }: FieldProps) {
+export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
   return (

@@ -6,6 +6,8 @@ export interface Column<Row> {
   readonly isNumber?: boolean
   /** Left out on a phone. */
   readonly isMinor?: boolean
+  /** The link that sorts by this column, and how the rows are sorted by it now. */
+  readonly sort?: { readonly href: string; readonly now: 'ascending' | 'descending' | undefined }
   readonly cell: (row: Row) => ComponentChildren
 }
 
@@ -27,9 +29,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, rowClass }: TablePro
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.title} scope="col" class={classOf(column)}>
-                {column.title}
-              </th>
+              <Heading key={column.title} of={column} />
             ))}
           </tr>
         </thead>
@@ -46,6 +46,24 @@ export function Table<Row>({ caption, columns, rows, keyOf, rowClass }: TablePro
         </tbody>
       </table>
     </div>
+  )
+}
+
+const ARROWS = { ascending: ' ↑', descending: ' ↓' } as const
+
+function Heading<Row>({ of }: { readonly of: Column<Row> }) {
+  const { title, sort } = of
+  return (
+    <th scope="col" class={classOf(of)} {...(sort?.now && { 'aria-sort': sort.now })}>
+      {sort === undefined ? (
+        title
+      ) : (
+        <a href={sort.href}>
+          {title}
+          {sort.now && <span aria-hidden="true">{ARROWS[sort.now]}</span>}
+        </a>
+      )}
+    </th>
   )
 }
 

@@ -38,6 +38,17 @@ export function queryOf(query: Readonly<Record<string, string | undefined>>): st
   return text === '' ? '' : `?${text}`
 }
 
+/** The cursor of the page of a list that is shown, the last one of the URL. Those before it lead back. */
+export const cursorOf = ({ query }: Route): string => query.getAll('cursor').at(-1) ?? ''
+
+/** The link to another page of the list that is shown. */
+export function linkToPage({ path, query }: Route, cursors: readonly string[]): string {
+  const changed = new URLSearchParams(query)
+  changed.delete('cursor')
+  for (const cursor of cursors) changed.append('cursor', cursor)
+  return linkTo(path) + (changed.size > 0 ? `?${changed}` : '')
+}
+
 export function navigate(link: string): void {
   location.hash = link
 }

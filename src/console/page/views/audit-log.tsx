@@ -7,7 +7,7 @@ import { Pager } from '../parts/pager.js'
 import { ProjectField } from '../parts/project-field.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
-import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
+import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 
 interface Entries {
   readonly entries: readonly AuditEntry[]
@@ -15,9 +15,8 @@ interface Entries {
 }
 
 export function AuditLog({ route }: { readonly route: Route }) {
-  const [project = '', cursor = ''] = ['project', 'cursor'].map(
-    (name) => route.query.get(name) ?? '',
-  )
+  const project = route.query.get('project') ?? ''
+  const cursor = cursorOf(route)
   const loaded = useLoad<Entries>(`admin/audit-log${queryOf({ project, cursor, limit: '50' })}`)
   return (
     <Page title="Audit log">
@@ -31,10 +30,7 @@ export function AuditLog({ route }: { readonly route: Route }) {
         {({ entries, nextCursor }) => (
           <>
             {entries.length === 0 ? <Empty title="No changes yet" /> : <AuditTable of={entries} />}
-            <Pager
-              first={cursor === '' ? undefined : linkTo(['audit'], { project })}
-              next={nextCursor && linkTo(['audit'], { project, cursor: nextCursor })}
-            />
+            <Pager route={route} next={nextCursor} />
           </>
         )}
       </LoadedView>

@@ -11,7 +11,7 @@ import { Pager } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
-import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
+import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 
 const STATES = [
   ['', 'Any state'],
@@ -27,23 +27,22 @@ interface DeliveriesProps {
 
 /** Deliveries of a webhook, newest first. */
 export function Deliveries({ path, route }: DeliveriesProps) {
-  const [state, cursor] = ['state', 'cursor'].map((name) => route.query.get(name) ?? '')
+  const state = route.query.get('state') ?? ''
   const loaded = useLoad<{
     readonly deliveries: readonly Delivery[]
     readonly nextCursor?: string
-  }>(`${path}${queryOf({ state, cursor })}`)
+  }>(`${path}${queryOf({ state, cursor: cursorOf(route) })}`)
   const { data, reload } = loaded
   const isOpen = data?.deliveries.some((one) => one.state === 'pending') ?? false
   useReloadWhile(loaded, isOpen)
-  const here = (query: Readonly<Record<string, string | undefined>>) => linkTo(route.path, query)
   return (
     <Section title="Deliveries">
       <div class="toolbar">
         <SelectField
           label="State"
-          value={state ?? ''}
+          value={state}
           options={STATES}
-          onValue={(chosen) => navigate(here({ state: chosen }))}
+          onValue={(chosen) => navigate(linkTo(route.path, { state: chosen }))}
         />
       </div>
       <LoadedView of={loaded}>
@@ -54,10 +53,7 @@ export function Deliveries({ path, route }: DeliveriesProps) {
             ) : (
               <DeliveryTable of={deliveries} path={path} onSent={reload} />
             )}
-            <Pager
-              first={cursor === '' ? undefined : here({ state })}
-              next={nextCursor && here({ state, cursor: nextCursor })}
-            />
+            <Pager route={route} next={nextCursor} />
           </>
         )}
       </LoadedView>

@@ -5,7 +5,7 @@ import { spanOf } from '../parts/date-range.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Page } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
-import { linkTo, queryOf, type Route } from '../state/route.js'
+import { cursorOf, linkTo, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
 import { readSearch } from './search.js'
 import { SettlementFilters, type Filters } from './settlement-filters.js'
@@ -14,11 +14,11 @@ import { SettlementTable } from './settlement-table.js'
 export function Settlements({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const filters = filtersOf(route)
-  const cursor = route.query.get('cursor') ?? ''
   const query = apiQuery(filters)
-  const page = useLoad<SettlementPage>(`${role}/settlements${queryOf({ ...query, cursor })}`)
+  const page = useLoad<SettlementPage>(
+    `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`,
+  )
   const isFiltered = Object.values(filters).some((value) => value !== '')
-  const here = (after?: string): string => linkTo(['settlements'], { ...filters, cursor: after })
   return (
     <Page
       title="Settlements"
@@ -37,10 +37,7 @@ export function Settlements({ route }: { readonly route: Route }) {
             ) : (
               <SettlementTable caption="Settlements" rows={settlements} />
             )}
-            <Pager
-              first={cursor === '' ? undefined : here()}
-              next={nextCursor === undefined ? undefined : here(nextCursor)}
-            />
+            <Pager route={route} next={nextCursor} />
           </>
         )}
       </LoadedView>

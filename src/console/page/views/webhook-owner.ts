@@ -11,6 +11,10 @@ const MERCHANT_EVENTS: Events = [
   ['payment.corrected', 'An earlier event was corrected.'],
   ['refund.settled', 'The buyer was refunded.'],
   ['refund.failed', 'The refund did not reach the buyer.'],
+  ['refund.pending', 'The outcome of a refund is not known yet.'],
+  ['refund.corrected', 'An earlier event of a refund was corrected.'],
+  ['checkout.paid', 'A payment link was paid.'],
+  ['checkout.expired', 'A payment link expired unpaid.'],
 ]
 
 const OPERATOR_EVENTS: Events = [

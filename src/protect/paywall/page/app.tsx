@@ -1,22 +1,33 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Wallet } from '../../../browser/use-wallets.js'
 import { data, serverNow } from './data.js'
+import { onKeptElsewhere, shownUntil } from './kept-payment.js'
 import { Link, NoticeText } from './notice.js'
-import { allowsAnother, firstPhase, Purchases, type Phase } from './purchases.js'
+import type { PageOffer } from './page-data.js'
+import { allowsAnother, firstPhase, Purchases, type Notice, type Phase } from './purchases.js'
+import { Receipt } from './receipt.js'
 import { Result } from './result.js'
-import { text } from './texts.js'
+import { formatTime, text } from './texts.js'
 import { WalletList } from './wallet-list.js'
 
 /** The interactive part of the page. */
 export function App() {
   const [phase, setPhase] = useState<Phase>(firstPhase)
   const purchases = useMemo(() => new Purchases(setPhase), [])
+  useEffect(
+    () =>
+      onKeptElsewhere(() =>
+        setPhase((now) => (now.kind === 'offer' || now.kind === 'kept' ? firstPhase() : now)),
+      ),
+    [],
+  )
+  useEffect(() => void document.documentElement.classList.toggle('paid', isPaid(phase)), [phase])
   switch (phase.kind) {
     case 'offer':
       return (
         <>
           <NoticeText notice={phase.notice} />
-          <Offers onPay={(wallet, choice) => void purchases.pay(wallet, choice)} />
+          <Offers onPay={(wallet, offer) => void purchases.pay(wallet, offer)} />
         </>
       )
     case 'busy':
@@ -31,30 +42,44 @@ export function App() {
     case 'kept':
       return <Kept phase={phase} purchases={purchases} />
     case 'delivered':
-      return <Result delivery={phase.delivery} transaction={phase.transaction} />
+      return <Result delivery={phase.delivery} payment={phase.payment} />
   }
 }
 
-interface OffersProps {
-  readonly onPay: (wallet: Wallet, choice: number) => void
+/** Whether the page asks for no payment any more. */
+function isPaid(phase: Phase): boolean {
+  return (
+    phase.kind === 'delivered' || (phase.kind === 'kept' && phase.payment.received !== undefined)
+  )
 }
 
-/** The ways to pay, what the buyer signs, and the wallets. */
+interface OffersProps {
+  readonly onPay: (wallet: Wallet, offer: PageOffer) => void
+}
+
+/** The price, the ways to pay, the wallets, and what the buyer signs. */
 function Offers({ onPay }: OffersProps) {
   const [choice, setChoice] = useState(0)
   const offer = data.offers[choice]
-  const terms = data.document.accepts[choice]
+  const terms = offer && data.document.accepts[offer.entry]
   if (offer === undefined || terms === undefined) return null
-  const { amount, network, minutes } = offer
-  const { seller } = data
+  const { amount, network, minutes, rate, testnet } = offer
+  const { seller, price } = data
   return (
     <>
-      {data.offers.length > 1 && <Choices chosen={choice} onChoose={setChoice} />}
-      <h2>{text('whatYouSign')}</h2>
-      <p class="signed">
-        {text('signedWords', { amount, network, seller, minutes, address: terms.payTo })}
+      <p class="price">
+        {price ?? amount} {testnet && <span class="badge">{text('testBadge')}</span>}
       </p>
-      <WalletList amount={amount} onChoose={(wallet) => onPay(wallet, choice)} />
+      <p class="tokens">
+        {text('onNetwork', { amount, network })}
+        {rate !== undefined && ` · ${rate}`}
+      </p>
+      {data.offers.length > 1 && <Choices chosen={choice} onChoose={setChoice} />}
+      <WalletList offer={offer} onChoose={(wallet) => onPay(wallet, offer)}>
+        <p class="signed">
+          {text('signedWords', { amount, network, seller, minutes, address: terms.payTo })}
+        </p>
+      </WalletList>
     </>
   )
 }
@@ -68,7 +93,7 @@ function Choices({ chosen, onChoose }: ChoicesProps) {
   return (
     <fieldset>
       <legend>{text('choose')}</legend>
-      {data.offers.map(({ amount, network }, choice) => (
+      {data.offers.map(({ amount, network, testnet }, choice) => (
         <label key={choice}>
           <input
             type="radio"
@@ -76,7 +101,8 @@ function Choices({ chosen, onChoose }: ChoicesProps) {
             checked={choice === chosen}
             onChange={() => onChoose(choice)}
           />
-          {amount} · {network}
+          {text('onNetwork', { amount, network })}
+          {testnet && ` (${text('testBadge')})`}
         </label>
       ))}
     </fieldset>
@@ -88,23 +114,46 @@ interface KeptProps {
   readonly purchases: Purchases
 }
 
-/** Presents a kept payment again, and lets the buyer sign no other meanwhile. */
+/** Shows a purchase again, or finishes it. Another payment is signed only once this one cannot be settled. */
 function Kept({ phase: { payment, notice }, purchases }: KeptProps) {
-  const { isDelivered } = payment
-  const message = isDelivered ? text('bought') : text('kept')
+  const { received, signedAt, receipt } = payment
+  const date = formatTime(signedAt)
+  const found: Notice =
+    received === 'again'
+      ? { message: text('bought', { date, until: formatTime(shownUntil(payment)) }), tone: 'good' }
+      : received === 'once'
+        ? { message: text('boughtOnce', { date }), tone: 'good' }
+        : { message: text('kept'), tone: 'wait' }
   return (
     <>
-      <NoticeText notice={notice ?? { message }} />
+      <NoticeText notice={notice ?? found} />
+      {received === undefined && (
+        <p class="tokens">
+          {text('onNetwork', { amount: receipt.amount, network: receipt.network })}
+        </p>
+      )}
       <div class="buttons">
-        <button type="button" onClick={() => void purchases.present(payment)}>
-          {isDelivered ? text('showAgain') : text('presentAgain')}
-        </button>
+        {received !== 'once' && (
+          <button type="button" onClick={() => void purchases.present(payment)}>
+            {text(received === 'again' ? 'showAgain' : 'presentAgain')}
+          </button>
+        )}
         {allowsAnother(payment, serverNow()) && (
-          <button type="button" class="quiet" onClick={() => purchases.forget()}>
+          <button type="button" class="quiet" onClick={() => purchases.payAnew(payment)}>
             {text('payAnew')}
           </button>
         )}
       </div>
+      {received !== undefined && (
+        <>
+          <Receipt payment={payment} />
+          <p>
+            <button type="button" class="small" onClick={() => purchases.remove(payment)}>
+              {text('remove')}
+            </button>
+          </p>
+        </>
+      )}
     </>
   )
 }

@@ -1,6 +1,6 @@
 /** Delivers a purchase. */
 import { data } from './data.js'
-import { keep, readKept } from './kept-payment.js'
+import { update, type KeptPayment } from './kept-payment.js'
 import { prettyJson } from './pretty-json.js'
 
 export type Delivery =
@@ -8,10 +8,15 @@ export type Delivery =
   | { readonly kind: 'leaving' }
   /** Text, which may still grow. */
   | { readonly kind: 'text'; readonly stream: ReadableStream<Uint8Array> | null }
-  | { readonly kind: 'json'; readonly json: string }
+  | Whole
+
+/** A purchase that has arrived. */
+export type Whole = { readonly bytes: number } & (
+  | { readonly kind: 'json'; readonly json: string; readonly url: string; readonly name: string }
   | { readonly kind: 'media'; readonly tag: 'img' | 'audio' | 'video'; readonly url: string }
   /** Saved already. */
   | { readonly kind: 'file'; readonly url: string; readonly name: string; readonly isPage: boolean }
+)
 
 /** Longest cookie for every browser, attributes included, with room to spare (bytes). */
 const MAX_COOKIE_BYTES = 3800
@@ -22,64 +27,70 @@ const MAX_COOKIE_BYTES = 3800
  */
 const wasIgnored = document.cookie.split('; ').some((one) => one.startsWith(`${data.cookie}=`))
 
-export async function deliver(response: Response): Promise<Delivery> {
-  if (response.type === 'opaqueredirect') return leaveOr(() => ({ kind: 'leaving' }))
+/** @param payment - Presented again by a navigation if HTML was bought. */
+export async function deliver(response: Response, payment: KeptPayment): Promise<Delivery> {
+  if (response.type === 'opaqueredirect')
+    return leave(payment, true) ? { kind: 'leaving' } : Promise.reject(new Error('not followed'))
   const disposition = response.headers.get('Content-Disposition') ?? ''
   const [type = ''] = (response.headers.get('Content-Type') ?? '').toLowerCase().split(';', 1)
-  if (/^\s*attachment/i.test(disposition)) return saveFile(response, disposition)
-  if (type === 'text/html' || type === 'application/xhtml+xml') return deliverPage(response)
-  if (type === 'application/json' || type.endsWith('+json'))
-    return { kind: 'json', json: prettyJson(await response.text()) }
-  if (type.startsWith('image/')) return showMedia(response, 'img')
-  if (type.startsWith('audio/')) return showMedia(response, 'audio')
-  if (type.startsWith('video/')) return showMedia(response, 'video')
-  if (type.startsWith('text/') || /[/+](xml|x-?ndjson|jsonl|yaml)$/.test(type))
+  const isFile = /^\s*attachment/i.test(disposition)
+  const [, media] = /^(image|audio|video)\//.exec(type) ?? []
+  const isPage = type === 'text/html' || type === 'application/xhtml+xml'
+  const isText = type.startsWith('text/') || /[/+](xml|x-?ndjson|jsonl|yaml)$/.test(type)
+  if (isText && !isFile && !isPage && media === undefined)
     return { kind: 'text', stream: response.body }
-  return saveFile(response, disposition)
+
+  const blob = await response.blob()
+  const bytes = blob.size
+  if (isFile) return saveBlob(blob, { name: fileName(disposition), isPage: false })
+  // The server has stored the response under the payment's id, unless it was too large.
+  const isPaid = payment.receipt.transaction !== undefined
+  if (isPage && bytes <= data.maxStoredBytes && leave(payment, isPaid)) return { kind: 'leaving' }
+  if (isPage) return saveBlob(blob, { name: 'page.html', isPage: true })
+  if (type === 'application/json' || type.endsWith('+json')) {
+    const name = fileName(disposition).replace(/(\.json)?$/i, '.json')
+    return { kind: 'json', json: prettyJson(await blob.text()), url: asFile(blob), name, bytes }
+  }
+  if (media === undefined) return saveBlob(blob, { name: fileName(disposition), isPage: false })
+  const tag = media === 'image' ? 'img' : (media as 'audio' | 'video')
+  return { kind: 'media', tag, url: URL.createObjectURL(blob), bytes }
 }
 
 /**
- * Shows HTML by loading it, so that its scripts run under its own policy. The server has stored the response
- * under the payment's id, unless it was too large.
+ * Shows HTML by loading this URL with the payment in a cookie, so that its scripts run under its own policy.
+ *
+ * @param isPaid - Otherwise the handler runs again, and what becomes of the payment is open.
+ * @returns Whether that can work.
  */
-async function deliverPage(response: Response): Promise<Delivery> {
-  const page = await response.blob()
-  const asFile = (): Delivery => saveBlob(page, { name: 'page.html', isPage: true })
-  return page.size > data.maxStoredBytes ? asFile() : leaveOr(asFile)
-}
-
-/** Reloads this URL with the payment in a cookie, if that can work. */
-function leaveOr(otherwise: () => Delivery): Delivery {
-  const kept = readKept()
+function leave(payment: KeptPayment, isPaid: boolean): boolean {
   // A semicolon would end the cookie's path and begin an attribute of a link's choice.
-  if (kept === undefined || !isSecureContext || location.pathname.includes(';')) return otherwise()
+  if (!isSecureContext || location.pathname.includes(';')) return false
   const secure = location.protocol === 'https:' ? '; Secure' : ''
   const attributes = `Path=${location.pathname}; Max-Age=60; SameSite=Strict${secure}`
-  const cookie = `${data.cookie}=${kept.header}; ${attributes}`
-  if (wasIgnored || cookie.length > MAX_COOKIE_BYTES) return otherwise()
-  keep({ ...kept, isDelivered: true })
+  const cookie = `${data.cookie}=${payment.header}; ${attributes}`
+  if (wasIgnored || cookie.length > MAX_COOKIE_BYTES) return false
+  if (isPaid) update({ ...payment, received: 'again' })
   document.cookie = cookie
   // With the origin: a path that begins with two slashes would name another host.
   location.replace(location.origin + location.pathname + location.search)
-  return { kind: 'leaving' }
+  return true
 }
 
-async function showMedia(response: Response, tag: 'img' | 'audio' | 'video'): Promise<Delivery> {
-  return { kind: 'media', tag, url: URL.createObjectURL(await response.blob()) }
-}
-
-async function saveFile(response: Response, disposition: string): Promise<Delivery> {
-  return saveBlob(await response.blob(), { name: fileName(disposition), isPage: false })
-}
-
-function saveBlob(blob: Blob, file: { readonly name: string; readonly isPage: boolean }): Delivery {
-  // With its own type, a browser might open and run a page instead of saving it.
-  const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
+function saveBlob(
+  blob: Blob,
+  file: { readonly name: string; readonly isPage: boolean },
+): Extract<Delivery, { kind: 'file' }> {
+  const url = asFile(blob)
   const link = document.createElement('a')
   link.href = url
   link.download = file.name
   link.click()
-  return { kind: 'file', url, ...file }
+  return { kind: 'file', url, bytes: blob.size, ...file }
+}
+
+/** With its own type, a browser might open and run a page instead of saving it. */
+function asFile(blob: Blob): string {
+  return URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
 }
 
 /** Name of a file: the seller's (RFC 6266), or the last part of the path. */

@@ -1,39 +1,93 @@
 /**
- * The signed payment for this page, kept in the tab until its outcome is known. It is stored before it is
- * sent, so that no reload or lost response makes the buyer sign twice.
+ * The signed payment for this page, kept for all tabs of the browser: until its outcome is known, and then for
+ * as long as the server can send the purchase again. It is stored before it is sent, so that no reload or lost
+ * response makes the buyer sign twice.
  */
+import { data, serverNow } from './data.js'
+import type { ReceiptFacts } from './receipt-facts.js'
 
 export interface KeptPayment {
   /** Value of the payment header (base64url). */
   readonly header: string
+  /** When it was signed (Unix seconds of the server). */
+  readonly signedAt: number
   /** When the authorization lapses (Unix seconds). */
   readonly validBefore: number
-  readonly network: string
-  readonly explorer?: string | undefined
-  /** Whether the purchase was received and can only be shown again. */
-  readonly isDelivered: boolean
   /** Whether it was presented before and may be settled, whatever the next response says. */
   readonly isPresented?: boolean
+  /** Whether the purchase was received, and can be shown again. */
+  readonly received?: 'again' | 'once'
+  readonly receipt: ReceiptFacts
 }
 
-const KEY = `x402-payment:${location.pathname}${location.search}`
+const PREFIX = 'x402-payment:'
+const KEY = PREFIX + location.pathname + location.search
+
+/** How long to keep a payment whose outcome is unknown (s). Its buyer may come back for what was paid. */
+const UNKNOWN_SECONDS = 30 * 86_400
 
 /** Reads the payment. Without storage, it lives as long as the page. */
 export function readKept(): KeptPayment | undefined {
+  return read(KEY)
+}
+
+/** Keeps a new payment, in place of the one before. */
+export function keep(payment: KeptPayment): void {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as KeptPayment | null
-    return typeof kept?.header === 'string' ? kept : undefined
+    localStorage.setItem(KEY, JSON.stringify(payment))
   } catch {
-    return undefined
+    // Without storage, the payment is still in memory.
   }
 }
 
-/** Keeps a payment; `undefined` forgets it. */
-export function keep(payment: KeptPayment | undefined): void {
+/** Keeps what is known of a payment now, unless another one has taken its place. */
+export function update(payment: KeptPayment): void {
+  if (readKept()?.header === payment.header) keep(payment)
+}
+
+/**
+ * Forgets a payment, unless another one has taken its place.
+ *
+ * @param before - The payment whose place it took: it is kept again.
+ */
+export function forget({ header }: KeptPayment, before?: KeptPayment): void {
+  if (readKept()?.header !== header) return
+  if (before === undefined) localStorage.removeItem(KEY)
+  else keep(before)
+}
+
+/** Calls back when another tab has changed the payment. @returns A function that ends it. */
+export function onKeptElsewhere(listener: () => void): () => void {
+  const onStorage = ({ key }: StorageEvent): void => {
+    // All of it was cleared.
+    if (key === KEY || key === null) listener()
+  }
+  addEventListener('storage', onStorage)
+  return () => removeEventListener('storage', onStorage)
+}
+
+/** Removes the payments of all pages that are of no more use. */
+export function removeOld(): void {
   try {
-    if (payment === undefined) sessionStorage.removeItem(KEY)
-    else sessionStorage.setItem(KEY, JSON.stringify(payment))
+    for (const key of Object.keys(localStorage))
+      if (key.startsWith(PREFIX) && read(key) === undefined) localStorage.removeItem(key)
   } catch {
-    // Without storage, the payment is still in memory.
+    // Nothing is stored.
+  }
+}
+
+/** When a purchase can no longer be shown again (Unix seconds). The server counts from the response. */
+export function shownUntil({ signedAt }: KeptPayment): number {
+  return signedAt + data.storedSeconds
+}
+
+function read(key: string): KeptPayment | undefined {
+  try {
+    const kept = JSON.parse(localStorage.getItem(key) ?? 'null') as KeptPayment | null
+    if (typeof kept?.header !== 'string' || typeof kept.receipt !== 'object') return undefined
+    const until = kept.received === undefined ? kept.signedAt + UNKNOWN_SECONDS : shownUntil(kept)
+    return serverNow() < until ? kept : undefined
+  } catch {
+    return undefined
   }
 }

@@ -1,7 +1,17 @@
 /** The program of the paywall's page. */
 import { render } from 'preact'
 import { App } from './app.js'
+import { CopyButton } from './copy-button.js'
 import { data } from './data.js'
+import { removeOld } from './kept-payment.js'
 
+removeOld()
 const place = document.querySelector('#pay')
-if (place !== null && data.canRepeat) render(<App />, place)
+if (place !== null && data.canRepeat) {
+  place.replaceChildren()
+  render(<App />, place)
+}
+for (const element of document.querySelectorAll<HTMLElement>('[data-copy]')) {
+  const button = element.appendChild(document.createElement('span'))
+  render(<CopyButton text={element.dataset['copy'] ?? ''} />, button)
+}

@@ -1,15 +1,14 @@
 import type { Notice } from './purchases.js'
 import { text } from './texts.js'
 
-/** A message to the buyer, with links that help. */
+/** A message to the buyer, with links that help. Its words say what its colour says. */
 export function NoticeText({ notice }: { readonly notice: Notice | undefined }) {
   if (notice === undefined) return null
-  const { message, faucet, transaction } = notice
-  if (message === '' && transaction === undefined) return null
+  const { message, tone = 'bad', funds, transaction } = notice
   return (
-    <p class={message === '' ? '' : 'notice'} role={message === '' ? undefined : 'alert'}>
+    <p class={`notice ${tone}`} role={tone === 'good' ? 'status' : 'alert'}>
       {message}
-      {faucet !== undefined && <Link to={faucet} label={text('faucet')} />}
+      {funds !== undefined && <Link to={funds.url} label={funds.label} />}
       {transaction !== undefined && <Link to={transaction} label={text('transaction')} />}
     </p>
   )

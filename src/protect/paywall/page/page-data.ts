@@ -1,19 +1,25 @@
 /** The server's data for the page's script, as JSON. */
 
-/** A way to pay, for people. Its terms are the entry of `document.accepts` with the same index. */
+/** A way to pay, for people. */
 export interface PageOffer {
+  /** Index of its terms in `document.accepts`. */
+  readonly entry: number
   /** With its token: `0.01 USDC`. */
   readonly amount: string
+  /** The rate behind the amount: `1 EUR = 1.08 USD`. */
+  readonly rate?: string | undefined
   readonly symbol: string
   readonly decimals: number
   readonly network: string
+  /** Whether the token is play money. */
+  readonly testnet: boolean
   readonly chainId: number
   /** Facts for wallets that add the network (EIP-3085), with public endpoints only. */
   readonly chain?: object | undefined
   /** Root URL of a block explorer. */
   readonly explorer?: string | undefined
-  /** URL of the token's faucet. */
-  readonly faucet?: string | undefined
+  /** Where to get the token: a faucet of play money, or the seller's `onRamp`. */
+  readonly source?: string | undefined
   /** How long the signature is valid. */
   readonly minutes: number
 }
@@ -38,8 +44,12 @@ export interface PageDocument {
 
 export interface PageData {
   readonly document: PageDocument
-  /** In the order of `document.accepts`. */
+  /** The first one is preferred. */
   readonly offers: readonly PageOffer[]
+  /** What is sold. */
+  readonly title: string
+  /** In the currency of the price, if it has one. */
+  readonly price?: string | undefined
   readonly seller: string
   /** Whether loading this page again buys the same: not after a form. */
   readonly canRepeat: boolean
@@ -53,4 +63,6 @@ export interface PageData {
   readonly cookie: string
   /** The server stores no larger response for a second request (bytes). */
   readonly maxStoredBytes: number
+  /** How long it stores a response (s). */
+  readonly storedSeconds: number
 }

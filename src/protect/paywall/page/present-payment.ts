@@ -23,6 +23,8 @@ export type Presented =
       readonly kind: 'refused'
       readonly code: string
       readonly transaction: string | undefined
+      /** Whether the seller was paid by it. */
+      readonly isPaid: boolean
       readonly document: PageDocument | undefined
     }
   /** The seller's own error. Without a transaction, nothing was charged. */
@@ -40,6 +42,7 @@ const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 /** After these codes, the same payment may still be settled, and the page asks again by itself. */
 const RUNNING: readonly string[] = [
   'settlement_pending',
+  'checkout_in_progress',
   'duplicate_settlement',
   'idempotency_in_progress',
 ]
@@ -49,6 +52,9 @@ const FINAL_PROBLEMS: readonly string[] = [
   'idempotency_conflict',
   'answer_not_kept',
   'answer_too_large',
+  'checkout_paid',
+  'checkout_expired',
+  'checkout_canceled',
 ]
 
 /** Below 500, and a proxy's: timeout and too many requests. */
@@ -79,23 +85,28 @@ export async function presentPayment(header: string): Promise<Presented> {
   }
   const settlement = decodeJson(response.headers.get('PAYMENT-RESPONSE')) as Settlement | undefined
   const transaction = settlement?.transaction || settlement?.settledBy
+  const isPaid = settlement?.success === true || Boolean(settlement?.settledBy)
   if (response.ok || response.type === 'opaqueredirect')
     return { kind: 'bought', response, transaction }
   const offered = decodeJson(response.headers.get('PAYMENT-REQUIRED')) as PageDocument | undefined
-  if (offered !== undefined) return refusal(offered, transaction)
+  if (offered !== undefined) return refusal(offered, transaction, isPaid)
   const code = await problemCode(response)
   if (code === undefined) return failure(response, settlement?.success ? transaction : undefined)
   if (FINAL_PROBLEMS.includes(code))
-    return { kind: 'refused', code, transaction, document: undefined }
+    return { kind: 'refused', code, transaction, isPaid, document: undefined }
   const again = RUNNING.includes(code) ? retryAfterMs(response) : undefined
   return { kind: 'open', code, transaction, againAfterMs: again }
 }
 
-function refusal(document: PageDocument, transaction: string | undefined): Presented {
+function refusal(
+  document: PageDocument,
+  transaction: string | undefined,
+  isPaid: boolean,
+): Presented {
   const code = document.error ?? ''
   if (RUNNING.includes(code))
     return { kind: 'open', code, transaction, againAfterMs: DEFAULT_RETRY_SECONDS * 1000 }
-  return { kind: 'refused', code, transaction, document }
+  return { kind: 'refused', code, transaction, isPaid, document }
 }
 
 /** An error of the seller or of a proxy, which leaves the outcome open. */

@@ -2,15 +2,19 @@
 import type { Wallet } from '../../../browser/use-wallets.js'
 import { data } from './data.js'
 import { deliver, type Delivery } from './deliver.js'
-import { keep, readKept, type KeptPayment } from './kept-payment.js'
-import type { PageDocument } from './page-data.js'
+import { forget, keep, readKept, update, type KeptPayment } from './kept-payment.js'
+import type { PageDocument, PageOffer } from './page-data.js'
 import { presentPayment, type Presented } from './present-payment.js'
+import { transactionUrl } from './receipt-facts.js'
 import { NotSigned, signPayment } from './sign-payment.js'
 import { messageOf, text } from './texts.js'
 
 export interface Notice {
   readonly message: string
-  readonly faucet?: string | undefined
+  /** @defaultValue `'bad'` */
+  readonly tone?: 'good' | 'wait' | 'bad' | undefined
+  /** Where to get the token. */
+  readonly funds?: { readonly url: string; readonly label: string } | undefined
   /** URL of the transaction. */
   readonly transaction?: string | undefined
 }
@@ -23,7 +27,8 @@ export type Phase =
   | {
       readonly kind: 'delivered'
       readonly delivery: Delivery
-      readonly transaction: string | undefined
+      /** `undefined` if the seller gave it for nothing. */
+      readonly payment: KeptPayment | undefined
     }
 
 /** When to explain why the response takes longer (ms). */
@@ -35,6 +40,8 @@ const NOTICE_KEY = 'x402-notice'
 /** Runs purchases and reports each phase. */
 export class Purchases {
   #document: PageDocument = data.document
+  /** The payment in whose place the buyer wants to pay anew. */
+  #before: KeptPayment | undefined
   readonly #show: (phase: Phase) => void
 
   constructor(show: (phase: Phase) => void) {
@@ -42,10 +49,9 @@ export class Purchases {
   }
 
   /** Asks for a signature and presents the payment. */
-  async pay({ provider, info }: Wallet, choice: number): Promise<void> {
-    const terms = this.#document.accepts[choice]
-    const offer = data.offers[choice]
-    if (terms === undefined || offer === undefined) return
+  async pay({ provider, info }: Wallet, offer: PageOffer): Promise<void> {
+    const terms = this.#document.accepts[offer.entry]
+    if (terms === undefined || this.#isPaidElsewhere()) return
     const purchase = { provider, wallet: info.name, document: this.#document, terms, offer }
     let payment: KeptPayment
     try {
@@ -53,6 +59,8 @@ export class Purchases {
     } catch (error) {
       return this.#show({ kind: 'offer', notice: whyNotSigned(error) })
     }
+    // While the wallet asked, another tab may have paid. This signature is not sent, and lapses.
+    if (this.#isPaidElsewhere()) return
     keep(payment)
     await this.present(payment)
   }
@@ -61,35 +69,51 @@ export class Purchases {
   async present(payment: KeptPayment): Promise<void> {
     this.#show({ kind: 'busy', step: text('verifying') })
     const explaining = setTimeout(() => {
-      this.#show({ kind: 'busy', step: text('settling', { network: payment.network }) })
+      const { network } = payment.receipt
+      this.#show({ kind: 'busy', step: text('settling', { network }) })
     }, EXPLAINED_AFTER_MS)
     const kept = { ...payment, isPresented: true }
-    keep(kept)
+    update(kept)
     const presented = await presentPayment(payment.header).finally(() => clearTimeout(explaining))
     await this.#goOn(kept, payment.isPresented === true ? withDoubt(presented) : presented)
   }
 
-  forget(): void {
-    keep(undefined)
+  /** Goes back to the offer. The payment is kept until another one takes its place. */
+  payAnew(payment: KeptPayment): void {
+    this.#before = payment
     this.#show({ kind: 'offer' })
   }
 
+  /** Removes what was bought from this browser. */
+  remove(payment: KeptPayment): void {
+    this.#before = undefined
+    forget(payment)
+    this.#show({ kind: 'offer' })
+  }
+
+  /** Shows the payment of another tab, if there is one: two signed at the same time would both be charged. */
+  #isPaidElsewhere(): boolean {
+    const payment = readKept()
+    if (payment === undefined || payment.header === this.#before?.header) return false
+    this.#show({ kind: 'kept', payment })
+    return true
+  }
+
   async #goOn(payment: KeptPayment, presented: Presented): Promise<void> {
-    const { explorer } = payment
     switch (presented.kind) {
       case 'lost':
-        return this.#show({ kind: 'kept', payment, notice: { message: text('connectionLost') } })
+        return this.#show({ kind: 'kept', payment, notice: brokenConnection() })
       case 'open':
         return this.#wait(payment, presented)
       case 'refused':
-        return this.#refuse(presented, explorer)
+        return this.#refuse(payment, presented)
       case 'seller_failed': {
-        keep(undefined)
         const { response, transaction } = presented
-        const key = transaction === undefined ? 'sellerFailed' : 'sellerFailedPaid'
-        const message = text(key, { status: response.status })
-        const url = transactionUrl(explorer, transaction)
-        return this.#show({ kind: 'offer', notice: { message, transaction: url } })
+        const { status } = response
+        if (transaction !== undefined)
+          return this.#end(payment, transaction, text('sellerFailedPaid', { status }))
+        forget(payment, this.#before)
+        return this.#show({ kind: 'offer', notice: { message: text('sellerFailed', { status }) } })
       }
       case 'bought':
         return this.#deliver(payment, presented)
@@ -101,14 +125,17 @@ export class Purchases {
     { response, transaction }: Extract<Presented, { kind: 'bought' }>,
   ): Promise<void> {
     this.#show({ kind: 'busy', step: text('receiving') })
+    const paid = withTransaction(payment, transaction)
     try {
-      const delivery = await deliver(response)
-      // Text is still arriving: its view forgets the payment at the end.
-      if (delivery.kind !== 'leaving' && delivery.kind !== 'text') keep(undefined)
-      const url = transactionUrl(payment.explorer, transaction)
-      this.#show({ kind: 'delivered', delivery, transaction: url })
+      const delivery = await deliver(response, paid)
+      if ('bytes' in delivery)
+        update({ ...paid, received: delivery.bytes > data.maxStoredBytes ? 'once' : 'again' })
+      // Nothing was charged: the payment would buy again what it has just got for nothing.
+      const isFree = transaction === undefined && delivery.kind !== 'leaving'
+      if (isFree) forget(payment, this.#before)
+      this.#show({ kind: 'delivered', delivery, payment: isFree ? undefined : paid })
     } catch {
-      this.#show({ kind: 'kept', payment, notice: { message: text('connectionLost') } })
+      this.#show({ kind: 'kept', payment: paid, notice: brokenConnection() })
     }
   }
 
@@ -117,25 +144,49 @@ export class Purchases {
     { code, transaction, againAfterMs }: Extract<Presented, { kind: 'open' }>,
   ): void {
     const message = messageOf(code) ?? text('unavailable')
-    const url = transactionUrl(payment.explorer, transaction)
+    const url = transactionUrl({ ...payment.receipt, transaction })
     if (againAfterMs === undefined)
-      return this.#show({ kind: 'kept', payment, notice: { message, transaction: url } })
+      return this.#show({
+        kind: 'kept',
+        payment,
+        notice: { message, tone: 'wait', transaction: url },
+      })
     this.#show({ kind: 'busy', step: message, transaction: url })
     setTimeout(() => void this.present(payment), againAfterMs)
   }
 
   /** Goes back to the offer. A new offer makes the page reload. */
   #refuse(
-    { code, transaction, document }: Extract<Presented, { kind: 'refused' }>,
-    explorer: string | undefined,
+    payment: KeptPayment,
+    { code, transaction, isPaid, document }: Extract<Presented, { kind: 'refused' }>,
   ): void {
-    keep(undefined)
     const message = messageOf(code) ?? text('wrongSetup')
+    if (isPaid) return this.#end(payment, transaction, message)
+    // The server has forgotten what it knew of a purchase that was received.
+    if (payment.received !== undefined) return this.#end(payment, undefined, text('answerGone'))
+    forget(payment, this.#before)
     if (document !== undefined && !isSameOffer(document, this.#document)) return loadAgain()
     this.#document = document ?? this.#document
-    const url = transactionUrl(explorer, transaction)
+    const url = transactionUrl({ ...payment.receipt, transaction })
     this.#show({ kind: 'offer', notice: { message, transaction: url } })
   }
+
+  /** Ends a payment that was settled and buys nothing more. Its receipt is kept. */
+  #end(payment: KeptPayment, transaction: string | undefined, message: string): void {
+    const ended = { ...withTransaction(payment, transaction), received: 'once' } as const
+    update(ended)
+    const url = transactionUrl(ended.receipt)
+    this.#show({ kind: 'kept', payment: ended, notice: { message, transaction: url } })
+  }
+}
+
+function brokenConnection(): Notice {
+  return { message: text('connectionLost'), tone: 'wait' }
+}
+
+function withTransaction(payment: KeptPayment, transaction: string | undefined): KeptPayment {
+  if (transaction === undefined) return payment
+  return { ...payment, receipt: { ...payment.receipt, transaction } }
 }
 
 /** Refusals because of the current offer. They do not mean that the payment was never settled. */
@@ -168,8 +219,15 @@ function withDoubt(presented: Presented): Presented {
 
 /** Wallets may fail in their own ways. */
 function whyNotSigned(error: unknown): Notice {
-  if (error instanceof NotSigned) return { message: error.message, faucet: error.faucet }
-  return { message: text('walletFailed', { message: String(error) }) }
+  if (!(error instanceof NotSigned))
+    return { message: text('walletFailed', { message: String(error) }) }
+  return { message: error.message, funds: error.lacking && fundsFor(error.lacking) }
+}
+
+/** Where to get the token of an offer, if the seller or the token's issuer says so. */
+export function fundsFor({ source, testnet, symbol }: PageOffer): Notice['funds'] {
+  if (source === undefined) return undefined
+  return { url: source, label: testnet ? text('faucet') : text('onRamp', { symbol }) }
 }
 
 export function firstPhase(): Phase {
@@ -181,11 +239,8 @@ export function firstPhase(): Phase {
 }
 
 /** Whether another payment may be signed: the kept one can no longer be settled. */
-export function allowsAnother(
-  { isDelivered, validBefore }: KeptPayment,
-  nowSeconds: number,
-): boolean {
-  return isDelivered || nowSeconds > validBefore + LAPSED_SECONDS
+export function allowsAnother({ received, validBefore }: KeptPayment, nowSeconds: number): boolean {
+  return received !== undefined || nowSeconds > validBefore + LAPSED_SECONDS
 }
 
 /** How far the clocks of chain and server may differ (s). */
@@ -216,12 +271,4 @@ function takeNotice(): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function transactionUrl(
-  explorer: string | undefined,
-  transaction: string | undefined,
-): string | undefined {
-  if (explorer === undefined || !/^0x[0-9a-f]{64}$/i.test(transaction ?? '')) return undefined
-  return `${explorer}/tx/${transaction}`
 }

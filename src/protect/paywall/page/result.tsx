@@ -1,15 +1,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { data } from './data.js'
 import type { Delivery } from './deliver.js'
-import { keep } from './kept-payment.js'
-import { NoticeText } from './notice.js'
+import { update, type KeptPayment } from './kept-payment.js'
+import { Link, NoticeText } from './notice.js'
+import { transactionUrl } from './receipt-facts.js'
+import { Receipt } from './receipt.js'
 import { text } from './texts.js'
 
 interface ResultProps {
   readonly delivery: Delivery
-  readonly transaction: string | undefined
+  /** `undefined` if the seller gave it for nothing. */
+  readonly payment: KeptPayment | undefined
 }
 
-export function Result({ delivery, transaction }: ResultProps) {
+export function Result({ delivery, payment }: ResultProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   if (delivery.kind === 'leaving')
@@ -18,19 +22,39 @@ export function Result({ delivery, transaction }: ResultProps) {
         {text('receiving')}
       </p>
     )
-  const isFile = delivery.kind === 'file'
+  const url = payment && transactionUrl(payment.receipt)
   return (
     <section class="result">
-      <h2 ref={heading} tabIndex={-1}>
-        {isFile ? text('saved', { name: delivery.name }) : text('paid')}
+      <h2 ref={heading} tabIndex={-1} class="notice good">
+        {headline(delivery, payment)}
       </h2>
-      <NoticeText notice={{ message: '', transaction }} />
-      <Goods delivery={delivery} />
+      {payment !== undefined && (
+        <>
+          {url !== undefined && (
+            <p>
+              <Link to={url} label={text('transaction')} />
+            </p>
+          )}
+          <Receipt payment={payment} />
+        </>
+      )}
+      <div class="goods">
+        <Goods delivery={delivery} payment={payment} />
+      </div>
     </section>
   )
 }
 
-function Goods({ delivery }: { readonly delivery: Exclude<Delivery, { kind: 'leaving' }> }) {
+function headline(delivery: Delivery, payment: KeptPayment | undefined): string {
+  if (payment === undefined) return text('free')
+  return delivery.kind === 'file' ? text('saved', { name: delivery.name }) : text('paid')
+}
+
+interface GoodsProps extends ResultProps {
+  readonly delivery: Exclude<Delivery, { kind: 'leaving' }>
+}
+
+function Goods({ delivery, payment }: GoodsProps) {
   switch (delivery.kind) {
     case 'file':
       return (
@@ -42,7 +66,16 @@ function Goods({ delivery }: { readonly delivery: Exclude<Delivery, { kind: 'lea
         </p>
       )
     case 'json':
-      return <pre tabIndex={0}>{delivery.json}</pre>
+      return (
+        <>
+          <pre tabIndex={0}>{delivery.json}</pre>
+          <p>
+            <a href={delivery.url} download={delivery.name}>
+              {text('saveAsFile')}
+            </a>
+          </p>
+        </>
+      )
     case 'media':
       if (delivery.tag === 'img') return <img src={delivery.url} alt="" />
       return delivery.tag === 'audio' ? (
@@ -51,39 +84,58 @@ function Goods({ delivery }: { readonly delivery: Exclude<Delivery, { kind: 'lea
         <video src={delivery.url} controls />
       )
     case 'text':
-      return <StreamedText stream={delivery.stream} />
+      return <StreamedText stream={delivery.stream} payment={payment} />
   }
 }
 
-/** Shows text as it arrives. */
-function StreamedText({ stream }: { readonly stream: ReadableStream<Uint8Array> | null }) {
+interface StreamedTextProps {
+  readonly stream: ReadableStream<Uint8Array> | null
+  readonly payment: KeptPayment | undefined
+}
+
+/** Shows text as it arrives. It was received once it is whole. */
+function StreamedText({ stream, payment }: StreamedTextProps) {
   const place = useRef<HTMLPreElement>(null)
   const [isLost, setLost] = useState(false)
   useEffect(() => {
-    readInto(stream, (part) => place.current?.append(part)).then(
-      () => keep(undefined),
-      () => setLost(true),
-    )
-  }, [stream])
+    const show = async (): Promise<void> => {
+      const bytes = await readInto(stream, (part) => place.current?.append(part))
+      if (payment === undefined) return
+      update({ ...payment, received: bytes > data.maxStoredBytes ? 'once' : 'again' })
+    }
+    show().catch(() => setLost(true))
+  }, [stream, payment])
   return (
     <>
       <pre ref={place} tabIndex={0} />
-      {isLost && <NoticeText notice={{ message: text('connectionLost') }} />}
+      {isLost && (
+        <>
+          <NoticeText notice={{ message: text('connectionLost') }} />
+          <div class="buttons">
+            <button type="button" onClick={() => location.reload()}>
+              {text('tryAgain')}
+            </button>
+          </div>
+        </>
+      )}
     </>
   )
 }
 
+/** @returns The number of bytes. */
 async function readInto(
   stream: ReadableStream<Uint8Array> | null,
   append: (part: string) => void,
-): Promise<void> {
+): Promise<number> {
   const reader = stream?.getReader()
-  if (reader === undefined) return
+  let bytes = 0
+  if (reader === undefined) return bytes
   const decoder = new TextDecoder()
   for (;;) {
     // oxlint-disable-next-line eslint/no-await-in-loop
     const { done, value } = await reader.read()
     append(decoder.decode(value, { stream: !done }))
-    if (done) return
+    if (done) return bytes
+    bytes += value.length
   }
 }

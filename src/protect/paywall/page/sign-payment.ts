@@ -11,14 +11,15 @@ import { encodeJson } from './base64.js'
 import { data, serverNow } from './data.js'
 import type { KeptPayment } from './kept-payment.js'
 import type { PageDocument, PageOffer, PageTerms } from './page-data.js'
+import { paymentNumber, type ReceiptFacts } from './receipt-facts.js'
 import { text } from './texts.js'
 
 /** Why nothing was signed, for people. */
 export class NotSigned extends Error {
-  /** @param faucet - URL of a faucet, if test money is missing. */
+  /** @param lacking - The offer whose token the account has too little of. */
   constructor(
     message: string,
-    readonly faucet?: string,
+    readonly lacking?: PageOffer,
   ) {
     super(message)
   }
@@ -97,20 +98,19 @@ async function checkBalance({ provider, terms, offer }: Purchase, account: strin
     maximumFractionDigits: 18,
   })
   const shown = `${format.format(decimal as Intl.StringNumericLiteral)} ${offer.symbol}`
-  throw new NotSigned(text('balanceTooLow', { balance: shown, amount: offer.amount }), offer.faucet)
+  throw new NotSigned(text('balanceTooLow', { balance: shown, amount: offer.amount }), offer)
 }
 
-async function sign(
-  { provider, document, terms, offer }: Purchase,
-  from: string,
-): Promise<KeptPayment> {
-  const now = serverNow()
-  const validBefore = now + terms.maxTimeoutSeconds
+async function sign(purchase: Purchase, from: string): Promise<KeptPayment> {
+  const { provider, document, terms, offer } = purchase
+  const signedAt = serverNow()
+  const validBefore = signedAt + terms.maxTimeoutSeconds
+  const { chainId } = offer
   const signed = await signTransfer(provider, {
     ...terms,
     from,
-    chainId: offer.chainId,
-    validAfter: now - BACKDATED_SECONDS,
+    chainId,
+    validAfter: signedAt - BACKDATED_SECONDS,
     validBefore,
   })
   if (signed === undefined) throw new NotSigned(text('walletFailed', { message: '' }))
@@ -122,6 +122,17 @@ async function sign(
     // By this id, the seller recognises the payment: it sends the same response and never charges twice.
     extensions: { 'payment-identifier': { info: { required: false, id: randomHex(16) } } },
   })
-  const { network, explorer } = offer
-  return { header, validBefore, network, explorer, isDelivered: false }
+  const { nonce } = signed.authorization
+  const number = await paymentNumber({ chainId, asset: terms.asset, from, nonce })
+  return { header, signedAt, validBefore, receipt: receiptFacts(purchase, from, number) }
+}
+
+function receiptFacts(
+  { terms: { payTo }, offer }: Purchase,
+  payer: string,
+  number: string | undefined,
+): ReceiptFacts {
+  const { title, seller, price } = data
+  const { amount, network, testnet, explorer } = offer
+  return { number, title, seller, price, amount, network, testnet, payTo, payer, explorer }
 }

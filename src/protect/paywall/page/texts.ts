@@ -11,3 +11,9 @@ export function messageOf(code: string | undefined): string | undefined {
   const key = code === undefined ? undefined : data.messages[code]
   return key === undefined ? undefined : text(key)
 }
+
+/** Writes a time (Unix seconds) in the reader's language and zone. */
+export function formatTime(seconds: number): string {
+  const style = { dateStyle: 'medium', timeStyle: 'short' } as const
+  return new Intl.DateTimeFormat(data.locale, style).format(seconds * 1000)
+}

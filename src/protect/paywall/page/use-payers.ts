@@ -17,10 +17,12 @@ export function usePayers(): readonly Wallet[] | undefined {
   return announced.length > 0 ? announced : injected
 }
 
-/** A wallet older than EIP-6963. */
+/** Id of a wallet older than EIP-6963, which has no name. */
+export const INJECTED = 'injected'
+
 function injectedWallet(): readonly Wallet[] {
   const { ethereum } = globalThis as { readonly ethereum?: Provider }
   if (typeof ethereum?.request !== 'function') return []
-  const info = { uuid: 'injected', name: text('browserWallet'), icon: '', rdns: '' }
+  const info = { uuid: INJECTED, name: text('browserWallet'), icon: '', rdns: '' }
   return [{ info, provider: ethereum }]
 }

@@ -1,68 +1,70 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Wallet } from '../../../browser/use-wallets.js'
+import { NoWallet } from './no-wallet.js'
+import type { PageOffer } from './page-data.js'
 import { text } from './texts.js'
-import { usePayers } from './use-payers.js'
+import { useAccount } from './use-account.js'
+import { INJECTED, usePayers } from './use-payers.js'
 
-interface WalletListProps {
-  readonly amount: string
+interface WalletsProps {
+  readonly offer: PageOffer
   readonly onChoose: (wallet: Wallet) => void
 }
 
-/** A button for each wallet, or ways to get one. */
-export function WalletList({ amount, onChoose }: WalletListProps) {
-  const wallets = usePayers()
-  if (wallets === undefined) return null
-  if (wallets.length === 0) return <NoWallet />
-  return (
-    <div class="buttons">
-      {wallets.map((wallet) => (
-        <button key={wallet.info.uuid} type="button" onClick={() => onChoose(wallet)}>
-          {wallet.info.icon.startsWith('data:image/') && (
-            <img src={wallet.info.icon} alt="" width="20" height="20" />
-          )}
-          {text('payWith', { amount, wallet: wallet.info.name })}
-        </button>
-      ))}
-    </div>
-  )
+interface WalletListProps extends WalletsProps {
+  /** What the buyer signs, shown below the wallets. */
+  readonly children: ComponentChildren
 }
 
-/** Wallet apps with a browser of their own. */
-const APPS: readonly (readonly [name: string, link: (url: string) => string])[] = [
-  ['MetaMask', (url) => `https://metamask.app.link/dapp/${url.replace(/^https?:\/\//, '')}`],
-  ['Coinbase Wallet', (url) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(url)}`],
-  [
-    'Trust Wallet',
-    (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(url)}`,
-  ],
-]
-
-function NoWallet() {
+/** A button for each wallet, or ways to get one. */
+export function WalletList({ offer, onChoose, children }: WalletListProps) {
+  const wallets = usePayers()
+  if (wallets === undefined) return null
+  if (wallets.length === 0) return <NoWallet offer={offer} />
   return (
     <>
-      <p class="notice" role="status">
-        {text('noWallet')}
-      </p>
       <div class="buttons">
-        <button type="button" onClick={() => location.reload()}>
-          {text('tryAgain')}
-        </button>
+        {wallets.map((wallet) => (
+          <WalletButton key={wallet.info.uuid} wallet={wallet} offer={offer} onChoose={onChoose} />
+        ))}
       </div>
-      {isPhone() && (
-        <>
-          <p>{text('openIn')}</p>
-          <ul>
-            {APPS.map(([name, link]) => (
-              <li key={name}>
-                <a href={link(location.href)} rel="noopener noreferrer">
-                  {name}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      {children}
     </>
   )
 }
 
-const isPhone = (): boolean => matchMedia('(pointer: coarse)').matches
+interface WalletButtonProps extends WalletsProps {
+  readonly wallet: Wallet
+}
+
+/** Pays with a wallet, and names the account if the wallet shares it already. */
+function WalletButton({ wallet, offer: { amount }, onChoose }: WalletButtonProps) {
+  const { info, provider } = wallet
+  const { address, choose } = useAccount(provider)
+  const [hint, setHint] = useState('')
+  const change = async (): Promise<void> => {
+    setHint((await choose()) ? '' : text('accountInWallet', { wallet: info.name }))
+  }
+  return (
+    <>
+      <button type="button" onClick={() => onChoose(wallet)}>
+        {info.icon.startsWith('data:image/') && (
+          <img src={info.icon} alt="" width="20" height="20" />
+        )}
+        {info.uuid === INJECTED
+          ? text('pay', { amount })
+          : text('payWith', { amount, wallet: info.name })}
+      </button>
+      {address !== undefined && (
+        <p class="row">
+          <span class="code" title={address}>{`${address.slice(0, 6)}…${address.slice(-4)}`}</span>
+          <button type="button" class="small" onClick={() => void change()}>
+            {text('anotherAccount')}
+          </button>
+          <span role="status">{hint}</span>
+        </p>
+      )}
+    </>
+  )
+}

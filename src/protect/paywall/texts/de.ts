@@ -4,23 +4,28 @@ import type { PaywallTexts } from './paywall-texts.js'
 export const de: PaywallTexts = {
   heading: 'Zahlung erforderlich',
   price: 'Preis',
-  inTokens: 'Sie zahlen',
-  network: 'Netzwerk',
-  testNetwork: 'Testnetz: kein echtes Geld',
+  onNetwork: '{amount} auf {network}',
+  testBadge: 'TEST: kein echtes Geld',
+  details: 'Einzelheiten',
+  item: 'Artikel',
   seller: 'Verkäufer',
   paidTo: 'Gezahlt an',
   address: 'Seite',
-  noScript:
-    'Schalten Sie JavaScript ein, um zu zahlen. Programme zahlen mit jedem x402-Client: Das Angebot steht im Header PAYMENT-REQUIRED dieser Antwort.',
+  noScript: 'Schalten Sie JavaScript ein, um zu zahlen.',
   cannotRepeat:
     'Sie sind durch das Absenden eines Formulars hierher gekommen. Eine Zahlung kann es nicht noch einmal absenden, daher kann es auf dieser Seite nicht bezahlt werden. Es wurde nichts abgebucht. Gehen Sie zurück oder fragen Sie den Verkäufer.',
   choose: 'Zahlungsart',
+  pay: '{amount} zahlen',
   payWith: '{amount} mit {wallet} zahlen',
   browserWallet: 'Ihrer Wallet',
+  anotherAccount: 'Anderes Konto verwenden',
+  accountInWallet: 'Wählen Sie das Konto in {wallet}.',
   noWallet:
     'Zum Zahlen brauchen Sie eine Krypto-Wallet. Falls dieser Browser eine hat, entsperren Sie sie und versuchen Sie es noch einmal.',
   openIn: 'Öffnen Sie diese Seite in Ihrer Wallet-App:',
-  whatYouSign: 'Was Sie unterschreiben',
+  scan: 'Scannen Sie diesen Code mit einem Telefon, das eine Wallet-App hat.',
+  getWallet: 'Noch keine Wallet? Installieren Sie eine:',
+  onRamp: '{symbol} kaufen',
   signedWords:
     'Einmalige Freigabe, genau {amount} auf {network} an {seller} ({address}) zu zahlen. Sie läuft nach {minutes} Minuten ab. Sie zahlen keine Netzwerkgebühr.',
   connecting: 'Erlauben Sie die Verbindung in {wallet}.',
@@ -34,8 +39,10 @@ export const de: PaywallTexts = {
     'Ihre Zahlung wurde gesendet und ist noch nicht bestätigt. Diese Seite fragt weiter nach. Zahlen Sie nicht noch einmal.',
   receiving: 'Bezahlt. Ihr Kauf wird empfangen …',
   paid: 'Bezahlt. Das haben Sie gekauft:',
+  free: 'Erhalten. Der Verkäufer hat keine Abbuchung gemeldet.',
   saved: 'Bezahlt. Die Datei wurde als {name} gespeichert.',
   saveAgain: 'Datei noch einmal speichern',
+  saveAsFile: 'Als Datei speichern',
   tooLargeToShow:
     'Die Seite ist zu groß, um hier gezeigt zu werden, und wurde als Datei gespeichert.',
   transaction: 'Transaktion ansehen',
@@ -45,9 +52,22 @@ export const de: PaywallTexts = {
   kept: 'Sie haben diese Zahlung bereits freigegeben, ihr Ausgang ist aber nicht bekannt. Schließen Sie sie ab. Sie zahlen nicht doppelt.',
   presentAgain: 'Kauf abschließen (Sie zahlen nicht doppelt)',
   bought:
-    'Sie haben in diesem Tab für diese Seite bezahlt. Sie können sie noch einmal ansehen, ohne zu zahlen.',
+    'Sie haben das am {date} gekauft. Bis {until} können Sie es ohne Zahlung noch einmal ansehen.',
+  boughtOnce:
+    'Sie haben das am {date} gekauft. Der Server hat es nicht aufbewahrt und kann es nicht noch einmal zeigen.',
   showAgain: 'Noch einmal zeigen',
   payAnew: 'Erneut kaufen',
+  remove: 'Diesen Kauf aus dem Browser entfernen',
+  receipt: 'Beleg',
+  number: 'Nummer',
+  date: 'Datum',
+  amount: 'Betrag',
+  note: 'Hinweis',
+  payer: 'Gezahlt von',
+  transactionHash: 'Transaktion',
+  copy: 'Kopieren',
+  copied: 'Kopiert',
+  print: 'Drucken',
   sellerFailed: 'Der Verkäufer hat mit einem Fehler geantwortet ({status}) und nichts abgebucht.',
   sellerFailedPaid:
     'Der Verkäufer hat mit einem Fehler geantwortet ({status}), die Zahlung wurde aber ausgeführt. Wenden Sie sich an ihn und nennen Sie die Transaktion.',
@@ -96,6 +116,15 @@ export const de: PaywallTexts = {
     'Diese Zahlung wurde ausgeführt und die Antwort einmal gesendet. Sie ist nicht mehr vorhanden. Wenden Sie sich an den Verkäufer und nennen Sie die Transaktion.',
   answerTooLarge:
     'Die Antwort war zu groß, um verkauft zu werden. Es wurde nichts abgebucht. Wenden Sie sich an den Verkäufer.',
+  checkoutPaid: 'Dieser Zahlungslink ist bezahlt. Er wird nur einmal belastet.',
+  checkoutExpired:
+    'Dieser Zahlungslink ist abgelaufen. Es wurde nichts belastet. Bitten Sie den Verkäufer um einen neuen.',
+  checkoutCanceled:
+    'Der Verkäufer hat diesen Zahlungslink zurückgezogen. Es wurde nichts belastet.',
+  checkoutInProgress:
+    'Jemand anderes bezahlt diesen Link gerade. Diese Seite prüft weiter: Ihre Zahlung wird nur genommen, wenn die andere scheitert.',
+  checkoutThanks: 'Vielen Dank. Sie haben {amount} an {seller} bezahlt.',
+  backToSeller: 'Zurück zu {seller}',
   notAvailable: 'Nicht verfügbar',
   closed:
     'Der Verkäufer kann für diese Seite im Moment keine Zahlungen annehmen. Es wurde nichts abgebucht.',

@@ -4,11 +4,14 @@ import { de } from './de.js'
 import { en } from './en.js'
 import type { PaywallTexts } from './paywall-texts.js'
 import { es } from './es.js'
+import { fr } from './fr.js'
 import { ja } from './ja.js'
+import { ko } from './ko.js'
+import { pt } from './pt.js'
 import { zh } from './zh.js'
 
 /** Texts by language. The first is the default. */
-export const languages: Readonly<Record<string, PaywallTexts>> = { en, de, zh, ja, es }
+export const languages: Readonly<Record<string, PaywallTexts>> = { en, de, es, fr, pt, zh, ja, ko }
 
 /** Language, script and region only: extensions would change the format of numbers. */
 const LOCALE = /^[a-z]{2}(-[a-z]{4})?(-([a-z]{2}|\d{3}))?$/i

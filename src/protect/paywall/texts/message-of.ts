@@ -17,6 +17,7 @@ type ApiProblem =
   | 'refund_exceeds_payment'
   | 'refund_refused'
   | 'too_many_webhooks'
+  | 'too_many_tokens'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -62,12 +63,17 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   payer_blacklisted: 'payerBlocked',
   pay_to_blacklisted: 'sellerBlocked',
   token_paused: 'tokenPaused',
+  merchant_paused: 'unavailable',
 
   merchant_not_configured: 'unavailable',
   idempotency_conflict: 'alreadyUsed',
   idempotency_in_progress: 'stillRunning',
   answer_not_kept: 'answerGone',
   answer_too_large: 'answerTooLarge',
+  checkout_paid: 'checkoutPaid',
+  checkout_expired: 'checkoutExpired',
+  checkout_canceled: 'checkoutCanceled',
+  checkout_in_progress: 'checkoutInProgress',
   rate_limited: 'tryLater',
   server_busy: 'unavailable',
   shutting_down: 'unavailable',

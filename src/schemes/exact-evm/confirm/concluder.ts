@@ -4,6 +4,7 @@ import { recordId, type LedgerEntry, type LedgerStore } from '../../../ledger/in
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
+import { lowerHex } from '../../../protocol/hex.js'
 import { entryEvent, type EventBus } from '../../events.js'
 import { endPayment } from '../network/pending-payments.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
@@ -118,12 +119,24 @@ export class Concluder {
     endPayment(core, payment)
     const wei = core.gasShares.charge(transaction)
     if (wei > 0n) core.onGas?.(payment.project, wei)
+    const isPaid = decision.kind === 'paid'
+    const event = {
+      transaction,
+      ...entryEvent(core.chain.network, payment, tokenOf(core, payment)),
+    }
     // Listeners count income.
-    if (isRefundEntry(payment)) return
-    const event = entryEvent(core.chain.network, payment)
-    if (decision.kind === 'paid') events.emit('settled', { transaction, ...event })
-    else events.emit('failed', { transaction, reason: decision.reason, ...event })
+    if (isRefundEntry(payment)) {
+      const refund = { refund: recordId(payment), ...event }
+      if (isPaid) events.emit('refundSettled', refund)
+      else events.emit('refundFailed', { reason: decision.reason, ...refund })
+    } else if (isPaid) events.emit('settled', event)
+    else events.emit('failed', { reason: decision.reason, ...event })
   }
+}
+
+/** The token of a payment, as configured here. */
+export function tokenOf({ assets }: SettlementNetwork, { asset }: Pick<LedgerEntry, 'asset'>) {
+  return assets.get(lowerHex(asset))
 }
 
 function outcomeId(payment: ConcludedPayment, decision: Decision): string {

@@ -56,10 +56,10 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
 /** Prepares the tokens of a network. */
 export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address, SettlementAsset> {
   return new Map(
-    assets.map(({ address: written, network: { chainId }, eip712 }) => {
+    assets.map(({ address: written, network: { chainId }, eip712, symbol, decimals }) => {
       const address = lowerHex(written)
       const separator = domainSeparator({ ...eip712, chainId, verifyingContract: address })
-      return [address, { address, separator }] as const
+      return [address, { address, separator, symbol, decimals }] as const
     }),
   )
 }

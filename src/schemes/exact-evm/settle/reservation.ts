@@ -1,10 +1,10 @@
-import type { Submission } from '../../../ledger/index.js'
+import { recordId, type Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
 import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
-import { paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
+import { entryEvent, paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
 import { logLedgerFailure } from '../../settled-reservation.js'
 import {
@@ -14,6 +14,7 @@ import {
   type SubmittedPayment,
 } from '../confirm/decision.js'
 import { findUse } from '../confirm/outcome.js'
+import { tokenOf } from '../confirm/concluder.js'
 import type { Reconciler } from '../confirm/reconciler.js'
 import { dropPayment } from '../network/pending-payments.js'
 import { checkTimeWindow, settleMarginSeconds } from '../verify/check-terms.js'
@@ -150,7 +151,7 @@ export class Settlement implements Reservation {
 
   async #refuse(reason: Reason): Promise<SettleResponse> {
     await logLedgerFailure(this.#logged, this.release())
-    this.#announce('refused', { reason, ...paymentEvent(this.#payment) })
+    this.#announce('refused', () => ({ reason, ...this.#event }))
     return failedResponse(this.#payment, reason)
   }
 
@@ -209,7 +210,7 @@ export class Settlement implements Reservation {
   /** The outcome is not known: unlocks the payment, so that a later request can resume it. */
   async #toPending({ transaction }: Submission): Promise<SettleResponse> {
     await logLedgerFailure(this.#logged, this.reopen())
-    this.#announce('pending', { transaction, ...paymentEvent(this.#payment) })
+    this.#announcePending(transaction)
     return failedResponse(this.#payment, 'settlement_pending', transaction)
   }
 
@@ -226,11 +227,24 @@ export class Settlement implements Reservation {
 
   #announceSubmitted({ transaction }: Submission): void {
     this.#payment.onSubmitted?.(transaction)
-    this.#announce('submitted', { transaction, ...paymentEvent(this.#payment) })
+    this.#announce('submitted', () => ({ transaction, ...this.#event }))
   }
 
-  /** Emits an event of a payment. Refunds have no events. */
-  #announce<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {
+  #announcePending(transaction: string): void {
+    const { events } = this.#context
+    const { core, entry } = this.#payment
+    if (!isRefundEntry(entry)) return events.emit('pending', { transaction, ...this.#event })
+    const event = entryEvent(core.chain.network, entry, tokenOf(core, entry))
+    events.emit('refundPending', { transaction, refund: recordId(entry), ...event })
+  }
+
+  get #event() {
+    const { payment, terms, payer } = this.#payment
+    return paymentEvent({ payment, terms, payer })
+  }
+
+  /** Emits an event of a payment. Of a refund, whoever asks for it is told. */
+  #announce<Name extends keyof GatewayEvents>(name: Name, event: () => GatewayEvents[Name]): void {
     if (!isRefundEntry(this.#payment.entry)) this.#context.events.emit(name, event)
   }
 

@@ -8,7 +8,7 @@ import type {
 } from '../../../ledger/index.js'
 import { isGoodOnEarlierTerms } from '../../../ledger/purchase.js'
 import { isAuthorized } from '../../../protocol/decoded-payment.js'
-import type { AuthorizedPayment, Payment } from '../../../protocol/decoded-payment.js'
+import type { AuthorizedPayment } from '../../../protocol/decoded-payment.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
@@ -43,7 +43,7 @@ export interface VerifyContext {
 export interface VerifiedPayment {
   readonly core: SettlementNetwork
   readonly asset: SettlementAsset
-  readonly payment: Payment
+  readonly payment: AuthorizedPayment
   readonly terms: MerchantTerms | undefined
   /** With its checksum. */
   readonly payer: Address

@@ -79,7 +79,7 @@ withBrowser('a network that the wallet does not know', () => {
       },
     ])
     expect(wallet.signed).toHaveLength(1)
-    expect(await page.locator('dl').textContent()).toContain('Example Chain')
+    expect(await page.locator('#pay').textContent()).toContain('Example Chain')
     expect(await page.content()).not.toContain(SECRET)
     await context.close()
   })

@@ -49,6 +49,14 @@ export function sellToPeople(app: Express, { x402Protect }: Gateway, runs: Runs)
   app.get('/buy/picture', charge, (_req, res) => {
     res.type('svg').send('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"/>')
   })
+  const given = x402Protect('$0.01', { chargeIf: () => false })
+  app.get('/buy/given', given, (_req, res) => void res.json({ given: 'for nothing' }))
+  app.get('/buy/given-page', given, (_req, res) => {
+    count('given-page')
+    res.type('html').send('<h1>A free page</h1>')
+  })
+  const upfront = x402Protect('$0.01', { paymentFlow: 'upfront' })
+  app.get('/buy/breaks', upfront, (_req, res) => void res.status(500).send('broken'))
   app.get('/buy/fails', charge, (_req, res) => void res.status(404).send('nothing here'))
   app.get('/buy/costly', x402Protect('$1000'), (_req, res) => void res.send('costly'))
   app.get(

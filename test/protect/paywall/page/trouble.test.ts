@@ -98,7 +98,7 @@ withBrowser('the paywall in trouble', () => {
     await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).click()
     await page.getByText('does not have enough of this token').waitFor()
     expect(wallet.signed).toHaveLength(1)
-    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+    expect(await page.evaluate('localStorage.length')).toBe(0)
   })
 
   it('pays nothing if the signature is declined, and can be tried again', async () => {
@@ -267,7 +267,7 @@ withBrowser('the paywall in trouble', () => {
   it('finds a wallet that is older than EIP-6963', async () => {
     const before = await world.earned()
     const { page } = await meet('/buy/json', { wallet: { isAnnounced: false } })
-    await page.getByRole('button', { name: 'Pay 0.01 USDC with your wallet' }).click()
+    await page.getByRole('button', { name: 'Pay 0.01 USDC', exact: true }).click()
     await page.getByText('Paid.').waitFor()
     expect(await world.earned()).toBe(before + CENT)
   })

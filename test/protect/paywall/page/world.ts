@@ -1,10 +1,10 @@
 /** A shop that sells in a browser, on a chain whose node can be away, and whose responses can be lost. */
-import express, { type RequestHandler } from 'express'
+import express, { type Express, type RequestHandler } from 'express'
 import type { Browser } from 'playwright-core'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { startDevnet, type Devnet } from '../../../../src/devnet/index.js'
 import { RateError } from '../../../../src/errors.js'
-import { createGateway } from '../../../../src/gateway.js'
+import { createGateway, type Gateway } from '../../../../src/gateway.js'
 import type { GatewayOptions } from '../../../../src/config/options.js'
 import type { RateSource } from '../../../../src/money/rates.js'
 import { openTab, type Tab, type TabOptions } from '../../../support/browser.js'
@@ -29,6 +29,8 @@ export interface World {
   losesAnswers: boolean
   /** What the merchant's address holds on chain. */
   earned(): Promise<bigint>
+  /** Replaces the gateway by one whose memory is empty. */
+  restart(): Promise<void>
   close(): Promise<void>
 }
 
@@ -40,13 +42,14 @@ export async function openWorld(
   const devnet = await startDevnet()
   const node = await startRpcProxy(devnet.rpcUrl)
   const market: Market = { price: '$0.01', sold: 0, hasRates: true }
-  const gateway = createGateway({
-    networks: { 'base-sepolia': { rpcUrl: node.url, relayerKeys: [devnet.relayerKeys[0]!] } },
-    projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address, crossCurrency: true } }],
-    rates: ratesOf(market),
-    ...options,
-  })
-  const app = express()
+  const open = (): Gateway =>
+    createGateway({
+      networks: { 'base-sepolia': { rpcUrl: node.url, relayerKeys: [devnet.relayerKeys[0]!] } },
+      projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address, crossCurrency: true } }],
+      rates: ratesOf(market),
+      ...options,
+    })
+  let gateway = open()
   const runs: Runs = {}
   const stream = { mayEnd: false }
   const lose: RequestHandler = (req, res, next) => {
@@ -54,14 +57,24 @@ export async function openWorld(
       res.end = () => res.destroy()
     next()
   }
-  app.use(lose, ...inFront)
-  sellToPeople(app, gateway, runs)
-  sellStream(app, gateway, stream)
-  sellByMarket(app, gateway, market)
-  const server = await listen(app)
+  const sell = (): Express => {
+    const app = express()
+    app.use(lose, ...inFront)
+    sellToPeople(app, gateway, runs)
+    sellStream(app, gateway, stream)
+    sellByMarket(app, gateway, market)
+    return app
+  }
+  let app = sell()
+  const server = await listen((req, res) => app(req, res))
   const world: World = {
     ...{ devnet, node, runs, stream, market, url: server.url, losesAnswers: false },
     earned: () => earnedOn(devnet),
+    async restart() {
+      await gateway.close()
+      gateway = open()
+      app = sell()
+    },
     async close() {
       await server.close()
       await gateway.close()

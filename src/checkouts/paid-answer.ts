@@ -1,0 +1,69 @@
+/** What a payment buys: the buyer goes on to the shop, or is thanked. */
+import type { Request, Response } from 'express'
+import { recordId } from '../ledger/index.js'
+import type { Checkout } from '../ledger/checkouts.js'
+import type { Merchant } from '../merchants/project.js'
+import { parseDecimal } from '../money/decimal.js'
+import { paidRequest } from '../protect/paid-request.js'
+import { formatFiat } from '../protect/paywall/format-price.js'
+import { resolvePaywall, type CheckedPaywall } from '../protect/paywall/options.js'
+import { prefersHtml, varyByAccept } from '../protect/paywall/prefers-html.js'
+import { localeOf, textsOf } from '../protect/paywall/texts/languages.js'
+import { decodePayment } from '../protocol/decoded-payment.js'
+
+/** Who was paid, and how their pages look. */
+export interface PaidSeller {
+  readonly merchant: Merchant
+  readonly paywall: CheckedPaywall
+}
+
+/** The id of the payment that is reserved for a request. */
+export function reservedPayment(req: Request): string {
+  const { payload, requirements } = paidRequest(req)
+  const { key } = decodePayment(payload, requirements)
+  if (key === undefined) throw new Error('A payment was reserved that has no key.')
+  return recordId(key)
+}
+
+/**
+ * Writes the answer to a payment. It is sent once that is settled.
+ *
+ * A person is sent on to the shop, and a program gets JSON.
+ */
+export function respondPaid(res: Response, checkout: Checkout, seller: PaidSeller): void {
+  const { id, amount, currency, description } = checkout
+  const returnUrl = returnUrlOf(checkout)
+  res.set('Cache-Control', 'no-store')
+  varyByAccept(res)
+  if (!prefersHtml(res.req)) {
+    const paid = { id, status: 'paid', amount, currency, description, successUrl: returnUrl }
+    return void res.json(paid)
+  }
+  if (returnUrl !== undefined) return res.redirect(303, returnUrl)
+  res.type('text/plain').send(thanks(res.req, checkout, seller))
+}
+
+/** Where a buyer goes who has paid: `successUrl`, with the id of the checkout. */
+export function returnUrlOf({
+  id,
+  successUrl,
+}: Pick<Checkout, 'id' | 'successUrl'>): string | undefined {
+  if (successUrl === undefined) return undefined
+  const url = new URL(successUrl)
+  url.searchParams.set('checkout', id)
+  return url.href
+}
+
+function thanks(
+  req: Request,
+  { amount, currency, url }: Checkout,
+  { merchant, paywall }: PaidSeller,
+): string {
+  const options = resolvePaywall(undefined, paywall)
+  const locale = options?.locale ?? localeOf(req)
+  const { checkoutThanks } = { ...textsOf(locale), ...options?.texts }
+  const price = { kind: 'fiat', amount: parseDecimal(amount)!, currency } as const
+  const paid = formatFiat(price, merchant, locale) ?? `${amount} ${currency}`
+  const seller = options?.name ?? merchant.name ?? new URL(url).host
+  return checkoutThanks.replace('{amount}', () => paid).replace('{seller}', () => seller)
+}

@@ -1,0 +1,174 @@
+/** `/pay/{id}`: a payment link, a paid resource as any other. */
+import type { RequestHandler } from 'express'
+import { LRUCache } from 'lru-cache'
+import { isConfigError, isOutsideFailure } from '../errors.js'
+import type { LedgerStore } from '../ledger/index.js'
+import type { Checkout, CheckoutRefusal } from '../ledger/checkouts.js'
+import type { Merchant } from '../merchants/project.js'
+import { outsideFailure, respondExit } from '../protect/exits.js'
+import { handlePaidRequest } from '../protect/handle-paid-request.js'
+import type { Exchange } from '../protect/payment-attempt.js'
+import { openProblemPage } from '../protect/paywall/problem-page.js'
+import { MOST_PREPARED, newDocuments } from '../protect/prepared-payment-required.js'
+import { bringsPayment } from '../protect/read-payment.js'
+import { respondNobodyPaid, respondRouteProblem } from '../protect/respond.js'
+import { PaidRoute } from '../protect/route.js'
+import { RouteWarnings } from '../protect/route-warnings.js'
+import type { PaidRoutesContext } from '../protect/x402-protect.js'
+import { reservedPayment, respondPaid, returnUrlOf } from './paid-answer.js'
+
+/** Dependencies of {@link createPayPage}. */
+export interface PayPageContext extends PaidRoutesContext {
+  readonly ledger: LedgerStore
+}
+
+/** Other paths below `/pay` are left to the app. */
+const PATH = /^\/pay\/(co_[0-9a-f]{32})\/?$/
+
+/** Payment links that are kept prepared. */
+const MAX_PREPARED = 256
+
+/** Why a payment link cannot be paid, for people and programs. */
+const PROBLEMS = {
+  paid: {
+    code: 'checkout_paid',
+    detail: 'This payment link has been paid, and is charged only once.',
+  },
+  expired: {
+    code: 'checkout_expired',
+    detail: 'This payment link has expired; nothing was charged. Ask the seller for a new one.',
+  },
+  canceled: {
+    code: 'checkout_canceled',
+    detail: 'The seller has canceled this payment link; nothing was charged.',
+  },
+  in_progress: {
+    code: 'checkout_in_progress',
+    detail:
+      'Another payment of this link is under way; yours was not charged. Present the same payment again later.',
+  },
+} as const satisfies Readonly<Record<CheckoutRefusal, object>>
+
+/** A payment link, on the terms of its merchant. */
+interface PreparedLink {
+  readonly merchant: Merchant
+  /** `undefined` if they do not fit. */
+  readonly route: PaidRoute | undefined
+}
+
+/**
+ * Makes the middleware of payment links.
+ *
+ * A link is charged for by the flow of every paid route. Its handler is what makes it paid once: the payment is
+ * reserved by then, and is settled only if it could take the checkout. Otherwise the handler's answer is an error,
+ * and the payment is released.
+ */
+export function createPayPage(context: PayPageContext): RequestHandler {
+  const links = new PaymentLinks(context)
+  return function payPage(req, res, next) {
+    const id = PATH.exec(req.path)?.[1]
+    if (id === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return next()
+    links.serve(id, { req, res, next }).catch(next)
+  }
+}
+
+class PaymentLinks {
+  readonly #context: PayPageContext
+  readonly #prepared = new LRUCache<string, PreparedLink>({ max: MAX_PREPARED })
+  readonly #documents = newDocuments(MOST_PREPARED.ofMerchants)
+  readonly #warnings: RouteWarnings
+
+  constructor(context: PayPageContext) {
+    this.#context = context
+    this.#warnings = new RouteWarnings(context.logger, '/pay/{id}')
+  }
+
+  async serve(id: string, exchange: Exchange): Promise<void> {
+    await this.#orUnavailable(exchange, async () => {
+      const checkout = await this.#context.ledger.checkouts.find(id)
+      if (checkout === undefined) return exchange.next()
+      await this.#serve(checkout, exchange)
+    })
+  }
+
+  /** Responds with a 503 if the world outside fails. Of a paid request, the payment is released then. */
+  async #orUnavailable({ req, res }: Exchange, serve: () => Promise<void>): Promise<void> {
+    try {
+      await serve()
+    } catch (error) {
+      if (!isOutsideFailure(error)) throw error
+      respondExit(res, outsideFailure(this.#context, error, { req, res }))
+    }
+  }
+
+  async #serve(checkout: Checkout, { req, res, next }: Exchange): Promise<void> {
+    const { status, cancelUrl } = checkout
+    const backUrl = status === 'paid' ? (returnUrlOf(checkout) ?? cancelUrl) : cancelUrl
+    const { paywall } = this.#context
+    const problemPage = openProblemPage(paywall && { backUrl }, paywall)
+    problemPage?.meet(req, res)
+    // A payment that has paid it is answered again.
+    if (status !== 'open' && !bringsPayment(req)) return respondRouteProblem(res, PROBLEMS[status])
+    const route = await this.#find(checkout)
+    if (route === undefined) return respondNobodyPaid(res)
+    const handle = (error?: unknown): void => {
+      if (error !== undefined) return next(error)
+      const answer = (): Promise<void> => this.#takeOrRefuse(checkout, { req, res, next }, route)
+      this.#orUnavailable({ req, res, next }, answer).catch(next)
+    }
+    const declared = { skip: undefined, find: () => route, problemPage }
+    await handlePaidRequest(this.#context, declared, { req, res, next: handle })
+  }
+
+  /** Answers a request whose payment is reserved. */
+  async #takeOrRefuse(
+    checkout: Checkout,
+    { req, res }: Exchange,
+    { merchant }: PaidRoute,
+  ): Promise<void> {
+    const refusal = await this.#context.ledger.checkouts.take(checkout.id, reservedPayment(req))
+    if (refusal !== undefined) return respondRouteProblem(res, PROBLEMS[refusal])
+    respondPaid(res, checkout, { merchant, paywall: this.#context.paywall })
+  }
+
+  /** @returns `undefined` while nobody can be paid: the merchant is gone, or takes no token for the currency. */
+  async #find(checkout: Checkout): Promise<PaidRoute | undefined> {
+    const { directory, logger } = this.#context
+    const { id, project } = checkout
+    if (directory.findMerchant(project) === undefined) await directory.whenLoaded()
+    const merchant = directory.findMerchant(project)
+    if (merchant === undefined) return undefined
+    const known = this.#prepared.get(id)
+    if (known?.merchant === merchant) return known.route
+    let route: PaidRoute | undefined
+    try {
+      route = this.#prepare(checkout, merchant)
+    } catch (error) {
+      if (!isConfigError(error)) throw error
+      const fields = { project, checkout: id, error }
+      logger.warn('A payment link does not fit its merchant any more: it cannot be paid.', fields)
+    }
+    this.#prepared.set(id, { merchant, route })
+    return route
+  }
+
+  #prepare(checkout: Checkout, merchant: Merchant): PaidRoute {
+    const { project, url, amount, currency, description, reference, cancelUrl } = checkout
+    const context = {
+      ...this.#context,
+      merchants: new Map([[project, merchant]]),
+      documents: this.#documents,
+      warnings: this.#warnings,
+    }
+    return new PaidRoute(
+      context,
+      { amount, currency },
+      {
+        ...(description !== undefined && { description }),
+        ...(reference !== undefined && { reference }),
+        resourceUrl: () => url,
+        paywall: this.#context.paywall && { backUrl: cancelUrl },
+      },
+    )
+  }
+}

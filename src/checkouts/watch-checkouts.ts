@@ -1,0 +1,28 @@
+import { every } from '../ledger/engine/every.js'
+import type { LedgerStore } from '../ledger/index.js'
+import type { Checkout } from '../ledger/checkouts.js'
+
+/** How often to look for checkouts that were paid, or whose time is over (ms). */
+const LOOK_MS = 1000
+
+/** Dependencies of {@link watchCheckouts}. */
+export interface WatchContext {
+  readonly checkouts: Pick<LedgerStore['checkouts'], 'listDue' | 'conclude'>
+  /** Makes the data of an event. */
+  readonly describe: (checkout: Checkout) => object
+  /** Called once there is an event to deliver. */
+  readonly onEvent: () => void
+}
+
+/**
+ * Writes down what has become of checkouts, with the events of it. Every process looks for all: also for payments that
+ * another one has settled before it died.
+ *
+ * @returns A function that ends it.
+ */
+export function watchCheckouts({ checkouts, describe, onEvent }: WatchContext): () => void {
+  return every(LOOK_MS, async () => {
+    for (const id of await checkouts.listDue())
+      if (await checkouts.conclude(id, describe)) onEvent()
+  })
+}

@@ -1,0 +1,43 @@
+import { constants, open } from 'node:fs/promises'
+import { parseEnv } from 'node:util'
+import { ConfigError } from '../../errors.js'
+
+/**
+ * Adds variables to a `.env`, which may have an app's own: nothing in it is changed.
+ *
+ * @param text - Lines of variables.
+ * @returns Whether the file is new, and whether others than its owner can read it.
+ * @throws {@link ConfigError} if it sets one of the variables already, or cannot be written.
+ */
+export async function addToEnv(
+  path: string,
+  text: string,
+): Promise<{ readonly isNew: boolean; readonly isOpen: boolean }> {
+  const { O_RDWR, O_CREAT, O_APPEND } = constants
+  try {
+    const file = await open(path, O_RDWR | O_CREAT | O_APPEND, 0o600)
+    try {
+      const before = await file.readFile('utf8')
+      const set = parseEnv(before)
+      const taken = Object.keys(parseEnv(text)).filter((name) => name in set)
+      if (taken.length > 0)
+        throw refused(
+          `${path} sets ${taken.join(', ')} already: nothing was written. Remove the line, or choose another folder with --dir`,
+        )
+      const { mode } = await file.stat()
+      const gap = before === '' ? '' : before.endsWith('\n') ? '\n' : '\n\n'
+      await file.appendFile(gap + text)
+      return { isNew: before === '', isOpen: (mode & 0o077) !== 0 }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'config_invalid') throw error
+    throw refused(`${path} cannot be written (${code ?? 'unknown'})`)
+  }
+}
+
+function refused(message: string): ConfigError {
+  return new ConfigError('init', message, 'invalid_file')
+}

@@ -1,0 +1,141 @@
+/** `/api/v2/merchant/project` and `tokens`: what a merchant sees and changes of its own project. */
+import type { Response } from 'express'
+import { z } from 'zod'
+import { RequestProblem } from '../http/respond-problem.js'
+import { changeAuthor } from '../router/acting.js'
+import { holderOf, projectOf } from '../router/authenticate.js'
+import { defineEndpoint } from '../router/define-endpoint.js'
+import { invalidBody } from '../router/json-body.js'
+import { lazyDocuments } from '../router/lazy-documents.js'
+import { readHeaderKey } from '../router/repeatable-request.js'
+import { changeProject, requireStored, withTag } from './change-project.js'
+import type { AdminContext } from './context.js'
+import { changeSchema } from './project-endpoints.js'
+import { projectView, storedView } from './project-view.js'
+import { tokenEndpoints, type TokensOwner } from './token-endpoints.js'
+
+const documents = lazyDocuments(() => import('./documents.js'))
+
+/** Members that merchants change themselves: none of them moves money. */
+const OWN_MEMBERS: readonly string[] = ['name', 'branding']
+
+/** Longest logo that a merchant may set itself: every gateway keeps it in memory. */
+const MAX_OWN_LOGO = 16 * 1024
+
+/** Tokens that are in use, up to which a merchant may make more. */
+const MAX_OWN_TOKENS = 20
+
+const common = {
+  tag: 'Merchant',
+  access: 'merchant',
+  path: '/api/v2/merchant/project',
+} as const
+
+/** The tokens of the project that asks. */
+const ownTokens: TokensOwner = {
+  prefix: '/api/v2/merchant',
+  access: 'merchant',
+  tag: 'Merchant',
+  idOf: (id) => `${id}OfMerchant`,
+  limit: 'changes',
+  async projectOf(_context, { res }) {
+    return ownProject(res).id
+  },
+  authorOf: merchantAuthor,
+  keyOf: ({ req, res }, body) =>
+    readHeaderKey(req, { res, project: ownProject(res).id, endpoint: 'tokens', body }),
+  async beforeCreation({ directory, ledger }, project) {
+    const stored = await ledger.projects.listTokens(project)
+    const configured = directory.isConfigured(project) ? directory.find(project) : undefined
+    const inUse = stored.filter(({ revokedAt }) => revokedAt === undefined).length
+    if (inUse + (configured?.tokenHashes.length ?? 0) < MAX_OWN_TOKENS) return
+    throw new RequestProblem(
+      'too_many_tokens',
+      `${MAX_OWN_TOKENS} tokens are in use: revoke one before you create another.`,
+    )
+  },
+}
+
+/** What a merchant sees and changes of its own project. */
+export const merchantEndpoints = [
+  defineEndpoint({
+    ...common,
+    method: 'GET',
+    scope: 'read',
+    id: 'getOwnProject',
+    summary: 'Get the own settings',
+    description: 'Who is paid, in what, and how pages look.',
+    responses: {
+      200: { description: 'The project.', document: documents('project'), headers: ['ETag'] },
+    },
+    async handle(context: AdminContext, { res }) {
+      const project = ownProject(res)
+      if (project.stored === undefined) return projectView(project)
+      return withTag(res, storedView(context, await requireStored(context, project.id)))
+    },
+  }),
+  defineEndpoint({
+    ...common,
+    method: 'PATCH',
+    scope: 'manage',
+    id: 'changeOwnProject',
+    summary: 'Change the own name and branding, pause and resume',
+    description:
+      'Merges `name` and `branding` into the merchant (RFC 7396): `null` removes one. All other members are the operator’s. With `paused`, pauses or resumes: payments are refused with `merchant_paused`, those that are under way are finished, and refunds work.',
+    headers: ['If-Match'],
+    limit: 'changes',
+    body: {
+      schema: changeSchema,
+      example: { merchant: { name: 'Acme', branding: { accent: '#0b5d4d' } }, paused: false },
+    },
+    responses: {
+      200: {
+        description: 'The project, as it is now.',
+        document: documents('project'),
+        headers: ['ETag'],
+      },
+    },
+    problems: ['not_found', 'project_configured', 'merchant_paused', 'precondition_failed'],
+    async handle(context: AdminContext, { req, res, readBody }) {
+      const { merchant, paused } = readBody()
+      requireOwnMembers(merchant ?? {})
+      const { id } = ownProject(res)
+      const author = merchantAuthor(res)
+      return changeProject(context, { req, res, id, author, by: 'merchant', merchant, paused })
+    },
+  }),
+  ...tokenEndpoints(ownTokens),
+]
+
+/** A merchant in the audit log: with the token, where the ledger has it. */
+function merchantAuthor(res: Response) {
+  const { token } = holderOf(res) ?? {}
+  return changeAuthor(token === undefined ? 'merchant' : `merchant ${token}`)
+}
+
+/** The project of an authenticated request. */
+function ownProject(res: Response) {
+  const project = projectOf(res)
+  if (project !== undefined) return project
+  throw new Error('No project was authenticated.')
+}
+
+/** Refuses what only the operator may change. @throws {@link RequestProblem} 400 */
+function requireOwnMembers(merchant: Readonly<Record<string, unknown>>): void {
+  const errors = Object.keys(merchant)
+    .filter((name) => !OWN_MEMBERS.includes(name))
+    .map((name) => ({
+      path: `merchant.${name.slice(0, 40)}`,
+      message: 'is changed by the operator of the gateway only',
+    }))
+  const { data } = z.object({ logo: z.string() }).safeParse(merchant['branding'])
+  // A path would have the buyers' browsers load anything of the app that sells, with their cookies.
+  if (data !== undefined && !data.logo.startsWith('data:'))
+    errors.push({ path: 'merchant.branding.logo', message: 'must be a data: URL of a picture' })
+  else if (data !== undefined && data.logo.length > MAX_OWN_LOGO)
+    errors.push({
+      path: 'merchant.branding.logo',
+      message: `must have at most ${MAX_OWN_LOGO} characters`,
+    })
+  if (errors.length > 0) throw invalidBody(errors)
+}

@@ -1,0 +1,52 @@
+/** Checkouts: payment links, each paid once. */
+
+/** Paid once, lapsed, or withdrawn by the merchant. `open` also while a payment is under way. */
+export const CHECKOUT_STATUSES = ['open', 'paid', 'expired', 'canceled'] as const
+
+export type CheckoutStatus = (typeof CHECKOUT_STATUSES)[number]
+
+/** Events that webhooks are told of checkouts. */
+export const CHECKOUT_EVENTS = [
+  /** A payment link was paid. */
+  'checkout.paid',
+  /** A payment link has lapsed, and was not paid. */
+  'checkout.expired',
+] as const
+
+/** A checkout, as it is created. */
+export interface NewCheckout {
+  readonly id: string
+  readonly project: string
+  /** Address of its page. */
+  readonly url: string
+  /** In major units, with all digits of the currency: `15.00`. */
+  readonly amount: string
+  readonly currency: string
+  readonly reference?: string | undefined
+  readonly description?: string | undefined
+  readonly successUrl?: string | undefined
+  readonly cancelUrl?: string | undefined
+  readonly expiresInMs: number
+}
+
+/** A checkout. Times are milliseconds since the epoch, by the database's clock. */
+export interface Checkout extends Omit<NewCheckout, 'expiresInMs'> {
+  readonly status: CheckoutStatus
+  /** Id of the payment that has paid it, or is under way. */
+  readonly settlement?: string | undefined
+  readonly paidAt?: number | undefined
+  readonly expiresAt: number
+  readonly createdAt: number
+}
+
+/** Which checkouts of a project are listed, newest first. */
+export interface CheckoutQuery {
+  readonly project: string
+  readonly status?: CheckoutStatus | undefined
+  /** The last checkout of the previous page. */
+  readonly after?: { readonly createdAt: number; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** Why a payment may not pay a checkout. `in_progress`: another one is under way. */
+export type CheckoutRefusal = 'paid' | 'in_progress' | 'expired' | 'canceled'

@@ -1,0 +1,232 @@
+/** `…/checkouts`: payment links. */
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Response } from 'express'
+import { z } from 'zod'
+import { isPublicUrl } from '../http/http-url.js'
+import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
+import { RequestProblem } from '../http/respond-problem.js'
+import { CHECKOUT_STATUSES } from '../ledger/checkouts.js'
+import type { AuditAction } from '../ledger/projects.js'
+import { formatDecimal } from '../money/decimal.js'
+import { isName, NOT_A_NAME } from '../protocol/visible-text.js'
+import { authorOf, keyScopeOf, nameOf } from './acting.js'
+import { merchantOf, projectOf } from './authenticate.js'
+import { fiatMembers, fiatPrice } from './checkout-endpoints.js'
+import type { RouterContext } from './context.js'
+import { defineEndpoint, type Endpoint } from './define-endpoint.js'
+import { rootUrlOf } from './docs-url.js'
+import { lazyDocuments } from './lazy-documents.js'
+import { owned, type Owner } from './owner.js'
+import { limitParameter, nameOfPlace, pageOf, placeParameter } from './pages.js'
+import { checkoutDocument } from './payment-link-document.js'
+import { quoteFiat } from './quote-fiat.js'
+import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
+import { referenceMember } from './submission.js'
+import { WITH_CHAIN, WITH_RATE } from './usual-problems.js'
+
+const documents = lazyDocuments(() => import('./documents/payment-link.js'))
+
+/** Checkouts on a page. */
+const DEFAULT_LIMIT = 20
+
+const MIN_SECONDS = 60
+const DEFAULT_SECONDS = 24 * 3600
+const MAX_SECONDS = 90 * 24 * 3600
+
+/** Longest address of a shop's page (characters). */
+const MAX_URL_LENGTH = 2048
+
+/** The form of ids. The ledger is not asked for any other. */
+const CHECKOUT_ID = /^co_[0-9a-f]{32}$/
+
+const pageOfShop = (description: string, example: string) =>
+  z
+    .string()
+    .max(MAX_URL_LENGTH, `must have at most ${MAX_URL_LENGTH} characters`)
+    .refine(isPublicUrl, `must be an http(s) URL without a password, like ${example}`)
+    .nullish()
+    .meta({ description, examples: [example] })
+
+const checkoutSchema = z.intersection(
+  z.looseObject({
+    ...fiatMembers,
+    reference: referenceMember,
+    description: z
+      .string()
+      .refine(isName, NOT_A_NAME)
+      .nullish()
+      .meta({ description: 'What is bought, for people.', examples: ['Two books'] }),
+    successUrl: pageOfShop(
+      'Where people go once they have paid: with the id of the checkout, as `checkout` in the query. Ask for the checkout, or listen to `checkout.paid`: anybody can open this URL.',
+      'https://shop.example/thanks',
+    ),
+    cancelUrl: pageOfShop('Where people go who do not want to pay.', 'https://shop.example/cart'),
+    expiresIn: z.int().min(MIN_SECONDS).max(MAX_SECONDS).default(DEFAULT_SECONDS).meta({
+      description: 'For how long it can be paid, in seconds: a minute to 90 days. Default: a day.',
+    }),
+  }),
+  fiatPrice,
+)
+
+const listQuery = z.object({
+  cursor: placeParameter('co_[0-9a-f]{32}'),
+  limit: limitParameter('Checkouts', DEFAULT_LIMIT),
+  status: z.enum(CHECKOUT_STATUSES).optional().meta({ description: 'Only those in this state.' }),
+})
+
+/** The checkouts of an owner. */
+export function paymentLinkEndpoints<Context extends RouterContext>(
+  owner: Owner<Context>,
+): readonly Endpoint<Context>[] {
+  const path = `${owner.prefix}/checkouts`
+  const list = { ...(owner.params && { params: owner.params }) }
+  const params = { ...owner.params, id: 'Id of the checkout: `co_` and 32 hexadecimal digits.' }
+  return [
+    defineEndpoint({
+      ...owned(owner, 'createCheckout', 'Payment links'),
+      scope: 'settle',
+      method: 'POST',
+      path,
+      ...list,
+      summary: 'Create a payment link',
+      description:
+        'The link can be paid once: by a person on its page, or by a program that gets a 402. The price is turned into tokens when it is paid.',
+      headers: ['Idempotency-Key'],
+      body: {
+        schema: checkoutSchema,
+        example: {
+          amount: '15.00',
+          currency: 'USD',
+          reference: 'order-7',
+          description: 'Two books',
+          successUrl: 'https://shop.example/thanks',
+        },
+      },
+      responses: { 201: { description: 'Created.', document: documents('checkout') } },
+      problems: [...WITH_RATE, ...WITH_CHAIN],
+      async handle(context: Context, { req, res, readBody }) {
+        const merchant = merchantOf(res)
+        const { price, ...body } = readBody()
+        const request = readHeaderKey(req, { ...keyScopeOf(res, 'checkouts'), res, body })
+        return onceForKey(context, request, async (claim) => {
+          // A price that nobody could pay is refused here, not when somebody opens the link.
+          await quoteFiat(context, merchant, price)
+          const id = await newCheckoutId(context, request)
+          const { currency } = price
+          const amount = formatDecimal(price.amount)
+          await note(context, res, 'checkout.created', { checkout: id, amount, currency })
+          const created = await context.ledger.checkouts.create({
+            id,
+            project: merchant.project,
+            url: `${rootUrlOf(res)}/pay/${id}`,
+            amount,
+            currency,
+            reference: body.reference ?? undefined,
+            description: body.description || undefined,
+            successUrl: body.successUrl ?? undefined,
+            cancelUrl: body.cancelUrl ?? undefined,
+            expiresInMs: body.expiresIn * 1000,
+          })
+          const shown = checkoutDocument(created)
+          await claim.finish(JSON.stringify(shown))
+          return shown
+        })
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'listCheckouts', 'Payment links'),
+      scope: 'read',
+      method: 'GET',
+      path,
+      ...list,
+      summary: 'List payment links',
+      description: 'All payment links, newest first, in pages.',
+      query: listQuery,
+      responses: { 200: { description: 'A page.', document: documents('checkoutList') } },
+      problems: ['not_found'],
+      async handle({ ledger }: Context, { res, query: { cursor: after, limit, status } }) {
+        const query = { project: projectIdOf(res), status, after, limit: limit + 1 }
+        const found = await ledger.checkouts.list(query)
+        const { page, next } = pageOf(found, limit, nameOfPlace)
+        return { checkouts: page.map(checkoutDocument), ...next }
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'getCheckout', 'Payment links'),
+      scope: 'read',
+      method: 'GET',
+      path: `${path}/{id}`,
+      params,
+      summary: 'Get a payment link',
+      description: 'One payment link, and whether it is paid.',
+      responses: { 200: { description: 'The payment link.', document: documents('checkout') } },
+      async handle({ ledger }: Context, { res, param }) {
+        const found = await ledger.checkouts.find(idOf(param('id')), projectIdOf(res))
+        return checkoutDocument(found ?? notFound())
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'cancelCheckout', 'Payment links'),
+      scope: 'settle',
+      method: 'POST',
+      path: `${path}/{id}/cancel`,
+      params,
+      summary: 'Cancel a payment link',
+      description:
+        'Nobody can pay it from now on. One that has expired, or was canceled before, stays as it is.',
+      responses: { 200: { description: 'The payment link.', document: documents('checkout') } },
+      problems: ['checkout_paid', 'checkout_in_progress'],
+      async handle(context: Context, { res, param }) {
+        const id = idOf(param('id'))
+        const canceled = await context.ledger.checkouts.cancel(projectIdOf(res), id)
+        if (canceled === undefined) return notFound()
+        if (typeof canceled === 'object') {
+          await note(context, res, 'checkout.canceled', { checkout: id })
+          return checkoutDocument(canceled)
+        }
+        if (canceled === 'in_progress') res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+        throw new RequestProblem(`checkout_${canceled}`, NOT_CANCELED[canceled])
+      },
+    }),
+  ]
+}
+
+const NOT_CANCELED = {
+  paid: 'This checkout is paid already: refund its settlement instead.',
+  in_progress: 'A payment of this checkout is under way: ask again once its outcome is known.',
+} as const
+
+/**
+ * A random id. A request that is repeated after its process has died gets the same one again, which nobody can guess
+ * from the request.
+ */
+async function newCheckoutId({ ledger }: RouterContext, request: KeyedRequest | undefined) {
+  if (request === undefined) return `co_${randomBytes(16).toString('hex')}`
+  const secret = await ledger.secrets.sharedSecret('checkouts')
+  return `co_${createHmac('sha256', secret).update(nameOf(request)).digest('hex').slice(0, 32)}`
+}
+
+/** Writes to the audit log what an admin does for a project. */
+async function note(
+  { ledger }: RouterContext,
+  res: Response,
+  action: Extract<AuditAction, `checkout.${string}`>,
+  after?: object,
+): Promise<void> {
+  const author = authorOf(res)
+  if (author !== undefined)
+    await ledger.projects.noteAct({ action, project: projectIdOf(res), after }, author)
+}
+
+/** The project of an authenticated request. */
+function projectIdOf(res: Response): string {
+  return projectOf(res)?.id ?? notFound()
+}
+
+function idOf(id: string): string {
+  return CHECKOUT_ID.test(id) ? id : notFound()
+}
+
+function notFound(): never {
+  throw new RequestProblem('not_found', 'There is no checkout of that id here.')
+}

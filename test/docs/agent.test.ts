@@ -1,0 +1,20 @@
+import { expect, it } from '@jest/globals'
+import { signAuthorization } from '../../src/crypto/sign-authorization.js'
+import { parseExactEvmPayload, parsePaymentPayload } from '../../src/protocol/payment.js'
+import type { ExactEvmPayload, PaymentPayload } from '../../src/protocol/payment.js'
+import { page } from './documents.js'
+
+it('the payment of the page for agents is complete, and signed with the key that it names', async () => {
+  const block = page('agent.md').blocks.find(({ code }) => code.includes('"signature"'))
+  const payment = JSON.parse(block?.code ?? '') as PaymentPayload & { payload: ExactEvmPayload }
+  expect(parsePaymentPayload(payment)).toMatchObject({ ok: true })
+  expect(parseExactEvmPayload(payment.payload)).toMatchObject({ ok: true })
+  const { accepted, payload } = payment
+  const { name, version } = accepted.extra as { name: string; version: string }
+  const signed = await signAuthorization(payload.authorization, {
+    privateKey: `0x${'01'.repeat(32)}`,
+    domain: { name, version, chainId: 8453, verifyingContract: accepted.asset as `0x${string}` },
+  })
+  expect(payload.signature).toBe(signed.signature)
+  expect(payload.authorization).toMatchObject({ to: accepted.payTo, value: accepted.amount })
+})

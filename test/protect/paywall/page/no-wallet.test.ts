@@ -1,0 +1,116 @@
+/** Ways to pay for people whose browser has no wallet. */
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type jsQr from 'jsqr'
+import type { Browser, Locator } from 'playwright-core'
+import { findChromium, findViolations, launch, openTab } from '../../../support/browser.js'
+import { openWorld, type World } from './world.js'
+
+const readQrCode = createRequire(import.meta.url)('jsqr') as typeof jsQr.default
+
+const executable = findChromium()
+const withBrowser = executable === undefined ? describe.skip : describe
+
+const expected = /\b402 \(/
+
+let world: World
+let browser: Browser
+beforeAll(async () => {
+  if (executable === undefined) return
+  world = await openWorld()
+  browser = await launch(executable)
+})
+afterAll(async () => {
+  await browser?.close()
+  await world?.close()
+})
+
+/** Reads a QR code off the screen. */
+async function scan(code: Locator): Promise<string | undefined> {
+  const picture = (await code.screenshot()).toString('base64')
+  const page = await browser.newPage()
+  const { width, height, data } = await page.evaluate<Picture>(`(async () => {
+    const image = new Image()
+    image.src = 'data:image/png;base64,${picture}'
+    await image.decode()
+    const canvas = document.createElement('canvas')
+    canvas.width = image.width
+    canvas.height = image.height
+    const context = canvas.getContext('2d')
+    context.drawImage(image, 0, 0)
+    const pixels = context.getImageData(0, 0, image.width, image.height)
+    const data = btoa(Array.from(pixels.data, (byte) => String.fromCodePoint(byte)).join(''))
+    return { width: image.width, height: image.height, data }
+  })()`)
+  await page.close()
+  return readQrCode(Uint8ClampedArray.from(Buffer.from(data, 'base64')), width, height)?.data
+}
+
+interface Picture {
+  readonly width: number
+  readonly height: number
+  /** RGBA, as base64. */
+  readonly data: string
+}
+
+withBrowser('a buyer without a wallet', () => {
+  it.each([
+    ['light', '/buy/json'],
+    ['dark', '/buy/json'],
+    ['light', '/buy/json?a=1&name=%C3%84&utm_campaign=a-rather-long-name-of-a-campaign-of-2026'],
+  ] as const)('gets the page onto a phone with a QR code, in %s: %s', async (colorScheme, path) => {
+    const { page, context, complaints } = await openTab(browser, { colorScheme, expected })
+    const hosts = new Set<string>()
+    page.on('request', (request) => hosts.add(new URL(request.url()).host))
+    await page.goto(`${world.url}${path}#part`)
+    const code = page.getByRole('img', { name: 'Scan this code' })
+    expect(await scan(code)).toBe(world.url + path)
+    expect([...hosts].filter(Boolean)).toEqual([new URL(world.url).host])
+    expect(await findViolations(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('finds wallets to install, and can try again', async () => {
+    const { page, context } = await openTab(browser, { expected })
+    await page.goto(`${world.url}/buy/json`)
+    await page.getByText('you need a crypto wallet').waitFor()
+    const links = await page.getByRole('link').allTextContents()
+    expect(links).toEqual(['MetaMask', 'Coinbase Wallet', 'Rabby', 'Get test money'])
+    const [again] = await Promise.all([
+      page.waitForResponse((response) => response.url() === `${world.url}/buy/json`),
+      page.getByRole('button', { name: 'Try again' }).click(),
+    ])
+    expect(again.status()).toBe(402)
+    await context.close()
+  })
+
+  it('is led from a phone into the apps of wallets', async () => {
+    const phone = { width: 360, height: 740, isPhone: true, expected }
+    const { page, context, complaints } = await openTab(browser, phone)
+    await page.goto(`${world.url}/buy/json?a=1`)
+    await page.getByText('Open this page in your wallet app').waitFor()
+    const links = await page
+      .locator('a.button')
+      .evaluateAll<string[], { href: string }>((all) => all.map(({ href }) => href))
+    const own = `${world.url}/buy/json?a=1`
+    expect(links).toEqual([
+      `https://metamask.app.link/dapp/${own.replace('http://', '')}`,
+      `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(own)}`,
+      `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(own)}`,
+    ])
+    expect(await page.getByRole('img').count()).toBe(0)
+    expect(await findViolations(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is told that a wallet is needed where its URL is too long for a code', async () => {
+    const { page, context, complaints } = await openTab(browser, { expected })
+    await page.goto(`${world.url}/buy/json?${'x'.repeat(4000)}`)
+    await page.getByText('you need a crypto wallet').waitFor()
+    expect(await page.getByRole('img').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
