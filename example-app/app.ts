@@ -34,6 +34,9 @@ export function createApp(
   const x402Protect: X402Protect = (price, options) =>
     gateway.x402Protect(price, { merchant: 'shop', ...options })
 
+  // How programs find what is sold here: /openapi.json, /llms.txt and /.well-known/x402
+  app.use(gateway.discovery())
+
   app.use(home(PRODUCTS, wallet))
   for (const product of PRODUCTS) app.use(product.sell({ x402Protect, memberKeys }))
   if (refunder !== undefined) app.use(refunds(refunder))

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Router } from 'express'
+import type { Application, Router } from 'express'
 import { resolveFromAnywhere, rpcUrlName } from './config/read/from-environment.js'
 import type { GatewayOptions } from './config/options.js'
 import { merchantReader } from './config/resolve/projects.js'
 import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'
 import { warnOfRisks } from './config/risk-warnings.js'
+import { Catalogue } from './discovery/catalogue.js'
+import type { DeclaredRoutes } from './discovery/declared-routes.js'
+import { createDiscovery } from './discovery/discovery-router.js'
+import type { OpenApiDocument } from './discovery/openapi.js'
 import { ConfigError } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
@@ -85,6 +89,32 @@ export interface Gateway {
    * @returns An Express router, mountable under any prefix.
    */
   readonly gatewayRouter: (options?: GatewayRouterOptions) => Router
+  /**
+   * Creates the router by which programs find what the app sells: `/openapi.json`, `/llms.txt` and
+   * `/.well-known/x402` list its paid routes, and `/discovery/resources` and `/discovery/search` what was
+   * sold. Paths that it does not have are left to the app.
+   *
+   * @returns An Express router: mount it at the root, before or after the routes.
+   *
+   * @example
+   * ```ts
+   * import express from 'express'
+   * import { defaultGateway, x402Protect } from 'express-x402-gateway'
+   *
+   * const app = express()
+   * app.get('/weather', x402Protect('$0.01'), (_req, res) => void res.json({ forecast: 'sunny' }))
+   * app.use(defaultGateway().discovery())
+   * ```
+   */
+  readonly discovery: () => Router
+  /**
+   * Describes the paid routes of an app in OpenAPI 3.1, as `discovery` serves it.
+   *
+   * @param app - The app, or a router. @defaultValue the app in which `discovery` was asked first
+   * @returns The document; without paths if nothing is paid for.
+   * @throws {@link ConfigError} (`config_invalid`) if no app is given, and none is known yet.
+   */
+  readonly openapi: (app?: Application | Router) => Promise<OpenApiDocument>
   /** Verifies and settles payments without HTTP. */
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
@@ -213,6 +243,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
   const recent = new RecentOutcomes(resolved.now)
   countEvents(events, counters)
+  const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
   const core = new Lazy(async () => {
     const { cutOff, stopping } = requests
     // Opened now, it would have nobody to close it.
@@ -263,6 +294,8 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     directory,
     readMerchant,
     counters,
+    catalogue,
+    declaredRoutes: new WeakMap() as DeclaredRoutes,
     ledger,
     headerSizes: new HeaderSizes(),
     requests,
@@ -279,6 +312,12 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { openRouter } = await import('./parts/router.js')
     return openRouter({ ...context, paidRoutes }, await core.get())
   })
+  const describer = new Lazy(async () => {
+    const { AppDescriber } = await import('./discovery/app-documents.js')
+    return new AppDescriber(context)
+  })
+  const gatewayRouter = (options?: GatewayRouterOptions) =>
+    lazyRouter(async () => (await api.get())(options))
   const isWatched = resolved.adminTokens.length > 0 || metrics !== undefined
   startSoon([core, dispatcher, ...(isWatched ? [watch] : [])], {
     logger,
@@ -287,7 +326,10 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
 
   return {
     x402Protect: createX402Protect(paidRoutes),
-    gatewayRouter: (options) => lazyRouter(async () => (await api.get())(options)),
+    gatewayRouter,
+    discovery: () =>
+      createDiscovery({ ...resolved, describer, api: () => gatewayRouter({ docs: false }) }),
+    openapi: async (app) => (await describer.get()).openapi(app, resolved.publicUrl),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
     on: (name, listener) => events.on(name, listener),
@@ -304,7 +346,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     metricsRouter: () => openMetricsRouter(resolved, metrics),
     close: closeOnce(requests, async () => {
       await warned
-      await closeParts(resolved, { counters, directory, core, dispatcher, ledger })
+      await closeParts(resolved, { counters, catalogue, directory, core, dispatcher, ledger })
     }),
   }
 }
@@ -369,6 +411,7 @@ function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway[
 
 interface ClosedParts {
   readonly counters: Counters
+  readonly catalogue: Catalogue
   readonly directory: ProjectDirectory
   readonly core: Lazy<Core>
   readonly dispatcher: Lazy<Webhooks>
@@ -378,9 +421,10 @@ interface ClosedParts {
 /** Closes what a gateway consists of, the ledger last. */
 async function closeParts(
   resolved: ResolvedOptions,
-  { counters, directory, core, dispatcher, ledger }: ClosedParts,
+  { counters, catalogue, directory, core, dispatcher, ledger }: ClosedParts,
 ): Promise<void> {
-  await Promise.race([counters.close(), sleep(LAST_COUNTS_MS, undefined, { ref: false })])
+  const last = Promise.all([counters.close(), catalogue.flush()])
+  await Promise.race([last, sleep(LAST_COUNTS_MS, undefined, { ref: false })])
   await directory.close()
   await closeSharedCounts(resolved)
   // A part that could not be loaded has been reported.

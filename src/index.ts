@@ -121,7 +121,14 @@ export type {
   RatesOptions,
   WebhookOptions,
 } from './config/options.js'
-export { paidRequest, type PaidRequest } from './protect/paid-request.js'
+export type { RouteExamples, RouteInput, RouteSchema } from './discovery/declaration.js'
+export type { OpenApiDocument } from './discovery/openapi.js'
+export {
+  paidRequest,
+  type InputOf,
+  type PaidRequest,
+  type X402Locals,
+} from './protect/paid-request.js'
 export type {
   MerchantFunction,
   PriceFunction,

@@ -1,5 +1,6 @@
 /** A web page. A browser that opens it without a payment is shown how to pay. */
 import express from 'express'
+import { z } from 'zod'
 import type { Product } from '../product.js'
 
 const ESSAY = `<!doctype html>
@@ -17,7 +18,17 @@ export const essay: Product = {
   path: '/essay',
   price: '$0.02',
   sell: ({ x402Protect }) =>
-    express.Router().get('/essay', x402Protect('$0.02', { mimeType: 'text/html' }), (_req, res) => {
-      res.type('html').send(ESSAY)
-    }),
+    express
+      .Router()
+      .get(
+        '/essay',
+        x402Protect('$0.02', {
+          description: 'An essay on umbrellas',
+          mimeType: 'text/html',
+          output: z.string(),
+        }),
+        (_req, res) => {
+          res.type('html').send(ESSAY)
+        },
+      ),
 }

@@ -1,10 +1,20 @@
 /** A price that follows the request. What cannot be sold is refused before it asks for money. */
-import express, { type Request, type RequestHandler } from 'express'
+import express, { type Request } from 'express'
 import { paidRequest } from 'express-x402-gateway'
+import { z } from 'zod'
 import type { Product } from '../product.js'
 
 const MAX_WORDS = 1000
+const DEFAULT_WORDS = 20
 const HEADLINES = ['Local', 'cloud', 'promises', 'rain,', 'keeps', 'word.']
+
+/** A request that does not fit gets a 400 with what is wrong. Agents read the same schema. */
+const input = {
+  query: z.object({
+    words: z.coerce.number().int().min(1).max(MAX_WORDS).default(DEFAULT_WORDS),
+  }),
+}
+const output = z.object({ headlines: z.string(), paid: z.string() })
 
 export const headlines: Product = {
   title: 'Headlines',
@@ -12,25 +22,20 @@ export const headlines: Product = {
   path: '/headlines?words=20',
   price: '$0.02',
   sell: ({ x402Protect }) =>
-    express.Router().get('/headlines', requireWords, x402Protect(priceOfWords), (req, res) => {
-      const words = Array.from(
-        { length: wordsWanted(req) },
-        (_, n) => HEADLINES[n % HEADLINES.length],
-      )
-      res.json({ headlines: words.join(' '), paid: `${paidRequest(req).amount} units` })
-    }),
+    express
+      .Router()
+      .get(
+        '/headlines',
+        x402Protect(priceOfWords, { description: 'Headlines by the word', input, output }),
+        (req, res) => {
+          const { words: length } = paidRequest(req).input.query
+          const words = Array.from({ length }, (_, n) => HEADLINES[n % HEADLINES.length])
+          res.json({ headlines: words.join(' '), paid: `${paidRequest(req).amount} units` })
+        },
+      ),
 }
 
-const requireWords: RequestHandler = (req, res, next) => {
-  const words = wordsWanted(req)
-  if (Number.isInteger(words) && words > 0 && words <= MAX_WORDS) return next()
-  res.status(400).json({ error: `?words= takes a whole number from 1 to ${MAX_WORDS}.` })
-}
-
+/** The words were checked before. */
 function priceOfWords(req: Request): string {
-  return `$${(wordsWanted(req) / 1000).toFixed(3)}`
-}
-
-function wordsWanted(req: Request): number {
-  return Number(req.query['words'])
+  return `$${(Number(req.query['words'] ?? DEFAULT_WORDS) / 1000).toFixed(3)}`
 }

@@ -1,13 +1,14 @@
 /** Several merchants: the request says who is paid. */
-import express, { type RequestHandler } from 'express'
+import express from 'express'
 import { paidRequest } from 'express-x402-gateway'
+import { z } from 'zod'
 import type { Product } from '../product.js'
 
 /** What each merchant sells. Merchants are projects of the gateway. */
-const STALLS: ReadonlyMap<string, string> = new Map([
-  ['shop', 'an umbrella stand'],
-  ['bakery', 'a pretzel'],
-])
+const STALLS = { shop: 'an umbrella stand', bakery: 'a pretzel' }
+
+const input = { params: z.object({ stall: z.enum(['shop', 'bakery'], 'There is no such stall') }) }
+const output = z.object({ sold: z.string(), paidTo: z.string() })
 
 export const market: Product = {
   title: 'The market',
@@ -15,20 +16,18 @@ export const market: Product = {
   path: '/market/bakery',
   price: '$0.03',
   sell: ({ x402Protect }) =>
-    express
-      .Router()
-      .get(
-        '/market/:stall',
-        requireStall,
-        x402Protect('$0.03', { merchant: (req) => String(req.params['stall']) }),
-        (req, res) => {
-          const { payTo } = paidRequest(req).requirements
-          res.json({ sold: STALLS.get(String(req.params['stall'])), paidTo: payTo })
-        },
-      ),
-}
-
-const requireStall: RequestHandler = (req, res, next) => {
-  if (STALLS.has(String(req.params['stall']))) return next()
-  res.status(404).json({ error: 'There is no such stall.' })
+    express.Router().get(
+      '/market/:stall',
+      x402Protect('$0.03', {
+        description: 'What a stall of the market sells',
+        input,
+        output,
+        examples: { params: { stall: 'bakery' } },
+        merchant: (req) => String(req.params['stall']),
+      }),
+      (req, res) => {
+        const { input, requirements } = paidRequest(req)
+        res.json({ sold: STALLS[input.params.stall], paidTo: requirements.payTo })
+      },
+    ),
 }

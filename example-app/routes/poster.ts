@@ -1,5 +1,6 @@
 /** A file. Any handler can be sold: `res.download` and `express.static` as well. */
 import express from 'express'
+import { z } from 'zod'
 import type { Product } from '../product.js'
 
 const POSTER = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 120">
@@ -16,7 +17,15 @@ export const poster: Product = {
   sell: ({ x402Protect }) =>
     express
       .Router()
-      .get('/poster', x402Protect('$0.10', { mimeType: 'image/svg+xml' }), (_req, res) => {
-        res.attachment('umbrella.svg').send(POSTER)
-      }),
+      .get(
+        '/poster',
+        x402Protect('$0.10', {
+          description: 'A poster of an umbrella',
+          mimeType: 'image/svg+xml',
+          output: z.string(),
+        }),
+        (_req, res) => {
+          res.attachment('umbrella.svg').send(POSTER)
+        },
+      ),
 }

@@ -1,5 +1,6 @@
 /** Free for some, paid for by all others. */
 import express, { type Request } from 'express'
+import { z } from 'zod'
 import type { Product } from '../product.js'
 
 export const report: Product = {
@@ -11,8 +12,16 @@ export const report: Product = {
     const isMember = (req: Request): boolean => memberKeys.has(req.get('x-api-key') ?? '')
     return express
       .Router()
-      .get('/report', x402Protect('$0.25', { skip: isMember }), (_req, res) => {
-        res.json({ report: 'Umbrellas sell better when it rains.' })
-      })
+      .get(
+        '/report',
+        x402Protect('$0.25', {
+          description: 'The report',
+          output: z.object({ report: z.string() }),
+          skip: isMember,
+        }),
+        (_req, res) => {
+          res.json({ report: 'Umbrellas sell better when it rains.' })
+        },
+      )
   },
 }

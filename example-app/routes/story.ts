@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import express from 'express'
 import { paidRequest } from 'express-x402-gateway'
+import { z } from 'zod'
 import type { Product } from '../product.js'
 
 const STORY = ['Once there was a robot.', 'It had a wallet.', 'It paid for this line.']
@@ -14,9 +15,18 @@ export const story: Product = {
   path: '/story',
   price: '$0.05',
   sell: ({ x402Protect }) =>
-    express.Router().get('/story', x402Protect('$0.05', { paymentFlow: 'upfront' }), (req, res) => {
-      Readable.from(tellStory(paidRequest(req).transaction)).pipe(res.type('text/plain'))
-    }),
+    express.Router().get(
+      '/story',
+      x402Protect('$0.05', {
+        description: 'A story, line by line',
+        mimeType: 'text/plain',
+        output: z.string(),
+        paymentFlow: 'upfront',
+      }),
+      (req, res) => {
+        Readable.from(tellStory(paidRequest(req).transaction)).pipe(res.type('text/plain'))
+      },
+    ),
 }
 
 async function* tellStory(transaction = ''): AsyncGenerator<string> {

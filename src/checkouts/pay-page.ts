@@ -116,7 +116,7 @@ class PaymentLinks {
       const answer = (): Promise<void> => this.#takeOrRefuse(checkout, { req, res, next }, route)
       this.#orUnavailable({ req, res, next }, answer).catch(next)
     }
-    const declared = { skip: undefined, find: () => route, problemPage }
+    const declared = { skip: undefined, declaration: undefined, find: () => route, problemPage }
     await handlePaidRequest(this.#context, declared, { req, res, next: handle })
   }
 
@@ -159,6 +159,8 @@ class PaymentLinks {
       merchants: new Map([[project, merchant]]),
       documents: this.#documents,
       warnings: this.#warnings,
+      // Whoever has its URL may pay a link: no catalogue shows it.
+      catalogue: undefined,
     }
     return new PaidRoute(
       context,

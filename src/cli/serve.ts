@@ -67,6 +67,7 @@ export async function serve(command: ServeCommand): Promise<void> {
     app.use(logAccess(isLogged ? (fields) => resolved.logger.info('request', fields) : undefined))
     app.use(gateway.healthRouter())
     app.use(gateway.gatewayRouter())
+    app.use(gateway.discovery())
     app.use(respondNotFound)
     const server = await listen(app, { port, host })
     print(`express-x402-gateway answers on ${urlOf(server)}`)
@@ -87,7 +88,7 @@ export async function serve(command: ServeCommand): Promise<void> {
 
 /** Responds to all other paths. */
 const respondNotFound: RequestHandler = (req, res) => {
-  const detail = `There is no ${req.path} here; the gateway answers below /api/v2 and /ucp, and has its console at /console/ if there are admin tokens.`
+  const detail = `There is no ${req.path} here; the gateway answers below /api/v2, /ucp and /discovery, and has its console at /console/ if there are admin tokens.`
   respondProblem(res, 'api', { code: 'not_found', detail })
 }
 

@@ -174,6 +174,11 @@ export interface MerchantOptions {
    * @defaultValue none
    */
   readonly branding?: Pick<PaywallOptions, 'logo' | 'accent' | 'texts'>
+  /**
+   * Whether the public catalogue of the gateway, `/discovery/resources`, lists what was sold: URL,
+   * description, price, how often and when last. @defaultValue true
+   */
+  readonly listed?: boolean
 }
 
 /**

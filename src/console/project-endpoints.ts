@@ -143,7 +143,11 @@ export const projectEndpoints = [
     problems: ['project_configured', 'precondition_failed'],
     handle: (context: AdminContext, { req, res, param, readBody }) =>
       changeProject(context, {
-        ...{ req, res, id: param('id'), author: authorOf(res), by: 'operator' },
+        req,
+        res,
+        id: param('id'),
+        author: authorOf(res),
+        by: 'operator',
         ...readBody(),
       }),
   }),

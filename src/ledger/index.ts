@@ -36,6 +36,7 @@ import type { Projects } from './projects/projects.js'
 import type { Alerts } from './webhooks/alerts.js'
 import type { Nonces } from './relayers/nonces.js'
 import type { Transactions } from './relayers/transactions.js'
+import type { Resources } from './resources.js'
 import type { Secrets } from './secrets.js'
 import type { Sessions } from './sessions.js'
 import type { Counts } from './counts.js'
@@ -122,6 +123,8 @@ export interface LedgerStore extends Ledger {
   readonly sessions: SessionStore
   readonly webhooks: WebhookStore
   readonly counts: CountStore
+  /** What was sold, for catalogues. */
+  readonly resources: Public<Resources>
   readonly secrets: Public<Secrets>
 }
 
@@ -136,6 +139,7 @@ const PARTS: Readonly<Record<Exclude<keyof LedgerStore, 'close' | 'isInMemory'>,
   sessions: true,
   webhooks: true,
   counts: true,
+  resources: true,
   secrets: true,
 }
 

@@ -13,6 +13,7 @@ import { Refunds } from './payments/refunds.js'
 import { Alerts } from './webhooks/alerts.js'
 import { Nonces } from './relayers/nonces.js'
 import { Revenue } from './payments/revenue.js'
+import { Resources } from './resources.js'
 import { Secrets } from './secrets.js'
 import { Sessions } from './sessions.js'
 import type { SqlStore } from './engine/store.js'
@@ -57,6 +58,7 @@ export class SqlLedger implements LedgerStore {
   readonly refunds: Refunds
   readonly checkouts: Checkouts
   readonly counts: Counts
+  readonly resources: Resources
   readonly secrets: Secrets
   readonly #store: SqlStore
   readonly #owner: LockOwner
@@ -85,6 +87,7 @@ export class SqlLedger implements LedgerStore {
     this.refunds = new Refunds(store, ownLocks, records)
     this.checkouts = new Checkouts(store)
     this.counts = new Counts(store)
+    this.resources = new Resources(store)
     this.secrets = new Secrets(store)
     this.isInMemory = options.isInMemory === true
     this.#end = [pruneBytes(store, options.bytes), ...(options.endWith ? [options.endWith] : [])]

@@ -42,6 +42,8 @@ export interface Merchant {
   readonly branding?: Branding | undefined
   /** Whether nothing new is taken for now. */
   readonly paused?: true | undefined
+  /** Whether catalogues list what was sold. @defaultValue true */
+  readonly listed?: boolean | undefined
 }
 
 /** A tenant of the gateway: its identify tokens and, once configured, its merchant. */

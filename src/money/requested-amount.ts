@@ -38,17 +38,40 @@ export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount 
   if (amount === undefined) return refuse(`is missing; ${majorUnits}`)
   if (typeof amount !== 'string')
     return refuse(`${showValue(amount)} is not a string; ${majorUnits}`)
-  const value = parseDecimal(amount)
-  if (value === undefined)
+  const written = parseDecimal(amount)
+  if (written === undefined)
     return refuse(
       `${showValue(amount)} is not an amount: ${explainAmount(amount, PLAIN)}; ${majorUnits}`,
     )
+  const value = withoutFloatNoise(written, currency)
   if (value.units === 0n) return refuse(`the amount must be greater than zero; ${majorUnits}`)
   if (trimDecimal(value).scale > digits)
     return refuse(
       `${showValue(amount)} has more than the ${digits} decimals of ${currency}; ${majorUnits}`,
     )
   return { ok: true, amount: { units: ceilToUnits(value, digits), scale: digits }, currency }
+}
+
+/** Digits below the currency's smallest unit from which on a difference is noise: a millionth. */
+const NOISE_DIGITS = 6
+
+/** A price that rounding would change by more than this part of it means its digits. */
+const MEANT = 1_000_000_000n
+
+/**
+ * Rounds away what arithmetic with floats adds to a price: `0.30000000000000004`, `17.499999999999996`.
+ *
+ * Everything below a millionth of the currency's smallest unit goes. A price that consists of little else
+ * stays as it is.
+ */
+export function withoutFloatNoise(value: Decimal, currency: string): Decimal {
+  const scale = (currencyDigits(currency) ?? 0) + NOISE_DIGITS
+  if (value.scale <= scale) return value
+  const step = powerOfTen(value.scale - scale)
+  const units = (value.units + step / 2n) / step
+  const noise = value.units - units * step
+  if ((noise < 0n ? -noise : noise) * MEANT > value.units) return value
+  return trimDecimal({ units, scale })
 }
 
 /** Reads the `requestedAmount` of payment requirements: a JSON number in major units. */

@@ -1,3 +1,5 @@
+import type { Declaration } from '../discovery/declaration.js'
+import { readInput } from '../discovery/read-input.js'
 import { isOutsideFailure } from '../errors.js'
 import { countRefusal } from '../facilitator/count-events.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
@@ -22,7 +24,7 @@ import type { ProblemPage } from './paywall/problem-page.js'
 import { bringsPayment } from './read-payment.js'
 import { redeemStored, refuseUnstored } from './redeem-stored.js'
 import { respondOptions } from './respond-options.js'
-import { respondNobodyPaid } from './respond.js'
+import { respondInvalidInput, respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
 import { settleThenRun } from './upfront-flow.js'
@@ -46,6 +48,8 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
 /** A route as it was declared. */
 export interface DeclaredRoute {
   readonly skip: ProtectOptions['skip']
+  /** What it says about itself; `undefined` if it declares nothing. */
+  readonly declaration: Declaration | undefined
   readonly find: FindRoute
   /** For people; `undefined` if they get JSON. */
   readonly problemPage: ProblemPage | undefined
@@ -59,7 +63,7 @@ export interface DeclaredRoute {
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
-  { skip, find, problemPage }: DeclaredRoute,
+  { skip, declaration, find, problemPage }: DeclaredRoute,
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
@@ -67,10 +71,12 @@ export async function handlePaidRequest(
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
+  const input = declaration && readInput(declaration, req)
+  if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(req)
   if (route === undefined) return respondNobodyPaid(res)
   if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
-  return context.requests.during(charge(context, route, exchange))
+  return context.requests.during(charge(context, route, { ...exchange, input: input?.value }))
 }
 
 /** Charges for a request that is not free by `skip`. */

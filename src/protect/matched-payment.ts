@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import { BAZAAR, echoes } from '../discovery/bazaar.js'
 import type { Counters } from '../ledger/counters.js'
 import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
 import { isReason } from '../protocol/reasons.js'
@@ -7,7 +8,7 @@ import type { Exit } from './exits.js'
 import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.js'
 import type { Offer } from './offer.js'
 import { NOT_PAID, type Asking } from './payment-required.js'
-import { readPayment } from './read-payment.js'
+import { readPayment, type PresentedHeader } from './read-payment.js'
 import type { DescribedPayment } from './record-details.js'
 import type { PaidRoute } from './route.js'
 
@@ -51,6 +52,8 @@ export async function readMatchingPayment(
       return askAgain({ error: 'invalid_x402_version' })
     case 'payment': {
       const { decoded, accepted } = presented
+      if (!(await keepsEcho(context, offer, presented)))
+        return askAgain({ error: 'extension_echo_mismatch' })
       const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (isRefusal(quote)) return askAgain({ error: quote.refused, message: quote.message })
       const { entry, applied, redeemOnly = false, storedOnly = false } = quote
@@ -62,6 +65,21 @@ export async function readMatchingPayment(
       }
     }
   }
+}
+
+/**
+ * Whether a payment sends back what the offer says about the resource, or nothing of it. A payment that was
+ * taken may have had an older offer.
+ */
+async function keepsEcho(
+  { ledger }: MatchContext,
+  { bazaar }: Offer,
+  { decoded, accepted }: Extract<PresentedHeader, { kind: 'payment' }>,
+): Promise<boolean> {
+  const echoed = decoded.payload.extensions?.[BAZAAR]
+  if (bazaar === undefined || echoed === undefined || echoes(bazaar, echoed)) return true
+  const { key } = paymentFor(decoded, accepted)
+  return key !== undefined && (await ledger.payments.find(key)) !== undefined
 }
 
 /** A price may have changed since a quote was signed. */

@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import type { Bazaar } from '../discovery/bazaar.js'
 import type { RateError } from '../errors.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
@@ -11,6 +12,8 @@ import type { Paywall } from './paywall/paywall.js'
 export interface Offer {
   readonly resource: ResourceInfo
   readonly accepts: readonly PaymentRequirements[]
+  /** What the resource takes and gives; `undefined` if its route declares nothing. */
+  readonly bazaar?: Bazaar | undefined
   /** The same entries, with the rates that were applied. */
   readonly quotes: readonly Quote[]
   /** The price as the route asks for it: `$0.01`. */
@@ -21,6 +24,8 @@ export interface Offer {
   readonly paywall?: Paywall | undefined
   /** Called with the length of the `PAYMENT-REQUIRED` header that this offer was written into. */
   readonly onWritten?: ((headerBytes: number) => void) | undefined
+  /** Called when what was paid for is about to go out, with the entry that was paid. */
+  readonly onSold?: ((entry: PaymentRequirements) => void) | undefined
   /** Why nothing can be quoted now. Earlier quotes are still honoured. */
   readonly failure?: RateError | undefined
 }
@@ -37,7 +42,8 @@ export function offerOf(
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
 export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
   if (offer.failure === undefined) return offer
-  return { ...offerOf(offer.resource, [{ entry }]), paywall: offer.paywall }
+  const { resource, paywall, bazaar, onSold } = offer
+  return { ...offerOf(resource, [{ entry }]), paywall, bazaar, onSold }
 }
 
 /** The method that a request is charged for: `HEAD` costs the same as `GET`. */

@@ -1,5 +1,7 @@
 import type { Request, Response } from 'express'
 import { z } from 'zod'
+import type { RouteExamples, RouteInput, RouteSchema } from '../discovery/declaration.js'
+import { describingFields } from '../discovery/declaration.js'
 import { ConfigError } from '../errors.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
@@ -79,11 +81,28 @@ export type MerchantFunction = RequestFunction<string | Promise<string>>
  * }
  * ```
  */
-export interface ProtectOptions {
+export interface ProtectOptions<Input extends RouteInput | undefined = RouteInput | undefined> {
   /** What is for sale, for people and agents: `'The weather today'`. @defaultValue empty */
   readonly description?: string | undefined
   /** Media type of the response: `'application/json'`. @defaultValue not mentioned */
   readonly mimeType?: string | undefined
+  /**
+   * Schemas for the request's `params`, `query`, `headers` and `body`, written with zod 4 or as JSON Schema. A
+   * request is checked before it is asked to pay: one that does not fit gets a 400 with every mistake, and
+   * nothing is charged. The handler has what the schemas make of it in `req.x402.input`. Catalogues and
+   * the OpenAPI document show the schemas. @defaultValue nothing is checked
+   */
+  readonly input?: Input
+  /** Schema of the response, for catalogues and the OpenAPI document. @defaultValue not mentioned */
+  readonly output?: RouteSchema
+  /** Examples for catalogues and the OpenAPI document. @defaultValue none */
+  readonly examples?: RouteExamples
+  /** Words under which catalogues list the route: at most 5, of at most 32 characters. @defaultValue none */
+  readonly tags?: readonly string[]
+  /** The route in a few words, for the OpenAPI document. @defaultValue `description` */
+  readonly summary?: string
+  /** Name of the route in generated clients, unique in the app. @defaultValue made of method and path */
+  readonly operationId?: string
   /**
    * Id of the project that is paid, or a function that chooses it for each request. With the gateway's
    * option `admin`, it may be one that is made later: until it has a merchant, requests get a 503.
@@ -173,6 +192,7 @@ const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must
 const optionsSchema = z.strictObject({
   description: z.string().optional(),
   mimeType: z.string().optional(),
+  ...describingFields,
   merchant: z.union([z.string(), fn]).optional(),
   paymentFlow: z.enum(['authorization', 'upfront']).optional(),
   chargeIf: fn.optional(),

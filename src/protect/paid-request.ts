@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import type { RouteInput } from '../discovery/declaration.js'
 import { ConfigError } from '../errors.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 
@@ -16,7 +17,7 @@ import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js
  *   `${payer} pays ${amount} units of ${asset} on ${network}`
  * ```
  */
-export interface PaidRequest {
+export interface PaidRequest<Input = unknown> {
   /** Address of the payer. */
   readonly payer: string
   /** What is paid, in the token's atomic units, a decimal string: `'10000'` is 0.01 USDC. */
@@ -29,6 +30,11 @@ export interface PaidRequest {
   readonly requirements: PaymentRequirements
   /** The payment as the client sent it. */
   readonly payload: PaymentPayload
+  /**
+   * What the schemas of the route's option `input` make of the request: `query`, `params`, `headers` and
+   * `body`, each if it has a schema.
+   */
+  readonly input: Input
   /** Hash of the transaction. Only in the `upfront` flow, where it is mined before the handler runs. */
   readonly transaction?: string
   /**
@@ -57,6 +63,40 @@ export interface PaidRequest {
   readonly waive: (reason?: string) => void
 }
 
+/**
+ * What the schemas of an option `input` make of a request.
+ *
+ * @example
+ * ```ts
+ * import type { InputOf } from 'express-x402-gateway'
+ * import { z } from 'zod'
+ *
+ * const input = { query: z.object({ city: z.string() }) }
+ * const cityOf = ({ query }: InputOf<typeof input>): string => query.city
+ * ```
+ */
+export type InputOf<Input extends RouteInput> = {
+  readonly [Part in keyof Input]: Input[Part] extends {
+    readonly _zod: { readonly output: infer Output }
+  }
+    ? Output
+    : unknown
+}
+
+/** `res.locals` behind a route with an option `input`. */
+// oxlint-disable-next-line typescript/consistent-type-definitions -- Express takes no interface for locals
+export type X402Locals<Input> = { x402?: PaidRequest<Input> }
+
+/** The payment of a request, with the input that its `res.locals` are typed with. */
+type PaidBehind<Req> = Req extends { res?: { locals: infer Locals } | undefined }
+  ? Locals extends X402Locals<infer Input>
+    ? PaidRequest<Input>
+    : AnyPaidRequest
+  : AnyPaidRequest
+
+// oxlint-disable-next-line typescript/no-explicit-any -- handlers that are typed are handlers of any request
+type AnyPaidRequest = PaidRequest<any>
+
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- the way Express's types are extended
   namespace Express {
@@ -65,7 +105,7 @@ declare global {
        * The payment for this request. Present behind `x402Protect`, except for requests that its `skip`
        * or a price of zero let through unpaid. `paidRequest(req)` is for handlers that always have one.
        */
-      x402?: PaidRequest
+      x402?: PaidBehind<this>
     }
   }
 }
@@ -90,7 +130,7 @@ declare global {
  * })
  * ```
  */
-export function paidRequest(req: Request): PaidRequest {
+export function paidRequest<Input>(req: { x402?: PaidRequest<Input> }): PaidRequest<Input> {
   if (req.x402 !== undefined) return req.x402
   throw new ConfigError(
     'req.x402',

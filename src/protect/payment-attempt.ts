@@ -1,6 +1,7 @@
 /** A payment on its way through a paid route, from the header that presents it to its delivery. */
 import type { NextFunction, Request, Response } from 'express'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
+import type { ReadInput } from '../discovery/read-input.js'
 import type { KeyClaim } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
@@ -21,6 +22,8 @@ export interface Exchange {
   readonly req: Request
   readonly res: Response
   readonly next: NextFunction
+  /** The request's input, as the route's schemas read it. */
+  readonly input?: ReadInput | undefined
 }
 
 /** A payment that is presented for an offer. */
@@ -40,12 +43,12 @@ export interface ReservedAttempt extends PaymentAttempt {
 
 /** Shows the handler what was paid, as `req.x402` and `res.locals.x402`, and not the payment itself. */
 export function attachPayment(
-  { req, res, payment }: PaymentAttempt,
+  { req, res, payment, input }: PaymentAttempt,
   parties: Pick<PaidRequest, 'payer' | 'transaction' | 'waive'>,
 ): void {
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements
-  const paid: PaidRequest = { amount, asset, network, requirements, payload, ...parties }
+  const paid: PaidRequest = { amount, asset, network, requirements, payload, input, ...parties }
   req.x402 = paid
   res.locals['x402'] = paid
   hidePayment(req)
@@ -73,12 +76,14 @@ export function keepPaid({ claim, reservation }: ReservedAttempt, answer: string
  *
  * @throws `LedgerError` if that could not be recorded: then nothing may go out.
  */
-export async function markDelivered({ reservation, claim }: ReservedAttempt): Promise<void> {
+export async function markDelivered(attempt: ReservedAttempt): Promise<void> {
+  const { reservation, claim, offer, payment } = attempt
   await reservation.markDelivered().catch(async (error: unknown) => {
     // An answer that an earlier request kept may be all that this payment still buys.
     await claim.keep(claim.kept)
     throw error
   })
+  offer.onSold?.(payment.requirements)
 }
 
 /** Opens a payment again that was recorded as delivered, though nothing went out. */

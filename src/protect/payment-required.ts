@@ -11,8 +11,8 @@ import { exposeHeaders } from './respond.js'
 /** The `error` of a 402 to a request that brought no payment. */
 export const NOT_PAID = 'Payment required'
 
-/** The entries of a 402, and their resource. */
-export type AskedPayment = Pick<Offer, 'resource' | 'accepts'>
+/** The entries of a 402, their resource, and what it says about it. */
+export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar'>
 
 /** The error of a 402. */
 export interface Asking {
@@ -28,7 +28,7 @@ export interface Asking {
  * @param offerId - Proves later that a payer received this very response.
  */
 export function paymentRequired(
-  { resource, accepts }: AskedPayment,
+  { resource, accepts, bazaar }: AskedPayment,
   { error, message = explainReason(error) }: Asking,
   offerId = newOfferId(),
 ): PaymentRequired {
@@ -38,7 +38,7 @@ export function paymentRequired(
     ...(message !== undefined && { errorMessage: message }),
     resource,
     accepts: withProtocolVersion(withOfferId(accepts, offerId)),
-    extensions: paymentIdentifierExtensions,
+    extensions: bazaar ? { ...paymentIdentifierExtensions, bazaar } : paymentIdentifierExtensions,
     protocolVersion: X402_VERSION,
   }
 }

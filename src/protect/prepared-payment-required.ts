@@ -26,9 +26,11 @@ export function newDocuments(maxSize: number): PreparedDocuments {
 /** The parts of a prepared 402. */
 export interface AskingRoute {
   /** The route's offer at a URL. */
-  readonly askedAt: (url: string) => AskedPayment
+  readonly askedAt: (url: string, req: Request) => AskedPayment
   /** The URL that a request asks for. */
   readonly urlOf: (req: Request) => string
+  /** What the 402 depends on besides the URL. @defaultValue nothing */
+  readonly variantOf?: ((req: Request) => string) | undefined
   /** @defaultValue room of its own */
   readonly documents?: PreparedDocuments | undefined
 }
@@ -44,14 +46,15 @@ let preparations = 0
 export function preparePaymentRequired({
   askedAt,
   urlOf,
+  variantOf,
   documents = newDocuments(MOST_PREPARED.ofRoute),
 }: AskingRoute): RespondUnpaid {
   const own = ++preparations
   return (req, res) => {
     const url = urlOf(req)
-    const key = `${own} ${url}`
+    const key = variantOf ? `${own} ${variantOf(req)} ${url}` : `${own} ${url}`
     let pieces = documents.get(key)
-    if (pieces === undefined) documents.set(key, (pieces = prepareDocument(askedAt(url))))
+    if (pieces === undefined) documents.set(key, (pieces = prepareDocument(askedAt(url, req))))
     writePaymentRequired(res, pieces.join(newOfferId()))
   }
 }

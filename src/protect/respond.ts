@@ -8,6 +8,7 @@ import {
   PAYMENT_RESPONSE,
   X_PAYMENT_RESPONSE,
 } from '../protocol/headers.js'
+import type { DocumentError } from '../protocol/document.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { showProblem } from './paywall/problem-page.js'
 
@@ -31,6 +32,15 @@ export function respondNobodyPaid(res: Response): void {
     code: 'merchant_not_configured',
     detail: 'Nobody can be paid for this resource at present; nothing was charged.',
   })
+}
+
+/** Responds to a request that is not as its route declares, before it is asked to pay. */
+export function respondInvalidInput(res: Response, errors: readonly DocumentError[]): void {
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
+  const detail = `${first?.path}: ${first?.message}${more}. Nothing was charged.`
+  exposeHeaders(res)
+  respondProblem(res, 'route', { code: 'invalid_request', detail, extensions: { errors } })
 }
 
 /** Sets the headers that report what became of the payment. */

@@ -1,6 +1,8 @@
 import type { Request } from 'express'
+import { readDeclaration } from '../discovery/declaration.js'
+import type { AdvertisedPrice, DeclaredRoute } from '../discovery/declared-routes.js'
 import { ConfigError } from '../errors.js'
-import type { Price } from '../money/price.js'
+import { parsePrice, type Price } from '../money/price.js'
 import { visible } from '../protocol/visible-text.js'
 import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
 import { checkOptions } from './options.js'
@@ -15,17 +17,47 @@ import { RouteWarnings } from './route-warnings.js'
  */
 export type FindRoute = (req: Request) => PaidRoute | Promise<PaidRoute | undefined>
 
+/** A route, and what it says about itself. */
+export interface FoundRoute extends DeclaredRoute {
+  readonly find: FindRoute
+}
+
 /**
  * Declares a route, for one merchant or for many.
  *
  * @throws `ConfigError` for a price or an option that cannot work.
  */
-export function routeFinder(
+export function declareRoute(
   context: MerchantRoutesContext,
   price: Price | PriceFunction,
   options: ProtectOptions = {},
-): FindRoute {
+): FoundRoute {
   checkOptions(options)
+  const declaration = readDeclaration(options)
+  const find = routeFinder({ ...context, declaration }, price, options)
+  return { find, options, declaration, price: () => advertise(find, price, options) }
+}
+
+/** The price of a route for everybody: of its merchant, unless each request has its own. */
+async function advertise(
+  find: FindRoute,
+  price: Price | PriceFunction,
+  { merchant, allowFree = false }: ProtectOptions,
+): Promise<AdvertisedPrice> {
+  if (typeof merchant === 'function') {
+    if (typeof price === 'function') return {}
+    return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }) }
+  }
+  // Where the merchant does not depend on it, no request is looked at.
+  const route = await Promise.resolve(find({} as Request)).catch(() => undefined)
+  return route?.advertised ?? {}
+}
+
+function routeFinder(
+  context: MerchantRoutesContext,
+  price: Price | PriceFunction,
+  options: ProtectOptions,
+): FindRoute {
   const warnings = new RouteWarnings(context.logger, options.description)
   const { merchant, ...others } = options
   if (merchant === undefined || isFixed(context, merchant)) {

@@ -9,7 +9,7 @@ import { routeOf } from './record-details.js'
 const MAX_SHOWN = 80
 
 /** A warning of a route. Each is given once. */
-type Warning = 'client_limits' | 'header' | 'long_header' | 'stream' | 'other_host'
+type Warning = 'client_limits' | 'header' | 'long_header' | 'stream' | 'other_host' | 'bazaar'
 
 /**
  * Tells the developer what is odd about a declared route: each thing once, however many requests, merchants
@@ -65,6 +65,13 @@ export class RouteWarnings {
         words: `${size}: some clients refuse more than ${formatBytes(CLIENT_HEADER_BYTES)}. Offer fewer tokens, or shorten the description.`,
         headerBytes,
       })
+  }
+
+  /** Warns of schemas and examples that are too large for a 402. */
+  warnOfBazaar(bytes: number): void {
+    this.warn('bazaar', {
+      words: `describes its input and output in ${formatBytes(bytes)} bytes, which clients cannot send back in a header: its 402 leaves the schemas out. Shorten them; the OpenAPI document has them whole.`,
+    })
   }
 
   /** Warns of a response that streams, but is held. */

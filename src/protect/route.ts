@@ -1,4 +1,8 @@
 import type { Request } from 'express'
+import { BazaarWriter, type Bazaar } from '../discovery/bazaar.js'
+import type { Catalogue } from '../discovery/catalogue.js'
+import { readDeclaration, type Declaration } from '../discovery/declaration.js'
+import type { AdvertisedPrice } from '../discovery/declared-routes.js'
 import { ConfigError, isRateError } from '../errors.js'
 import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { publicRootOf } from '../http/public-url.js'
@@ -27,7 +31,7 @@ import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
-import { askedPriceOf, referenceOf, routeDetails } from './record-details.js'
+import { askedPriceOf, referenceOf, routeDetails, routeOf } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
 
 /** Dependencies of {@link PaidRoute}. */
@@ -48,6 +52,10 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
+  /** Lists what was sold. @defaultValue nothing is listed */
+  readonly catalogue?: Pick<Catalogue, 'note'> | undefined
+  /** What the route says about itself. @defaultValue read from its options */
+  readonly declaration?: Declaration | undefined
 }
 
 /** Options of a route whose merchant is known. */
@@ -79,6 +87,8 @@ export class PaidRoute {
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
+  /** Writes what its resource takes and gives; `undefined` if the route declares nothing. */
+  readonly #bazaar: BazaarWriter | undefined
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
   /** The quotes of a fixed price to which no rate applies. */
@@ -95,12 +105,21 @@ export class PaidRoute {
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
+    const { declaration = readDeclaration(options) } = context
+    this.#bazaar =
+      declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
     this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
     this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
     if (this.respondUnpaid && accepts)
-      this.#noteHeader(headerBytesOf({ resource: this.#resourceAt(TYPICAL_URL), accepts }))
+      this.#noteHeader(
+        headerBytesOf({
+          resource: this.#resourceAt(TYPICAL_URL),
+          accepts,
+          bazaar: this.#bazaar?.write('GET', undefined),
+        }),
+      )
     this.paymentFlow = paymentFlow ?? 'authorization'
     this.chargeIf = options.chargeIf
     this.maxHeldBytes = resolveMaxHeldBytes(options, context.maxHeldBytesTotal)
@@ -108,6 +127,14 @@ export class PaidRoute {
     this.minValiditySeconds =
       options.minValiditySeconds ?? (paymentFlow === 'upfront' ? 0 : undefined)
     this.redeemWithoutProof = options.redeemWithoutProof ?? this.merchant.redeemWithoutProof
+  }
+
+  /** Its price, for the app's OpenAPI document. */
+  get advertised(): AdvertisedPrice {
+    const { name } = this.merchant
+    if (typeof this.#price === 'function') return { seller: name }
+    const entries = this.#fixedQuotes?.map(({ entry }) => entry)
+    return { price: this.#price.price, entries, seller: name }
   }
 
   /** Whether the price is fixed. */
@@ -128,7 +155,10 @@ export class PaidRoute {
     const { paywall } = this
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
-    const shown = { askedPrice, price, paywall, onWritten }
+    const bazaar = this.#bazaarOf(req)
+    const onSold = (entry: PaymentRequirements): void =>
+      this.#noteSale(req, { resource, bazaar, entry })
+    const shown = { askedPrice, price, paywall, onWritten, bazaar, onSold }
     if (this.#fixedQuotes !== undefined)
       return { ...shown, ...offerOf(resource, this.#fixedQuotes) }
     try {
@@ -144,7 +174,7 @@ export class PaidRoute {
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (!bringsPayment(req)) throw error
-      return { paywall, ...offerOf(resource, [], error) }
+      return { paywall, bazaar, onSold, ...offerOf(resource, [], error) }
     }
   }
 
@@ -236,13 +266,18 @@ export class PaidRoute {
   #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {
     if (typeof this.#price === 'function' || isFree(this.#price.price)) return undefined
     const { price } = this.#price
-    const askedAt = (url: string): AskedPayment => ({ resource: this.#resourceAt(url), accepts })
+    const askedAt = (url: string, req: Request): AskedPayment => ({
+      resource: this.#resourceAt(url),
+      accepts,
+      bazaar: this.#bazaarOf(req),
+    })
     const urlOf = (req: Request): string => this.#urlOf(req)
     const { documents } = this.#context
-    const respondJson = preparePaymentRequired({ askedAt, urlOf, documents })
+    const variantOf = this.#bazaar && ((req: Request) => `${pricedMethod(req)} ${routeOf(req)}`)
+    const respondJson = preparePaymentRequired({ askedAt, urlOf, variantOf, documents })
     if (this.paywall === undefined) return respondJson
     return this.paywall.before(respondJson, (req) => {
-      return { document: paymentRequired(askedAt(urlOf(req)), { error: NOT_PAID }), price }
+      return { document: paymentRequired(askedAt(urlOf(req), req), { error: NOT_PAID }), price }
     })
   }
 
@@ -264,8 +299,35 @@ export class PaidRoute {
   }
 
   #resourceAt(url: string): ResourceInfo {
-    const { description = '', mimeType } = this.#options
-    return { url, description, ...(mimeType !== undefined && { mimeType }) }
+    const { description = '', mimeType, tags } = this.#options
+    return {
+      url,
+      description,
+      ...(mimeType !== undefined && { mimeType }),
+      ...(tags !== undefined && { tags }),
+    }
+  }
+
+  #bazaarOf(req: Request): Bazaar | undefined {
+    return this.#bazaar?.write(pricedMethod(req), routeOf(req))
+  }
+
+  #noteSale(
+    req: Request,
+    {
+      resource,
+      bazaar,
+      entry,
+    }: { resource: ResourceInfo; bazaar: Bazaar | undefined; entry: PaymentRequirements },
+  ): void {
+    const { catalogue, publicUrl } = this.#context
+    // Without its query and the values of its parameters, which are the buyer's.
+    const template = this.#options.resourceUrl === undefined ? routeOf(req) : undefined
+    const url = template === undefined ? resource.url : publicRootOf(req, publicUrl) + template
+    const method = pricedMethod(req)
+    const { project, listed } = this.merchant
+    if (listed !== false)
+      catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
 }
 

@@ -1,12 +1,15 @@
 import type { NextFunction, Request, Response } from 'express'
+import type { RouteInput } from '../discovery/declaration.js'
+import type { DeclaredRoutes } from '../discovery/declared-routes.js'
 import { ConfigError } from '../errors.js'
 import type { Price } from '../money/price.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
+import type { InputOf, X402Locals } from './paid-request.js'
 import { openProblemPage } from './paywall/problem-page.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
-import { routeFinder } from './route-finder.js'
+import { declareRoute } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
 import type { Exchange } from './payment-attempt.js'
 import { WaivedCounter } from './waiver.js'
@@ -40,7 +43,10 @@ import { WaivedCounter } from './waiver.js'
  * })
  * ```
  */
-export type X402Protect = (price: Price | PriceFunction, options?: ProtectOptions) => X402Middleware
+export type X402Protect = <const Input extends RouteInput | undefined = undefined>(
+  price: Price | PriceFunction,
+  options?: ProtectOptions<Input>,
+) => X402Middleware<Input>
 
 /**
  * Express middleware that charges for a route.
@@ -55,7 +61,25 @@ export type X402Protect = (price: Price | PriceFunction, options?: ProtectOption
  * const paid: X402Middleware = x402Protect('$0.25', { description: 'A report' })
  * ```
  */
-export type X402Middleware = <
+export type X402Middleware<Input extends RouteInput | undefined = undefined> = [Input] extends [
+  RouteInput,
+]
+  ? InputMiddleware<InputOf<Input>>
+  : PlainMiddleware
+
+/**
+ * Middleware of a route with `input`. It tells the handlers behind it what `req.x402.input` is, by the
+ * type of `res.locals`.
+ */
+type InputMiddleware<Input> = (
+  // oxlint-disable-next-line typescript/no-explicit-any -- as Express's own types have it
+  req: Request<Request['params'], any, any, Request['query'], X402Locals<Input>>,
+  // oxlint-disable-next-line typescript/no-explicit-any -- as Express's own types have it
+  res: Response<any, X402Locals<Input>>,
+  next: NextFunction,
+) => void
+
+type PlainMiddleware = <
   Params,
   ResBody,
   ReqBody,
@@ -68,6 +92,11 @@ export type X402Middleware = <
   next: NextFunction,
 ) => void
 
+/** Where routes are found that were declared. */
+interface DeclaringContext {
+  readonly declaredRoutes: DeclaredRoutes
+}
+
 /**
  * Dependencies of {@link openPaidRoutes}.
  *
@@ -75,7 +104,8 @@ export type X402Middleware = <
  */
 export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest' | 'waived'> &
   MerchantRoutesContext &
-  PaymentRateLimitContext
+  PaymentRateLimitContext &
+  DeclaringContext
 
 /**
  * Shared by all paid routes of a gateway, its own among them.
@@ -105,18 +135,22 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  *
  * @internal
  */
-export function createX402Protect(context: PaidRoutesContext): X402Protect {
-  return function x402Protect(price, options) {
+export function createX402Protect(context: PaidRoutesContext & DeclaringContext): X402Protect {
+  const protect = (price: Price | PriceFunction, options?: ProtectOptions): PlainMiddleware => {
     requireCall(price)
-    const find = routeFinder(context, price, options)
+    const route = declareRoute(context, price, options)
     const problemPage = openProblemPage(options?.paywall, context.paywall)
-    const paid = { skip: options?.skip, find, problemPage }
-    return function x402Middleware(req, res, next) {
+    const paid = { skip: options?.skip, problemPage, ...route }
+    const x402Middleware: PlainMiddleware = (req, res, next) => {
       // The types of a route's parameters and body matter to its handlers only.
       const exchange = { req, res, next } as unknown as Exchange
       handlePaidRequest(context, paid, exchange).catch(next)
     }
+    context.declaredRoutes.set(x402Middleware, route)
+    return x402Middleware
   }
+  // What a route with `input` adds to the types of its handlers, the middleware does at run time.
+  return protect as X402Protect
 }
 
 /**

@@ -13,8 +13,13 @@ export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
 /** The older name of {@link PAYMENT_RESPONSE}. */
 export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
 
+/** Carries what became of the extensions of a payment, in the answer of `settle`. */
+export const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'
+
 /** Carries a project's secret identify token. */
 export const PROJECT_TOKEN = 'X-Project-Identify-Token'
+/** The header in which shop plugins send the same token. */
+export const API_KEY = 'X-API-Key'
 /** Identifies a request and its repetitions (draft-ietf-httpapi-idempotency-key). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 

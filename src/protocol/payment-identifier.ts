@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { parseDocument, type Parsed } from './document.js'
 import type { PaymentPayload } from './payment.js'
+import { fromPhp } from './php-object.js'
 
 /** Key of the extension. */
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
@@ -37,13 +38,13 @@ const paymentId = z
     { error: `must be ${MIN_LENGTH} to ${MAX_LENGTH} letters, digits, hyphens and underscores` },
   )
 
+const extension = z.looseObject({
+  info: fromPhp(z.looseObject({ id: paymentId.nullish() }).nullish()).optional(),
+})
+
 const extensionSchema = z.looseObject({
   extensions: z
-    .looseObject({
-      [PAYMENT_IDENTIFIER]: z
-        .looseObject({ info: z.looseObject({ id: paymentId.nullish() }).nullish() })
-        .nullish(),
-    })
+    .looseObject({ [PAYMENT_IDENTIFIER]: fromPhp(extension.nullish()).optional() })
     .nullish(),
 })
 

@@ -1,6 +1,7 @@
 /** Documents of x402 v2 as the payment gateway API writes them, and their parsers. */
 import { z } from 'zod'
 import { parseDocument, type Parsed } from './document.js'
+import { fromPhp } from './php-object.js'
 import { ADDRESS, parseUint256 } from './primitives.js'
 import type { Reason } from './reasons.js'
 
@@ -47,6 +48,8 @@ export interface ResourceInfo {
   readonly description?: string
   /** Media type. */
   readonly mimeType?: string
+  /** Words under which catalogues list it. */
+  readonly tags?: readonly string[]
 }
 
 /** The document of a 402, and of `POST /api/v2/payment/requirements`. */
@@ -176,13 +179,7 @@ const signature = z
   .regex(/^0x([0-9a-fA-F]{2})+$/, 'must be a signature: 0x and pairs of hexadecimal digits')
 const object = z.record(z.string(), z.unknown())
 
-/** PHP writes an object without members as an empty list. */
-const optionalObject = z
-  .preprocess(
-    (value) => (Array.isArray(value) && value.length === 0 ? {} : value),
-    object.nullish(),
-  )
-  .optional()
+const optionalObject = fromPhp(object.nullish()).optional()
 
 const requirementsSchema = z.looseObject({
   scheme: z.string(),

@@ -23,6 +23,8 @@ const FINAL = {
   unsupported_asset: 'The merchant does not take this token.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
   resource_mismatch: 'The payment names another resource than the one that is asked for.',
+  extension_echo_mismatch:
+    'The extension bazaar of the payment says something else than that of the offer. Send it back unchanged, or leave it out.',
   quote_mismatch:
     'The price was quoted for another request, merchant, amount or token. Pay the offer of this response.',
   quote_expired: 'The quoted price has expired. Pay the offer of this response.',

@@ -36,6 +36,7 @@ export const reasons = [
   'eip6492_factory_not_allowed',
   'duplicate_settlement',
   'settlement_pending',
+  'extension_echo_mismatch',
 
   // Ours.
   'unsupported_asset',

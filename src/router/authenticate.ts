@@ -3,7 +3,7 @@ import type { Logger } from '../logger.js'
 import { scopesOfToken, type Scope } from '../merchants/access.js'
 import type { Merchant, Project } from '../merchants/project.js'
 import type { ProjectDirectory, TokenHolder } from '../merchants/project-directory.js'
-import { PROJECT_TOKEN } from '../protocol/headers.js'
+import { API_KEY, PROJECT_TOKEN } from '../protocol/headers.js'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Guard } from './serve-endpoints.js'
@@ -28,7 +28,7 @@ export function identifyProject(directory: ProjectDirectory, logger: Logger): Re
     }
   }
   return function identify(req, res, next) {
-    const token = req.get(PROJECT_TOKEN)
+    const token = projectTokenOf(req)
     const holder = token === undefined ? undefined : directory.findByToken(token)
     take(req, res, holder)
     if (token === undefined || holder !== undefined || directory.isLoaded) return next()
@@ -47,6 +47,11 @@ export function notLoaded(): RequestProblem {
     'ledger_unavailable',
     'The gateway has just started, and could not read its projects yet: try again later.',
   )
+}
+
+/** The identify token of a request, in either of its headers; {@link PROJECT_TOKEN} counts if both are there. */
+export function projectTokenOf(req: Request): string | undefined {
+  return req.get(PROJECT_TOKEN) ?? req.get(API_KEY)
 }
 
 /** Sets the project that a request is for. */
@@ -86,9 +91,9 @@ export function requireProject(directory: Pick<ProjectDirectory, 'hasTokens'>): 
         return next(notLoaded())
       }
       res.set('WWW-Authenticate', `ProjectToken header="${PROJECT_TOKEN}"`)
-      const given = req.get(PROJECT_TOKEN) !== undefined
+      const given = [PROJECT_TOKEN, API_KEY].find((name) => req.get(name) !== undefined)
       const problem = given
-        ? `The token in ${PROJECT_TOKEN} belongs to no project.`
+        ? `The token in ${given} belongs to no project.`
         : `The header ${PROJECT_TOKEN} is missing.`
       next(
         new RequestProblem(

@@ -1,13 +1,16 @@
 /** Endpoints for a shop's UCP profile and checkouts. */
 import { z } from 'zod'
 import { parseFiatAmount } from '../money/requested-amount.js'
+import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
 import { X402_VERSION } from '../protocol/payment.js'
 import { ENVELOPE } from '../protocol/strict-document.js'
 import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
 import { absoluteUrl } from './absolute-url.js'
 import { merchantOf } from './authenticate.js'
 import { withReference } from './checkout-reference.js'
-import { defineEndpoint, type Endpoint } from './define-endpoint.js'
+import type { RouterContext } from './context.js'
+import { defineEndpoint } from './define-endpoint.js'
+import type { Call, Endpoint, RequestBody } from './define-endpoint.js'
 import { docsUrlOf } from './docs-url.js'
 import { quoteFiat } from './quote-fiat.js'
 import { referenceMember } from './submission.js'
@@ -69,6 +72,54 @@ const checkoutSchema = z.intersection(
   fiatPrice,
 )
 
+/** The body of a preparation. */
+export const checkoutBody = {
+  schema: checkoutSchema,
+  tolerates: ENVELOPE,
+  example: {
+    amount: '15.00',
+    currency: 'USD',
+    resource: { url: 'https://shop.example/checkout/1', description: 'Two books' },
+  },
+} satisfies RequestBody
+
+/** Writes the handler's entry for a profile; the project must have a merchant. */
+export function describeHandler(context: RouterContext, { res }: Pick<Call, 'res'>) {
+  merchantOf(res)
+  const { handlerId: id } = context
+  return handlerDescriptor({ id, docsUrl: docsUrlOf(context, res) })
+}
+
+/** Turns the price of a checkout into the x402 envelope for the buyer's wallet. */
+export async function prepareCheckout(
+  context: RouterContext,
+  { res, readBody }: Pick<Call<unknown, z.output<typeof checkoutSchema>>, 'res' | 'readBody'>,
+) {
+  const { quotes } = context
+  const merchant = merchantOf(res)
+  const { price, resource, reference } = readBody()
+  const quoted = await quoteFiat(context, merchant, price)
+  context.counters.count(merchant.project, 'asked')
+  const { url, description } = resource
+  const accepts = await Promise.all(
+    quoted.map(async (entry) => {
+      // Shops compare entries deeply between calls: the same checkout must get the same id.
+      const request = ['project', merchant.project, 'resource', url]
+      const offerId = await quotes.nameOffer({ request, entry })
+      const named = { ...entry, extra: { ...entry.extra, offerId } }
+      return typeof reference === 'string'
+        ? withReference(quotes, merchant, { entry: named, reference })
+        : named
+    }),
+  )
+  return {
+    x402Version: X402_VERSION,
+    resource: { url, ...(typeof description === 'string' && { description }) },
+    accepts,
+    extensions: paymentIdentifierExtensions,
+  }
+}
+
 const common = { tag: 'Merchant', access: 'merchant', scope: 'settle' } as const
 
 /** `/api/v2/merchant/payment-profile` and `checkout-prepare`. */
@@ -83,11 +134,7 @@ export const checkoutEndpoints: readonly Endpoint[] = [
       'The `payment_handlers` block that a business puts into its UCP discovery profile, so that agents find how it can be paid.',
     ignoresQuery: true,
     responses: { 200: { description: 'The block.', document: documents('paymentProfile') } },
-    handle(context, { res }) {
-      merchantOf(res)
-      const { handlerId: id } = context
-      return { [id]: [handlerDescriptor({ id, docsUrl: docsUrlOf(context, res) })] }
-    },
+    handle: (context, call) => ({ [context.handlerId]: [describeHandler(context, call)] }),
   }),
   defineEndpoint({
     ...common,
@@ -97,41 +144,12 @@ export const checkoutEndpoints: readonly Endpoint[] = [
     summary: 'Turn a fiat price into the payment handler of a checkout',
     description:
       'One entry of `accepts` for each token and network that the merchant takes. The same checkout gets the same entries while rates do not change: shops compare them.',
-    body: {
-      schema: checkoutSchema,
-      tolerates: ENVELOPE,
-      example: {
-        amount: '15.00',
-        currency: 'USD',
-        resource: { url: 'https://shop.example/checkout/1', description: 'Two books' },
-      },
-    },
+    body: checkoutBody,
     responses: { 200: { description: 'The block.', document: documents('checkoutPrepared') } },
     problems: [...WITH_RATE, ...WITH_CHAIN],
-    async handle(context, { res, readBody }) {
-      const { handlerId, quotes } = context
-      const merchant = merchantOf(res)
-      const { price, resource, reference } = readBody()
-      const quoted = await quoteFiat(context, merchant, price)
-      context.counters.count(merchant.project, 'asked')
-      const { url, description } = resource
-      const accepts = await Promise.all(
-        quoted.map(async (entry) => {
-          // Shops compare entries deeply between calls: the same checkout must get the same id.
-          const request = ['project', merchant.project, 'resource', url]
-          const offerId = await quotes.nameOffer({ request, entry })
-          const named = { ...entry, extra: { ...entry.extra, offerId } }
-          return typeof reference === 'string'
-            ? withReference(quotes, merchant, { entry: named, reference })
-            : named
-        }),
-      )
-      const config = {
-        x402Version: X402_VERSION,
-        resource: { url, ...(typeof description === 'string' && { description }) },
-        accepts,
-      }
-      return { [handlerId]: [checkoutEntry(handlerId, config)] }
+    async handle(context, call) {
+      const { handlerId: id } = context
+      return { [id]: [checkoutEntry(id, await prepareCheckout(context, call))] }
     },
   }),
 ]

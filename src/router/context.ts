@@ -1,3 +1,4 @@
+import type { Catalogue } from '../discovery/catalogue.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { OpenRequests } from '../http/open-requests.js'
 import type { RateLimitOptions } from '../http/rate-limiter.js'
@@ -23,6 +24,8 @@ export interface RouterContext extends OnceContext {
   /** What happens, by day and project. */
   readonly counters: Counters
   readonly revenue: RevenueReader
+  /** What was sold. */
+  readonly catalogue: Catalogue
   /** Payments as they happen, and as files. */
   readonly streams: Streams
   readonly rates: RateSource

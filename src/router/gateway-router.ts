@@ -9,6 +9,7 @@ import { RequestProblem, respondProblem, SHUTTING_DOWN } from '../http/respond-p
 import { identifyProject, requireProject } from './authenticate.js'
 import { checkoutEndpoints } from './checkout-endpoints.js'
 import type { RouterContext } from './context.js'
+import { discoveryEndpoints } from './discovery-endpoints.js'
 import { docsEndpoints, mountDocs } from './docs/docs-api.js'
 import { DocumentPublisher } from './docs/document-publisher.js'
 import { setRootUrl } from './docs-url.js'
@@ -16,6 +17,7 @@ import { requestFields } from './log-fields.js'
 import { MERCHANT } from './owner.js'
 import { paymentEndpoints } from './payment-endpoints.js'
 import { paymentLinkEndpoints } from './payment-link-endpoints.js'
+import { pluginEndpoints } from './plugins/plugin-endpoints.js'
 import { limitRequests } from './rate-limit.js'
 import { refundEndpoints, refundListEndpoints } from './refund-endpoints.js'
 import { bindEndpoints, serveEndpoints, type Mounted } from './serve-endpoints.js'
@@ -34,6 +36,8 @@ export const apiEndpoints = [
   ...paymentEndpoints,
   ...checkoutEndpoints,
   ...paymentLinkEndpoints(MERCHANT),
+  ...pluginEndpoints,
+  ...discoveryEndpoints,
   ...settlementEndpoints(MERCHANT),
   ...refundEndpoints(MERCHANT),
   ...refundListEndpoints(MERCHANT),
@@ -44,7 +48,7 @@ export const apiEndpoints = [
 ]
 
 /** The gateway owns everything below these paths; all other paths are left to the app. */
-const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/ucp']
+const PREFIXES = ['/api/v2/payment', '/api/v2/merchant', '/api/v2/ucp', '/ucp']
 
 /**
  * Options of `gatewayRouter`.

@@ -1,7 +1,8 @@
 /** `/api/v2/payment/*`: the facilitator's endpoints. */
 import { z } from 'zod'
+import { BAZAAR } from '../discovery/bazaar.js'
 import { explainCurrency, isCurrency } from '../money/currency.js'
-import { requestedAmountToDecimal } from '../money/requested-amount.js'
+import { requestedAmountToDecimal, withoutFloatNoise } from '../money/requested-amount.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'
@@ -10,6 +11,7 @@ import { ENVELOPE } from '../protocol/strict-document.js'
 import { absoluteUrl } from './absolute-url.js'
 import { merchantOf } from './authenticate.js'
 import { defineEndpoint, type Endpoint, type RequestBody } from './define-endpoint.js'
+import { withError } from './plugins/verify-error.js'
 import { quoteFiat } from './quote-fiat.js'
 import { settlePayment } from './settle-payment.js'
 import { submissionBody } from './submission.js'
@@ -90,9 +92,10 @@ export const paymentEndpoints: readonly Endpoint[] = [
     async handle(context, { res, readBody }) {
       const merchant = merchantOf(res)
       const { resourceUrl, requestedAmount, currency, description, mimeType } = readBody()
+      const pricedIn = currency ?? merchant.currency
       const accepts = await quoteFiat(context, merchant, {
-        amount: requestedAmount,
-        currency: currency ?? merchant.currency,
+        amount: withoutFloatNoise(requestedAmount, pricedIn),
+        currency: pricedIn,
         path: 'requestedAmount',
       })
       context.counters.count(merchant.project, 'asked')
@@ -131,7 +134,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
       },
       ...WITH_TRANSACTION,
     ],
-    handle: verifyPayment,
+    handle: async (context, call) => withError(await verifyPayment(context, call)),
   }),
   defineEndpoint({
     ...common,
@@ -181,7 +184,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
         kinds: supported.kinds.filter(({ network }) =>
           accepts.some((asset) => sameNetwork(asset.network.caip2, network)),
         ),
-        extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER])],
+        extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER, BAZAAR])],
       }
     },
   }),

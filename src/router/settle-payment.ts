@@ -1,10 +1,13 @@
 import type { Response } from 'express'
+import { BAZAAR } from '../discovery/bazaar.js'
+import { readListing } from '../discovery/listing.js'
 import type { KeyClaim } from '../idempotency/once.js'
 import { isClosed } from '../http/once-closed.js'
 import type { KeptAnswer } from '../idempotency/store.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { decodePayment, type Payment } from '../protocol/decoded-payment.js'
 import type { PaymentRequirements, SettleResponse } from '../protocol/payment.js'
+import { encodeHeader, EXTENSION_RESPONSES } from '../protocol/headers.js'
 import { isFinal, isUndecided, unsettledResponse } from '../protocol/reason-words.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
@@ -126,7 +129,27 @@ async function reserveAndSettle(
   const outcome = { answer, failed: false }
   const kept = { answer: JSON.stringify(outcome), delivery: reserved.lock }
   await markDelivered(reserved, request, kept)
+  listSale(context, request, merchant)
   return outcome
+}
+
+/** Lists what was paid for, if its server has described it (`bazaar`), and tells whether it is listed. */
+function listSale(
+  { catalogue }: RouterContext,
+  { res, submission }: SettleRequest,
+  { project, listed = true }: Merchant,
+): void {
+  const { paymentPayload, paymentRequirements: entry } = submission
+  const bazaar = paymentPayload.extensions?.[BAZAAR]
+  if (bazaar === undefined) return
+  const read = listed
+    ? readListing({ resource: paymentPayload.resource, bazaar, entry })
+    : ({ ok: false, reason: 'the project is not listed' } as const)
+  if (read.ok) catalogue.noteListing(project, read.listing)
+  const outcome = read.ok
+    ? { status: 'success' }
+    : { status: 'rejected', rejectedReason: read.reason }
+  if (!res.headersSent) res.set(EXTENSION_RESPONSES, encodeHeader({ [BAZAAR]: outcome }))
 }
 
 /** What the record of a payment says of it, in the shop's own words. */
@@ -170,8 +193,7 @@ async function keptOutcome(
   return undefined
 }
 
-function refusedOutcome({ submission, asker }: SettleRequest, refused: Refusal): SettleOutcome {
-  const refusal = asker === undefined ? { ...refused, settledBy: undefined } : refused
+function refusedOutcome({ submission }: SettleRequest, refusal: Refusal): SettleOutcome {
   const answer = refusalResponse(refusal, submission.paymentRequirements.network)
   return { answer, failed: false }
 }

@@ -196,6 +196,7 @@ export class Metrics implements PaymentWatcher {
       sessions: store.sessions,
       webhooks: store.webhooks,
       counts: time(store.counts),
+      resources: time(store.resources),
       secrets: time(store.secrets),
       close: () => store.close(),
     }

@@ -3,7 +3,7 @@ import express, { type RequestHandler } from 'express'
 import { requireCall, standInForDefault } from '../default-gateway.js'
 import { ConfigError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
-import type { GatewayOptions, UcpHandler, X402Middleware } from '../index.js'
+import type { GatewayOptions, ProtectOptions, UcpHandler } from '../index.js'
 
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
 
@@ -84,6 +84,9 @@ function handlerBefore(): UcpHandler {
   return gateway.ucpHandler
 }
 
+// What a route with `input` adds to the types of its handlers, its middleware does at run time.
+const declareRoute = declare as (declaration: Declaration) => never
+
 const declareRouter = (declaration: Declaration) => express.Router().use(declare(declaration))
 
 /**
@@ -94,8 +97,10 @@ const isLate = standInForDefault({
   x402Protect(price, options) {
     // Checked here, not in `declare`: a mistake in the call would leave its request without an answer.
     requireCall(price)
-    return declare((gateway) => gateway.x402Protect(price, options)) as X402Middleware
+    return declareRoute((gateway) => gateway.x402Protect(price, options as ProtectOptions))
   },
+  discovery: () => declareRouter((gateway) => gateway.discovery()),
+  openapi: (app) => newest().openapi(app),
   gatewayRouter: (options) => declareRouter((gateway) => gateway.gatewayRouter(options)),
   healthRouter: () => declareRouter((gateway) => gateway.healthRouter()),
   metricsRouter() {

@@ -7,6 +7,9 @@ export const HANDLER_VERSION = '2026-11-21'
 /** UCP version that our schemas extend. Its documents are also valid for 2026-01-23. */
 export const UCP_VERSION = '2026-04-08'
 
+/** Versions of UCP that the handler's documents are valid for. */
+export const UCP_VERSIONS: readonly string[] = ['2026-01-23', UCP_VERSION, '2026-08-25']
+
 /** Name and location of a handler. */
 export interface HandlerSite {
   /** Reverse-domain name, also the `id` of the handler's entries. */

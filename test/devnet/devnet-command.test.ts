@@ -3,10 +3,7 @@ import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import {
-  explainUnknownVariables,
-  optionsFromEnvironment,
-} from '../../src/config/read/variables.js'
+import { explainUnknownVariables, optionsFromEnvironment } from '../../src/config/read/variables.js'
 import { createGateway } from '../../src/gateway.js'
 import { OwnFile } from '../../src/devnet/own-file.js'
 import { runDevnetCommand } from '../../src/devnet/devnet-command.js'

@@ -12,7 +12,7 @@ const named = new Set(
 /** The members of an interface, as its source declares them. */
 function membersOf(file: string, name: string): readonly string[] {
   const source = readFileSync(join(ROOT, 'src', file), 'utf8')
-  const body = new RegExp(`^export interface ${name} .*?\\{\\n(.*?)^\\}`, 'ms').exec(source)?.[1]
+  const body = new RegExp(`^export interface ${name}\\b.*?\\{\\n(.*?)^\\}`, 'ms').exec(source)?.[1]
   return [...(body ?? '').matchAll(/^ {2}(?:readonly )?(\w+)\??:/gm)].map(([, one = '']) => one)
 }
 

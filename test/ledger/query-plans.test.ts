@@ -225,7 +225,8 @@ function isBounded(step: string, text: string): boolean {
   if (/^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending)$/.test(step))
     return true
   if (step.startsWith('SCAN x402_')) return false
-  if (!/INDEX x402_authorizations_(listed|payer|resource|reference|refunded)/.test(step)) return true
+  if (!/INDEX x402_authorizations_(listed|payer|resource|reference|refunded)/.test(step))
+    return true
   // Refunds are few among many payments.
   if (/kind"? = 'refund'/.test(text) && !step.includes('_refunded')) return false
   // The least project, and the next one.

@@ -121,6 +121,24 @@ describe('a price of fifteen', () => {
   })
 })
 
+describe('the requirements', () => {
+  it.each([
+    [0.1 + 0.2, '300000'],
+    // More than what a float is off by itself.
+    [0.30000000000004, '300000'],
+    [17.499999999999, '17500000'],
+    // Fractions of a cent are prices here.
+    [0.0001, '100'],
+    [0.00000123, '2'],
+    [1e-9, '1'],
+  ])('take %p for %s units, whatever floats made of it', async (requestedAmount, units) => {
+    const { body } = await (
+      await open({})
+    ).post(REQUIREMENTS, { resourceUrl: URL, requestedAmount })
+    expect(body.accepts[0].amount).toBe(units)
+  })
+})
+
 describe('an amount', () => {
   it.each<[unknown, string, string]>([
     ['15', 'USD', '15000000'],
@@ -129,6 +147,10 @@ describe('an amount', () => {
     ['15.000000000000000000', 'USD', '15000000'],
     ['0.01', 'USD', '10000'],
     ['15.010', 'EUR', '15010000'],
+    // Noise of floats: less than a millionth of a cent.
+    ['0.30000000000000004', 'USD', '300000'],
+    ['17.499999999999996', 'USD', '17500000'],
+    ['15.000000004', 'USD', '15000000'],
   ])('turns %p %s into %s units', async (amount, currency, units) => {
     const { status, body } = await prepare(await open({}), amount, currency)
     expect(status).toBe(200)
@@ -150,6 +172,8 @@ describe('an amount', () => {
     [' 15.00', 'USD', 'amount', 'digits and at most one point, nothing else'],
     ['$15.00', 'USD', 'amount', 'digits and at most one point, nothing else'],
     ['.5', 'USD', 'amount', "write the zero before the point, e.g. '0.5'"],
+    ['15.00000001', 'USD', 'amount', 'has more than the 2 decimals of USD'],
+    ['0.000000000000000004', 'USD', 'amount', 'has more than the 2 decimals of USD'],
     ['15.001', 'USD', 'amount', `'15.001' has more than the 2 decimals of USD; ${MAJOR}`],
     ['15.5', 'JPY', 'amount', 'has more than the 0 decimals of JPY; amounts are strings in major'],
     ['1.0005', 'KWD', 'amount', 'has more than the 3 decimals of KWD'],

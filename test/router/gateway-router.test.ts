@@ -119,6 +119,7 @@ describe('POST /api/v2/merchant/checkout-prepare', () => {
                 },
               },
             ],
+            extensions: { 'payment-identifier': expect.any(Object) },
           },
         },
       ],

@@ -290,7 +290,7 @@ describe('the comparison of answers with the document', () => {
     path: '/api/v2/payment/verify',
     status: 200,
     type: 'application/json',
-    body: JSON.stringify({ isValid: false, invalidReason: 'insufficient_funds' }),
+    body: JSON.stringify({ isValid: false, invalidReason: 'insufficient_funds', error: 'poor' }),
   }
 
   it('accepts an answer that is described', () => {
@@ -303,13 +303,13 @@ describe('the comparison of answers with the document', () => {
   it.each<readonly [string, Partial<Answered>, RegExp]>([
     [
       'a member that is not described',
-      { body: '{"isValid":false,"invalidReason":"insufficient_funds","left":1}' },
+      { body: '{"isValid":false,"invalidReason":"insufficient_funds","error":"poor","left":1}' },
       /additional/,
     ],
     ['a member that is missing', { body: '{"isValid":false}' }, /required/],
     [
       'a reason that is unknown',
-      { body: '{"isValid":false,"invalidReason":"no"}' },
+      { body: '{"isValid":false,"invalidReason":"no","error":"poor"}' },
       /allowed values/,
     ],
     ['a body that is no JSON', { body: 'ok' }, /no JSON/],

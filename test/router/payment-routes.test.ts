@@ -178,6 +178,7 @@ describe('POST /api/v2/payment/verify', () => {
       isValid: false,
       invalidReason,
       invalidMessage: expect.any(String),
+      error: expect.any(String),
       payer: devnet.payers[0]!.address,
     })
   })
@@ -193,6 +194,7 @@ describe('POST /api/v2/payment/verify', () => {
       isValid: false,
       invalidReason: 'invalid_payload',
       invalidMessage: expect.any(String),
+      error: expect.any(String),
     })
   })
 
@@ -202,6 +204,7 @@ describe('POST /api/v2/payment/verify', () => {
       isValid: false,
       invalidReason: 'pay_to_mismatch',
       invalidMessage: expect.any(String),
+      error: expect.any(String),
       payer: devnet.payers[0]!.address,
     })
   })
@@ -245,6 +248,7 @@ describe('POST /api/v2/payment/settle', () => {
       errorReason: 'invalid_exact_evm_nonce_already_used',
       errorMessage: expect.any(String),
       transaction: '',
+      settledBy: first.body.transaction,
       network: 'eip155:84532',
       payer: devnet.payers[0]!.address,
     })
@@ -388,7 +392,12 @@ describe('a payment of version 1, whatever its shape', () => {
     const verified = await api.post(VERIFY, body)
     expect([verified.status, verified.body]).toEqual([
       200,
-      { isValid: false, invalidReason: reason, invalidMessage: expect.any(String) },
+      {
+        isValid: false,
+        invalidReason: reason,
+        invalidMessage: expect.any(String),
+        error: expect.any(String),
+      },
     ])
     const settled = await api.post(SETTLE, body)
     expect([settled.status, settled.body]).toEqual([

@@ -145,8 +145,8 @@ describe('a settlement whose outcome is not known in time', () => {
       errorReason: 'invalid_exact_evm_nonce_already_used',
       errorMessage: expect.any(String),
       transaction: '',
+      settledBy: transaction,
     })
-    expect(third.body).not.toHaveProperty('settledBy')
   })
 
   it('is refused for good once it turns out to have failed', async () => {

@@ -310,7 +310,10 @@ describe('the purchase in the specification', () => {
   it('is quoted as it states', async () => {
     const [request, answer] = blocksUnder('Processing Payments', 6)
     const quoted = await api.post('/api/v2/merchant/checkout-prepare', request)
-    const [entry] = quoted.body[HANDLER.id][0].config.accepts
+    const { config } = quoted.body[HANDLER.id][0]
+    expect(Object.keys(config.extensions)).toEqual(['payment-identifier'])
+    delete config.extensions
+    const [entry] = config.accepts
     // “Whatever else came with the offer”: made with a secret of the gateway's own.
     const { offerId, ...extra } = entry.extra
     expect(offerId).toMatch(/^checkout\.[\w-]{22}$/)

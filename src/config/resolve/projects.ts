@@ -54,6 +54,7 @@ const merchantSchema = z.strictObject({
   repeatSettlements: z.boolean().default(false),
   redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
   branding: brandingSchema.optional(),
+  listed: z.boolean().default(true),
 } satisfies FieldsOf<MerchantOptions>)
 
 /** The merchant is checked apart, so that its mistakes are reported beside those of its project. */

@@ -255,6 +255,18 @@ export const TABLES = {
     label: 'TEXT NOT NULL',
     count: 'BIGINT NOT NULL',
   },
+  /** What projects have sold, for catalogues: one row for each resource. */
+  x402_resources: {
+    /** A hash of project, URL and method. */
+    id: 'TEXT NOT NULL PRIMARY KEY',
+    project: 'TEXT NOT NULL',
+    /** `Listing` as JSON. */
+    listing: 'TEXT NOT NULL',
+    /** How often it was sold. */
+    count: 'BIGINT NOT NULL',
+    /** When it was sold last, by the gateway's clock. */
+    sold_at: 'BIGINT NOT NULL',
+  },
   /** Secrets that all processes share. */
   x402_secrets: { name: 'TEXT NOT NULL PRIMARY KEY', secret: 'TEXT NOT NULL' },
   /** Processes that can be seen to live ({@link LockOwner}): 16 hexadecimal digits each. */
@@ -316,6 +328,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     due: `(expires_at) WHERE state = 'open'`,
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
+  x402_resources: { project: '(project, sold_at)', sold: '(sold_at)' },
   x402_console_sessions: { token: '(token, used_at)' },
 }
 

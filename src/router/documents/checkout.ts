@@ -32,17 +32,23 @@ export const paymentProfile = component(
   }),
 )
 
+/** What goes to the buyer's wallet; shops' plugins that need no handler around it get it alone. */
+export const checkoutConfig = document('CheckoutConfig', 'What goes to the buyer’s wallet.', {
+  x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
+  resource: object('What is sold.', {
+    url: text('URL of what is sold, as it was given.'),
+    description: text('As it was given.').optional(),
+  }),
+  accepts: list('Ways to pay.', checkoutRequirement),
+  extensions: anyObject(
+    'Extensions of x402 that a payment may use: with `payment-identifier`, its payer may ask again for the answer.',
+  ),
+})
+
 const entry = document('CheckoutEntry', 'The payment handler of one checkout.', {
   id,
   version,
-  config: object('What goes to the buyer’s wallet.', {
-    x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
-    resource: object('What is sold.', {
-      url: text('URL of what is sold, as it was given.'),
-      description: text('As it was given.').optional(),
-    }),
-    accepts: list('Ways to pay.', checkoutRequirement),
-  }),
+  config: checkoutConfig,
 })
 
 /** `POST /api/v2/merchant/checkout-prepare`. */
@@ -52,6 +58,40 @@ export const checkoutPrepared = component(
     description: 'The `payment_handlers` of a checkout: one key, the name of the handler.',
   }),
 )
+
+/** An ACP payment handler. */
+const acpHandlerMembers = {
+  id,
+  name: text('Name of the handler, equal to its id.', 'xyz.vendor.gateway_payment'),
+  version,
+  spec: text('URL of the handler’s specification.'),
+  requires_delegate_payment: z.literal(false).meta({
+    description: 'The buyer’s wallet pays by itself.',
+  }),
+  requires_pci_compliance: z.literal(false).meta({ description: 'There are no cards.' }),
+  psp: text('Who settles the payment.', 'x402'),
+  config_schema: text('URL of the JSON schema of `config`.'),
+  instrument_schemas: list('URLs of the JSON schemas of its instruments.', z.string()),
+}
+
+/** `GET /api/v2/merchant/acp/handlers`. */
+export const acpHandlers = component(
+  'AcpHandlers',
+  z
+    .array(
+      document('AcpHandler', 'The payment handler, as an ACP profile names it.', {
+        ...acpHandlerMembers,
+        config: anyObject('Empty.'),
+      }),
+    )
+    .meta({ description: 'The payment handlers of an ACP profile: one.' }),
+)
+
+/** `POST /api/v2/merchant/acp/payment-requirements`. */
+export const acpCheckout = document('AcpCheckoutHandler', 'The payment handler of one checkout.', {
+  ...acpHandlerMembers,
+  config: checkoutConfig,
+})
 
 /** A JSON schema, whose members are not described here. */
 export const anyJsonSchema = component(

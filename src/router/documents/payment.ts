@@ -107,6 +107,7 @@ export const verifyResponse = component(
         isValid: z.literal(false).meta({ description: 'The payment is refused.' }),
         invalidReason: reasonSchema,
         invalidMessage: reasonMessage.optional(),
+        error: text('The same words, in the member that shops’ plugins show.'),
         payer: payer.optional(),
       }),
     ])
@@ -134,7 +135,7 @@ export const settleResponse = component(
           errorMessage: reasonMessage.optional(),
           transaction,
           settledBy: text(
-            'The transaction that settled this purchase before, for the asker whose `Idempotency-Key` it was settled with.',
+            'The transaction that settled this purchase before, for the asker whose `Idempotency-Key` it was settled with, or for its project if it was settled without one. It does not say which buyer presented the payment.',
           ).optional(),
           network,
           payer: payer.optional(),

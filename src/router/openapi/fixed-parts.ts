@@ -1,5 +1,5 @@
 /** Parts of the document that all endpoints share. */
-import { IDEMPOTENCY_KEY, PROJECT_TOKEN } from '../../protocol/headers.js'
+import { API_KEY, IDEMPOTENCY_KEY, PROJECT_TOKEN } from '../../protocol/headers.js'
 
 /** The headings, in the order in which they are shown. */
 export const TAGS = [
@@ -7,8 +7,13 @@ export const TAGS = [
     name: 'Payments',
     description: 'The x402 facilitator: make offers, verify and settle payments.',
   },
+  { name: 'Discovery', description: 'What the projects of this gateway have sold.' },
   { name: 'Merchant', description: 'What a shop publishes in its UCP profile and checkouts.' },
   { name: 'Payment links', description: 'Links that are paid once, by people and programs.' },
+  {
+    name: 'Shop plugins',
+    description: 'The same as for a merchant, in the places where shops’ plugins look for it.',
+  },
   { name: 'Settlements', description: 'What became of a project’s payments.' },
   { name: 'Refunds', description: 'Pay settlements back, in full or in part.' },
   { name: 'Webhooks', description: 'Be told of payments and refunds.' },
@@ -102,6 +107,12 @@ export const SECURITY = {
     name: PROJECT_TOKEN,
     description:
       'Identify token of a project. It is a secret of the server: never put it into a page, an app or a repository.',
+  },
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: API_KEY,
+    description: 'The same token, under the name that shops’ plugins give it.',
   },
   adminToken: {
     type: 'http',

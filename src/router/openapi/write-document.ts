@@ -121,14 +121,15 @@ function parametersOf({ params = {}, query, headers = [] }: Description): readon
 function securityOf(endpoint: Description, hasSessions: boolean): readonly object[] {
   const { access, scope } = endpoint
   const roles = access === 'admin' ? rolesFor(endpoint) : scope === undefined ? [] : [scope]
+  const project = [{ projectToken: roles }, { apiKey: roles }]
   const session = hasSessions ? [{ consoleSession: roles }] : []
   switch (access) {
     case 'anyone':
       return []
     case 'project':
-      return [{ projectToken: roles }]
+      return project
     case 'merchant':
-      return [{ projectToken: roles }, ...session]
+      return [...project, ...session]
     case 'admin':
       return [{ adminToken: roles }, ...session]
     case 'session':

@@ -3,8 +3,7 @@ import type { Request, Response } from 'express'
 import { onceClosed } from '../../http/once-closed.js'
 import { RETRY_AFTER_SECONDS } from '../../http/problem-status.js'
 import { RequestProblem } from '../../http/respond-problem.js'
-import { PROJECT_TOKEN } from '../../protocol/headers.js'
-import { projectOf } from '../authenticate.js'
+import { projectOf, projectTokenOf } from '../authenticate.js'
 import type { RouterContext } from '../context.js'
 import { limitKeyOf } from '../rate-limit.js'
 import type { SharedSlots, SlotOwner } from './streams.js'
@@ -50,7 +49,7 @@ export function accessCheckOf(
 ): () => Promise<boolean> {
   const check = res.locals['x402AccessCheck'] as (() => Promise<boolean>) | undefined
   if (check !== undefined) return check
-  const [token, project] = [req.get(PROJECT_TOKEN), projectOf(res)]
+  const [token, project] = [projectTokenOf(req), projectOf(res)]
   if (token === undefined || project === undefined) return async () => true
   return async () => directory.findByToken(token)?.project.id === project.id
 }

@@ -51,6 +51,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   eip6492_factory_not_allowed: 'contractAccount',
   duplicate_settlement: 'stillRunning',
   settlement_pending: 'pending',
+  extension_echo_mismatch: 'wrongSetup',
   unsupported_asset: 'offerChanged',
   pay_to_mismatch: 'offerChanged',
   resource_mismatch: 'wrongSetup',

@@ -1,0 +1,101 @@
+/** Makes the documents of an app, from the paid routes that Express has. Loaded with the first request for one. */
+import { LRUCache } from 'lru-cache'
+import { ConfigError } from '../errors.js'
+import type { Logger } from '../logger.js'
+import type { DeclaredRoutes } from './declared-routes.js'
+import { findRoutes } from './express-routes.js'
+import { writeLlms, writeWellKnown } from './llms.js'
+import { writeOpenApi, type DescribedApp, type OpenApiDocument } from './openapi.js'
+
+/** How long a document is kept (ms): routes and prices may be added. */
+const KEPT_MS = 5000
+
+/** Root URLs whose documents are kept. Where none is configured, strangers name them. */
+const MAX_ROOTS = 16
+
+/** The documents of an app, as they are sent. */
+export interface AppDocuments {
+  readonly openapi: OpenApiDocument
+  /** By path. */
+  readonly bodies: ReadonlyMap<string, { readonly type: string; readonly body: string }>
+}
+
+/** Dependencies of {@link AppDescriber}. */
+export interface DescriberOptions {
+  readonly declaredRoutes: DeclaredRoutes
+  readonly logger: Logger
+}
+
+/** Describes apps. */
+export class AppDescriber {
+  readonly #options: DescriberOptions
+  readonly #made = new WeakMap<object, LRUCache<string, Promise<AppDocuments | undefined>>>()
+  #first: object | undefined
+  readonly #said = new Set<string>()
+
+  constructor(options: DescriberOptions) {
+    this.#options = options
+  }
+
+  /** @returns `undefined` if the app has no paid route. */
+  describe(app: object, root: string): Promise<AppDocuments | undefined> {
+    this.#first ??= app
+    const documents = this.#made.get(app) ?? new LRUCache({ max: MAX_ROOTS, ttl: KEPT_MS })
+    this.#made.set(app, documents)
+    const known = documents.get(root)
+    if (known !== undefined) return known
+    const made = this.#make(app, root)
+    documents.set(root, made)
+    // A failure is not kept.
+    made.catch(() => documents.delete(root))
+    return made
+  }
+
+  /**
+   * Makes the OpenAPI document of an app.
+   *
+   * @throws `ConfigError` if no app is given, and none was described before.
+   */
+  async openapi(app = this.#first, root = 'http://localhost'): Promise<OpenApiDocument> {
+    if (app === undefined)
+      throw new ConfigError(
+        'openapi',
+        'does not know the app before gateway.discovery() was asked: pass it, gateway.openapi(app)',
+        'missing_option',
+      )
+    const documents = await this.#make(app, root)
+    return documents?.openapi ?? writeOpenApi({ root, routes: [] })
+  }
+
+  async #make(app: object, root: string): Promise<AppDocuments | undefined> {
+    const { routes, unread } = findRoutes(app, this.#options.declaredRoutes)
+    for (const what of unread) this.#warn(what)
+    if (routes.length === 0) return undefined
+    const priced = routes.map(async (one) => ({ ...one, price: await one.route.price() }))
+    return write({ root, routes: await Promise.all(priced) })
+  }
+
+  #warn(what: string): void {
+    if (this.#said.has(what)) return
+    this.#said.add(what)
+    this.#options.logger.warn(
+      `The OpenAPI document cannot list ${what}. Mount routers at plain paths, and gateway.discovery() in each app of its own.`,
+    )
+  }
+}
+
+function write(app: DescribedApp): AppDocuments {
+  const openapi = writeOpenApi(app)
+  const json = (document: object) => ({
+    type: 'application/json; charset=utf-8',
+    body: JSON.stringify(document),
+  })
+  return {
+    openapi,
+    bodies: new Map([
+      ['/openapi.json', json(openapi)],
+      ['/.well-known/x402', json(writeWellKnown(app))],
+      ['/llms.txt', { type: 'text/plain; charset=utf-8', body: writeLlms(app) }],
+    ]),
+  }
+}

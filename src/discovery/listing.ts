@@ -1,0 +1,168 @@
+/** How a resource that was sold is listed. Strangers wrote parts of it: each is bounded, or left out. */
+import type { PaymentRequirements } from '../protocol/payment.js'
+import { withoutInvisible } from '../protocol/visible-text.js'
+import { MAX_BAZAAR_BYTES, type Bazaar } from './bazaar.js'
+
+/** A resource in catalogues. */
+export interface Listing {
+  /** URL without query, credentials and fragment; parameters as `:id`. */
+  readonly resource: string
+  readonly type: 'http' | 'mcp'
+  readonly method?: string | undefined
+  /** How it was paid last. */
+  readonly accepts: readonly PaymentRequirements[]
+  readonly description?: string | undefined
+  readonly mimeType?: string | undefined
+  readonly serviceName?: string | undefined
+  readonly tags?: readonly string[] | undefined
+  readonly iconUrl?: string | undefined
+  readonly extensions?: { readonly bazaar: ListedBazaar } | undefined
+}
+
+/** What is listed of the extension. */
+export type ListedBazaar = Pick<Bazaar, 'schema'> & {
+  readonly info: object
+  readonly routeTemplate?: string | undefined
+}
+
+const MAX_URL = 2048
+const MAX_DESCRIPTION = 500
+const MAX_TAGS = 5
+
+/** As the official facilitator takes them. */
+const WORD = /^[\u0020-\u007e]{1,32}$/
+const MIME_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:; ?[\w.=+-]{1,64})?$/
+const METHODS = new Set(['GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'])
+const TEMPLATE = /^\/[\w/:.~%-]{1,255}$/
+
+/** What came with a payment about the resource that it pays for. */
+export interface ClaimedResource {
+  /** `resource` of the payment: any JSON. */
+  readonly resource: unknown
+  /** `extensions.bazaar`: any JSON. */
+  readonly bazaar: unknown
+  readonly entry: PaymentRequirements
+}
+
+/** A listing, or why there is none. */
+export type ReadListing =
+  { readonly ok: true; readonly listing: Listing } | { readonly ok: false; readonly reason: string }
+
+/** Reads how a resource is to be listed from what came with its payment. */
+export function readListing({ resource, bazaar, entry }: ClaimedResource): ReadListing {
+  const extension = readBazaar(bazaar)
+  if (typeof extension === 'string') return { ok: false, reason: extension }
+  const claimed = asObject(resource) ?? {}
+  const url = listedUrl(claimed['url'], extension.bazaar.routeTemplate)
+  if (url === undefined)
+    return { ok: false, reason: 'resource.url is no http(s) URL without credentials' }
+  return { ok: true, listing: listingOf(url, claimed, { ...extension, entry }) }
+}
+
+/** Lists a resource of our own app, or of a stranger's. */
+export function listingOf(
+  url: string,
+  claimed: Readonly<Record<string, unknown>>,
+  {
+    entry,
+    type = 'http',
+    method,
+    bazaar,
+  }: {
+    entry: PaymentRequirements
+    type?: Listing['type']
+    method?: string | undefined
+    bazaar?: ListedBazaar | undefined
+  },
+): Listing {
+  const { extra, ...terms } = entry
+  const { name, version } = extra ?? {}
+  return {
+    resource: url,
+    type,
+    method,
+    // Without the parts of an offer that are good for one buyer only.
+    accepts: [{ ...terms, extra: { name, version } }],
+    description: words(claimed['description'], MAX_DESCRIPTION),
+    mimeType: matching(claimed['mimeType'], MIME_TYPE),
+    serviceName: matching(claimed['serviceName'], WORD),
+    tags: tagsOf(claimed['tags']),
+    iconUrl: iconOf(claimed['iconUrl']),
+    extensions: bazaar && { bazaar },
+  }
+}
+
+interface ReadBazaar {
+  readonly type: Listing['type']
+  readonly method: string | undefined
+  readonly bazaar: ListedBazaar
+}
+
+/** @returns Why it cannot be listed, in words, if it cannot. */
+function readBazaar(value: unknown): ReadBazaar | string {
+  const extension = asObject(value)
+  const info = asObject(extension?.['info'])
+  const input = asObject(info?.['input'])
+  if (extension === undefined || info === undefined || input === undefined)
+    return 'info.input is missing'
+  const { type, method } = input
+  if (type !== 'http' && type !== 'mcp') return 'info.input.type must be http or mcp'
+  if (method !== undefined && !(typeof method === 'string' && METHODS.has(method)))
+    return 'info.input.method must be one of HTTP'
+  const bazaar = {
+    info,
+    schema: asObject(extension['schema']) ?? {},
+    routeTemplate: templateOf(extension['routeTemplate']),
+  }
+  if (Buffer.byteLength(JSON.stringify(bazaar)) > MAX_BAZAAR_BYTES)
+    return `it is longer than ${MAX_BAZAAR_BYTES} bytes`
+  if (hasPrototypeKey(bazaar)) return 'it has a member that no JSON Schema has: __proto__'
+  return { type, method, bazaar }
+}
+
+function templateOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !TEMPLATE.test(value)) return undefined
+  return /\.\.|%2e|%2f|\/\//i.test(value) ? undefined : value
+}
+
+/** The text was parsed from JSON, which is bounded in depth and size. */
+function hasPrototypeKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Object.hasOwn(value, '__proto__')) return true
+  return Object.values(value).some(hasPrototypeKey)
+}
+
+/** The URL that is listed: nothing of one buyer's request, and nothing that a page would run. */
+function listedUrl(value: unknown, template: string | undefined): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_URL || !URL.canParse(value)) return undefined
+  const { protocol, username, password, origin, pathname } = new URL(value)
+  if (protocol !== 'http:' && protocol !== 'https:') return undefined
+  if (username !== '' || password !== '') return undefined
+  return origin + (template ?? pathname)
+}
+
+function iconOf(value: unknown): string | undefined {
+  const url = listedUrl(value, undefined)
+  return url !== undefined && /^https:\/\/[^/[]*[a-z]/i.test(url) ? url : undefined
+}
+
+function tagsOf(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const tags = value.slice(0, 4 * MAX_TAGS).flatMap((tag) => matching(tag, WORD) ?? [])
+  return tags.length > 0 ? [...new Set(tags)].slice(0, MAX_TAGS) : undefined
+}
+
+function words(value: unknown, maxLength: number): string | undefined {
+  if (typeof value !== 'string') return undefined
+  return withoutInvisible(value, maxLength) || undefined
+}
+
+function matching(value: unknown, pattern: RegExp): string | undefined {
+  return typeof value === 'string' && pattern.test(value) ? value : undefined
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : undefined
+}

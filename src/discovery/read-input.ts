@@ -1,0 +1,90 @@
+/** Checks a request by the schemas that its route declares. */
+import type { Request } from 'express'
+import { ConfigError } from '../errors.js'
+import { parseDocument, type DocumentError, type Parsed } from '../protocol/document.js'
+import { INPUT_PARTS, type Declaration, type InputPart, type ReadSchema } from './declaration.js'
+import { propertiesOf } from './json-schema.js'
+
+/** Mistakes that one response lists, at most. */
+const MAX_ERRORS = 50
+
+/** Types of bodies that `express.json()` and `express.urlencoded()` parse. */
+const PARSED_BY_EXPRESS = /^\s*application\/(?:[\w.-]+\+)?(?:json|x-www-form-urlencoded)\b/i
+
+/** The parts of a request that were declared, as their schemas read them. */
+export type ReadInput = Readonly<Partial<Record<InputPart, unknown>>>
+
+/**
+ * Reads a request by the schemas of its route.
+ *
+ * @returns What the schemas make of it, or every mistake.
+ * @throws `ConfigError` if the app has not parsed the body, and for a schema that is asynchronous; whatever
+ * a check of the app's own throws.
+ */
+export function readInput({ input }: Declaration, req: Request): Parsed<ReadInput> {
+  const values: Partial<Record<InputPart, unknown>> = {}
+  const errors: DocumentError[] = []
+  for (const part of INPUT_PARTS) {
+    const schema = input[part]
+    if (schema === undefined) continue
+    if (part === 'body') requireParsed(req)
+    const read = parsePart(schema, part, valueOf(schema, part, req[part]))
+    if (read.ok) values[part] = read.value
+    else
+      errors.push(
+        ...read.errors.map(({ path, message }) => ({
+          path: path === '' ? part : `${part}.${path}`,
+          message,
+        })),
+      )
+  }
+  if (errors.length > 0) return { ok: false, errors: errors.slice(0, MAX_ERRORS) }
+  return { ok: true, value: values }
+}
+
+function parsePart({ zod }: ReadSchema, part: InputPart, value: unknown): Parsed<unknown> {
+  try {
+    return parseDocument(zod, value)
+  } catch (error) {
+    if ((error as Error).constructor.name !== '$ZodAsyncError') throw error
+    throw new ConfigError(
+      `input.${part}`,
+      'has an asynchronous check: make it in a handler before x402Protect',
+      'invalid_value',
+    )
+  }
+}
+
+/** @throws `ConfigError` if the request has a body that a parser of Express would have parsed. */
+function requireParsed(req: Request): void {
+  const { body, headers } = req as { readonly body?: unknown } & Request
+  if (body !== undefined || !PARSED_BY_EXPRESS.test(headers['content-type'] ?? '')) return
+  const isEmpty =
+    headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+  if (isEmpty) return
+  throw new ConfigError(
+    'input.body',
+    `needs a parsed body, and that of ${req.method} ${req.baseUrl}${req.path} was not parsed: put express.json() before x402Protect`,
+    'missing_option',
+  )
+}
+
+/**
+ * The value that is checked. Everything but a body arrives as text: where the schema is JSON Schema, which
+ * cannot convert, numbers and booleans are read from it.
+ */
+function valueOf({ json, isJson }: ReadSchema, part: InputPart, value: unknown): unknown {
+  if (part === 'body' || !isJson || typeof value !== 'object' || value === null) return value
+  const types = propertiesOf(json)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, text]) => [name, fromText(types[name]?.['type'], text)]),
+  )
+}
+
+function fromText(type: unknown, text: unknown): unknown {
+  if (type === 'array' && typeof text === 'string') return [text]
+  if (typeof text !== 'string') return text
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  const isNumber = type === 'number' || type === 'integer'
+  return isNumber && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : text
+}

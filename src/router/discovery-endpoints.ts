@@ -1,0 +1,139 @@
+/** `/api/v2/payment/discovery/*`: the catalogue of what was sold, as clients of the extension `bazaar` ask for it. */
+import { z } from 'zod'
+import type { ListedResource } from '../discovery/catalogue.js'
+import { sameNetwork } from '../protocol/networks.js'
+import { X402_VERSION } from '../protocol/payment.js'
+import type { RouterContext } from './context.js'
+import { defineEndpoint, type Endpoint } from './define-endpoint.js'
+import { lazyDocuments } from './lazy-documents.js'
+import { cursorParameter, limitParameter, pageOf } from './pages.js'
+
+const documents = lazyDocuments(() => import('./documents/discovery.js'))
+
+const DEFAULT_LIMIT = 20
+
+/** Longest words that are searched for. */
+const MAX_QUERY = 200
+
+const text = z.string('must be given once').max(MAX_QUERY)
+
+const filters = {
+  type: text.optional().meta({ description: 'Only those of this type.', examples: ['http'] }),
+  payTo: text.optional().meta({ description: 'Only those that pay this address.' }),
+  scheme: text.optional().meta({ description: 'Only those of this scheme.', examples: ['exact'] }),
+  network: text
+    .optional()
+    .meta({ description: 'Only those on this network.', examples: ['eip155:8453'] }),
+  extensions: text
+    .optional()
+    .meta({ description: 'Only those with this extension.', examples: ['bazaar'] }),
+  limit: limitParameter('Resources', DEFAULT_LIMIT),
+}
+
+const listQuery = z.object({
+  ...filters,
+  offset: z
+    .string('must be given once')
+    .regex(/^\d{1,9}$/, 'must be an integer of 0 or more')
+    .transform(Number)
+    .default(0)
+    .meta({
+      description: 'Resources that are passed over. Default: 0.',
+      as: { type: 'integer', minimum: 0, default: 0 },
+    }),
+})
+
+const searchQuery = z.object({
+  query: text
+    .min(1, 'must not be empty')
+    .meta({ description: 'Words that all have to occur.', examples: ['weather'] }),
+  ...filters,
+  cursor: cursorParameter((name) => (/^\d{1,9}$/.test(name) ? Number(name) : undefined)),
+})
+
+type Filters = Pick<z.output<typeof listQuery>, keyof typeof filters>
+
+const common = {
+  method: 'GET',
+  tag: 'Discovery',
+  access: 'anyone',
+} as const
+
+/** `/api/v2/payment/discovery/*` */
+export const discoveryEndpoints: readonly Endpoint[] = [
+  defineEndpoint({
+    ...common,
+    path: '/api/v2/payment/discovery/resources',
+    id: 'listResources',
+    summary: 'List what was sold',
+    description:
+      'Public. Resources that projects of this gateway have sold, with the terms of the last sale; the most often sold first, at most 5 s old. Projects with `listed: false` are left out. URLs, descriptions and tags are what sellers wrote: show them as text.',
+    query: listQuery,
+    responses: { 200: { description: 'A page.', document: documents('resourceList') } },
+    async handle(context, { query }) {
+      const found = await find(context, query)
+      const { limit, offset } = query
+      return {
+        x402Version: X402_VERSION,
+        items: found.slice(offset, offset + limit).map(documentOf),
+        pagination: { limit, offset, total: found.length },
+      }
+    },
+  }),
+  defineEndpoint({
+    ...common,
+    path: '/api/v2/payment/discovery/search',
+    id: 'searchResources',
+    summary: 'Search what was sold',
+    description:
+      'Public. Like the list, for resources whose URL, description, name and tags have all words of `query`.',
+    query: searchQuery,
+    responses: { 200: { description: 'A page.', document: documents('resourceSearch') } },
+    async handle(context, { query }) {
+      const words = query.query.toLowerCase().split(/\s+/).filter(Boolean)
+      const found = await find(context, query)
+      const matching = found.filter((one) => hasWords(one, words))
+      const { limit, cursor = 0 } = query
+      const { page, next } = pageOf(matching.slice(cursor, cursor + limit + 1), limit, () =>
+        String(cursor + limit),
+      )
+      return {
+        x402Version: X402_VERSION,
+        resources: page.map(documentOf),
+        pagination: { limit, cursor: next.nextCursor ?? null },
+      }
+    },
+  }),
+]
+
+/** The resources of projects that are listed now. */
+async function find(
+  { catalogue, directory }: RouterContext,
+  { type, payTo, scheme, network, extensions }: Filters,
+): Promise<readonly ListedResource[]> {
+  const listed = await catalogue.list()
+  await directory.whenLoaded()
+  return listed.filter((one) => {
+    const [entry] = one.accepts
+    const merchant = directory.findMerchant(one.project)
+    if (merchant === undefined || merchant.listed === false || entry === undefined) return false
+    return (
+      (type === undefined || one.type === type) &&
+      (payTo === undefined || entry.payTo.toLowerCase() === payTo.toLowerCase()) &&
+      (scheme === undefined || entry.scheme === scheme) &&
+      (network === undefined || sameNetwork(entry.network, network)) &&
+      (extensions === undefined || (extensions === 'bazaar' && one.extensions !== undefined))
+    )
+  })
+}
+
+function hasWords(one: ListedResource, words: readonly string[]): boolean {
+  const { resource, description = '', serviceName = '', tags = [] } = one
+  const searched = [resource, description, serviceName, ...tags].join(' ').toLowerCase()
+  return words.every((word) => searched.includes(word))
+}
+
+function documentOf({ id: _id, project: _project, soldAt, count, ...listing }: ListedResource) {
+  const lastUpdated = new Date(soldAt).toISOString()
+  return { ...listing, x402Version: X402_VERSION, lastUpdated, sales: { count, last: lastUpdated } }
+}

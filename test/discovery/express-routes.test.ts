@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals'
+import express from 'express'
+import express4 from 'express4'
+import type { DeclaredRoute, DeclaredRoutes } from '../../src/discovery/declared-routes.js'
+import { findRoutes, openApiPath } from '../../src/discovery/express-routes.js'
+
+/** Declares routes without a gateway. */
+function till() {
+  const declared: DeclaredRoutes = new WeakMap()
+  const pay = (): express.RequestHandler => {
+    const middleware: express.RequestHandler = (_req, _res, next) => next()
+    const route: DeclaredRoute = { options: {}, declaration: undefined, price: async () => ({}) }
+    declared.set(middleware, route)
+    return middleware
+  }
+  const listOf = (app: object) => {
+    const { routes, unread } = findRoutes(app, declared)
+    return { routes: routes.map(({ method, path }) => `${method} ${path}`), unread }
+  }
+  return { pay, listOf }
+}
+
+const answer: express.RequestHandler = (_req, res) => void res.end()
+
+describe.each([
+  ['5', express],
+  ['4', express4 as unknown as typeof express],
+])('findRoutes in Express %s', (_version, express) => {
+  it('finds routes in routers, wherever they are mounted', () => {
+    const { pay, listOf } = till()
+    const deep = express.Router().post('/:id/pages', pay(), answer)
+    const inner = express.Router().get('/', pay(), answer).use('/reports.v1/:shop', deep)
+    const app = express()
+    app.get('/free', answer)
+    app.get('/weather', pay(), answer)
+    app.use('/api/', inner)
+    app.use(express.Router().get('/root', pay(), answer))
+    app.use(['/a', '/b-c'], express.Router().get('/both', pay(), answer))
+    expect(listOf(app)).toEqual({
+      routes: [
+        'GET /weather',
+        'GET /api',
+        'POST /api/reports.v1/:shop/:id/pages',
+        'GET /root',
+        'GET /a/both',
+        'GET /b-c/both',
+      ],
+      unread: [],
+    })
+  })
+
+  it('finds what is behind a middleware in front of a path', () => {
+    const { pay, listOf } = till()
+    const app = express()
+    app.get('/premium/earlier', answer)
+    app.use('/premium', pay())
+    app.use('/premium', express.Router().get('/one', answer).post('/two', answer))
+    app.get('/premium/three', answer)
+    app.get('/premiums', answer)
+    app.use('/files', pay(), express.static('/nowhere'))
+    expect(listOf(app).routes).toEqual([
+      'GET /premium/one',
+      'POST /premium/two',
+      'GET /premium/three',
+      'GET /files',
+    ])
+  })
+
+  it('takes all methods of a route for those that it handles, and the first of two', () => {
+    const { pay, listOf } = till()
+    const app = express()
+    app.route('/one').all(pay()).put(answer)
+    app.all('/two', pay(), answer)
+    app.get('/one', pay(), answer)
+    expect(listOf(app).routes).toEqual(['PUT /one', 'GET /two', 'POST /two', 'GET /one'])
+  })
+
+  it('says what it cannot read', () => {
+    const { pay, listOf } = till()
+    const app = express()
+    app.use(/^\/re/, express.Router().get('/one', pay(), answer))
+    app.get(/^\/pattern/, pay(), answer)
+    app.use('/sub', express())
+    expect(listOf(app)).toEqual({
+      routes: [],
+      unread: [
+        'what is mounted below / by a pattern',
+        'a paid route below / whose path is a pattern',
+        'an app that is mounted in another one',
+      ],
+    })
+  })
+
+  it('finds nothing in an app without routes', () => {
+    expect(till().listOf(express())).toEqual({ routes: [], unread: [] })
+  })
+
+  it('names the routes of a mounted app by their whole paths', () => {
+    const { pay, listOf } = till()
+    const app = express()
+    const sub = express()
+    sub.get('/one', pay(), answer)
+    app.use('/sub', sub)
+    expect(listOf(sub).routes).toEqual(['GET /sub/one'])
+  })
+})
+
+describe('openApiPath', () => {
+  it.each([
+    ['/report/:id', '/report/{id}'],
+    ['/report/:id(\\d+)/pages', '/report/{id}/pages'],
+    ['/a.b-c/~x', '/a.b-c/~x'],
+    ['/', '/'],
+  ])('writes %s as %s', (path, written) => {
+    expect(openApiPath(path)).toBe(written)
+  })
+
+  it.each(['/a{/:b}', '/files/*path', '/x/:id?', '/a+b', '/(x)?'])('has no form for %s', (path) => {
+    expect(openApiPath(path)).toBeUndefined()
+  })
+})
