@@ -52,8 +52,8 @@ function printProblems(found: readonly DoctorFinding[], context: CliContext): vo
   const subjects = [...new Set(passed.map(({ subject }) => subject))].join(', ')
   const summary = `${count(passed, 'check')} passed${subjects && `: ${subjects}`}.`
   if (errors.length + warnings.length > 0) {
-    context.print(`${count(errors, 'error')}, ${count(warnings, 'warning')}.`)
-    return context.print(summary)
+    const problems = `${count(errors, 'error')}, ${count(warnings, 'warning')}.`
+    return context.print(passed.length > 0 ? `${problems} ${summary}` : problems)
   }
   for (const { message } of passed) context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
   context.print(paint('good', summary))

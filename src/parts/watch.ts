@@ -13,5 +13,7 @@ export function openWatch(
 ): GatewayWatch {
   const watch = new GatewayWatch({ ...parts, logger, now, isRead: metrics !== undefined })
   metrics?.watchHealth(() => watch.readings)
+  // The first scrape shall know the nodes.
+  if (metrics !== undefined) void watch.look()
   return watch
 }

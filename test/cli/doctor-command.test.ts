@@ -252,7 +252,9 @@ describe('doctor on a network', () => {
     expect(await named()).toStrictEqual(['error chain_unreachable'])
     const { printed } = await doctor()
     expect(printed[0]).toContain('Base Sepolia (networks.base-sepolia.rpcUrl): The node')
-    expect(printed.at(-1)).toMatch(/^\d+ checks passed: configuration, ledger/)
+    expect(printed.at(-1)).toMatch(
+      /^1 error, 0 warnings\. \d+ checks passed: configuration, ledger/,
+    )
     const env = { X402_RPC_URL: 'http://127.0.0.1:9' }
     expect((await doctor([], env)).printed[0]).toContain('Base Sepolia (X402_RPC_URL): The node')
   })
@@ -404,7 +406,7 @@ describe('doctor on webhooks', () => {
     const { printed } = await doctor()
     expect(printed).toStrictEqual([
       expect.stringMatching(/webhook_unreachable: .*127\.0\.0\.1:9 .*ECONNREFUSED/),
-      '0 errors, 1 warning.',
+      expect.stringMatching(/^0 errors, 1 warning\. \d+ checks passed: configuration, ledger/),
     ])
   })
 
