@@ -69,5 +69,6 @@ export type Webhook = DocumentOf<typeof webhook> &
   Partial<Pick<DocumentOf<typeof webhookWithSecret>, 'secret'>>
 export type Delivery = DocumentOf<typeof delivery>
 export type Relayer = DocumentOf<typeof admin.relayerList>['relayers'][number]
+export type GasOfProject = DocumentOf<typeof admin.gasReport>['gas'][number]
 export type NetworkFinding = DocumentOf<typeof admin.networkList>['networks'][number]
 export type AuditEntry = DocumentOf<typeof admin.auditLog>['entries'][number]
