@@ -54,6 +54,7 @@ export interface PaymentEvent {
  * ```
  */
 export interface RecordedPaymentEvent extends PaymentEvent {
+  /** Id of the payment, as in settlements and log lines. */
   readonly payment: string
 }
 
@@ -74,6 +75,7 @@ export interface RefundEvent extends RecordedPaymentEvent {
   readonly payment: string
   /** Id of the refund. */
   readonly refund: string
+  /** Hash of the transaction. */
   readonly transaction: string
 }
 
