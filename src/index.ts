@@ -85,6 +85,8 @@ export type {
   GatewayEvents,
   GatewayListener,
   PaymentEvent,
+  RecordedPaymentEvent,
+  RefundEvent,
   UnsettledEvent,
 } from './schemes/events.js'
 export type { Facilitator } from './facilitator/facilitator.js'
