@@ -279,7 +279,7 @@ suite('the console', () => {
     await button(page, 'Edit').click()
     await field(page, 'Name').fill('Acme & Sons')
     await button(page, 'Save').click()
-    await page.getByText('Acme & Sons').waitFor()
+    await page.getByText('Acme & Sons').first().waitFor()
     await visit(page, ['#/audit', 'Audit log'])
     const row = page.getByRole('row').filter({ hasText: 'Merchant updated' })
     expect(await row.textContent()).toContain('name Acme reports Acme & Sons')

@@ -28,6 +28,7 @@ export interface SettlementPage {
 
 export type RefundPage = DocumentOf<typeof settlements.adminRefundPage>
 
+export type SettlementSummary = DocumentOf<typeof settlements.settlementSummary>
 export type Revenue = DocumentOf<typeof reports.revenueReport>
 export type RevenueGroup = Revenue['revenue'][number]
 export type Funnel = DocumentOf<typeof reports.funnelReport>

@@ -21,6 +21,7 @@ const STATUSES = [
 
 const KINDS = {
   nothing: 'Payer, transaction, URL of a resource, reference, or id',
+  partial: 'Paste the whole address or hash, or click a payer in the list',
   payer: 'Searches by payer',
   transaction: 'Searches by transaction',
   settlement: 'Opens the payment with this id',

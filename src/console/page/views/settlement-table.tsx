@@ -45,7 +45,15 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
         {
           title: 'Payer',
           isMinor: true,
-          cell: ({ payer }) => <code title={payer}>{shorten(payer)}</code>,
+          cell: ({ payer }) => (
+            <a
+              class="above"
+              href={linkTo(['settlements'], { search: payer })}
+              title={`Payments of ${payer}`}
+            >
+              <code>{shorten(payer)}</code>
+            </a>
+          ),
         },
       ]}
     />
