@@ -19,6 +19,7 @@ const ADMINS: ReadonlyArray<readonly [RegExp, readonly AdminRole[]]> = [
   [/^(POST|PATCH) \/api\/v2\/admin\/projects(\/\{id\})?$/, ['owner', 'operator']],
   [/^(POST|DELETE) \/api\/v2\/admin\/projects\/\{id\}\/tokens/, ['owner', 'operator']],
   [/^(POST|PATCH|DELETE) .*\/webhooks/, ['owner', 'operator']],
+  [/^POST .*\/checkouts(\/\{id\}\/cancel)?$/, ['owner', 'operator']],
 ]
 
 /** The scope that a merchant's token needs; `manage` is all of them. */
@@ -26,9 +27,11 @@ const TOKENS: ReadonlyArray<readonly [RegExp, TokenScope | 'manage']> = [
   [/^GET .*\/merchant\/project$/, 'read'],
   [/\/merchant\/(project|tokens)/, 'manage'],
   [/\/api\/v2\/payment\/|\/payment-profile$|\/checkout-prepare$/, 'settle'],
+  // The paths of shops' plugins, and payment links.
+  [/\/handlers$|\/payment-requirements$|^POST .*\/checkouts/, 'settle'],
   [/^(POST .*\/refunds|GET .*\/refunds\/prepare)$/, 'refund'],
   [/\/webhooks/, 'webhooks'],
-  [/^GET .*\/(settlements|overview|revenue|funnel|latency|events)/, 'read'],
+  [/^GET .*\/(settlements|refunds|checkouts|overview|revenue|funnel|latency|events)/, 'read'],
 ]
 
 const mayCall = (scopes: readonly TokenScope[], scope: TokenScope | 'manage'): boolean =>

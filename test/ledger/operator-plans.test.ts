@@ -80,8 +80,7 @@ const ACTS: readonly Act[] = [
   ['an endpoint', ({ webhooks }) => webhooks.endpoints.find('project-1', ENDPOINT)],
   [
     'a relayer that is low',
-    ({ webhooks }) =>
-      webhooks.relayerAlerts.tellLow({ chainId: 1, relayer: '0x', balance: 1n }, {}),
+    ({ webhooks }) => webhooks.alerts.tell({ type: 'relayer.low', about: '1 0x', level: '1' }, {}),
   ],
   ['a project', ({ projects }) => projects.findProject('project-7')],
   ['the tokens of a project', ({ projects }) => projects.listTokens('project-7')],

@@ -66,7 +66,7 @@ async function startChange(
     .returning('version')
     .executeTakeFirstOrThrow()
   const { at } = await db.selectNoFrom(now.as('at')).executeTakeFirstOrThrow()
-  return { position: Number(version), at }
+  return { position: Number(version), at: Number(at) }
 }
 
 async function wasMade(db: Kysely<LedgerDatabase>, id: string): Promise<boolean> {

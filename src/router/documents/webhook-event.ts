@@ -1,8 +1,10 @@
 /** The bodies of webhooks. */
 import { z } from 'zod'
+import { CHECKOUT_EVENTS } from '../../ledger/checkouts.js'
 import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../../ledger/webhooks.js'
 import { document } from './component.js'
 import { address, anyObject, count, integer, network, object, text, time } from './fields.js'
+import { checkout } from './payment-link.js'
 import { refundMembers, settlementMembers } from './settlement.js'
 
 /** Members that each payment and refund has besides those of its settlement. */
@@ -42,6 +44,12 @@ const refundEvent = document(
   ),
 )
 
+const checkoutEvent = document(
+  'CheckoutWebhook',
+  'A webhook about a payment link.',
+  bodyOf([...CHECKOUT_EVENTS], checkout),
+)
+
 const relayerLow = document(
   'RelayerLowWebhook',
   'A webhook about a relayer that runs out of gas money.',
@@ -66,6 +74,7 @@ const testEvent = document(
 export const projectWebhooks: Readonly<Record<string, z.ZodType>> = Object.fromEntries([
   ...payments.map((type) => [type, paymentEvent] as const),
   ...refunds.map((type) => [type, refundEvent] as const),
+  ...CHECKOUT_EVENTS.map((type) => [type, checkoutEvent] as const),
   [TEST_EVENT, testEvent],
 ])
 

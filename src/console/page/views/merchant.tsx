@@ -32,6 +32,9 @@ export function MerchantView({ id }: { readonly id: string }) {
           <a class="button" href={linkTo(['settlements'], { project: id })}>
             View payments
           </a>
+          <a class="button" href={linkTo(['merchants', id, 'links'])}>
+            Payment links
+          </a>
           {loaded.data && <PauseButton of={loaded.data} path={path} onChange={loaded.reload} />}
           {isStored && (
             <May scope="own">
