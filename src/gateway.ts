@@ -7,7 +7,6 @@ import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'
 import { warnOfRisks } from './config/risk-warnings.js'
 import { Catalogue } from './discovery/catalogue.js'
-import type { DeclaredRoutes } from './discovery/declared-routes.js'
 import { createDiscovery } from './discovery/discovery-router.js'
 import type { OpenApiDocument } from './discovery/openapi.js'
 import { ConfigError } from './errors.js'
@@ -265,7 +264,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { ReadinessWatch } = await import('./health/readiness.js')
     return new ReadinessWatch({ ...(await surroundings()), closed: requests.stopping })
   })
-  const readMerchant = merchantReader(resolved.networks)
+  const readMerchant = merchantReader(resolved.networks, resolved)
   const directory = new ProjectDirectory({
     projects,
     readMerchant,
@@ -295,7 +294,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     readMerchant,
     counters,
     catalogue,
-    declaredRoutes: new WeakMap() as DeclaredRoutes,
+    declaredRoutes: new WeakMap(),
     ledger,
     headerSizes: new HeaderSizes(),
     requests,

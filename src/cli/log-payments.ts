@@ -1,6 +1,5 @@
 import type { Gateway } from '../gateway.js'
 import type { Logger } from '../logger.js'
-import type { PaymentEvent } from '../schemes/events.js'
 
 /** Logs each payment and refund that is settled, pending or has failed. */
 export function logPayments(gateway: Pick<Gateway, 'on'>, logger: Logger): void {
@@ -13,6 +12,11 @@ export function logPayments(gateway: Pick<Gateway, 'on'>, logger: Logger): void 
 }
 
 /** A URL's query may hold what is the buyer's alone. */
-function fieldsOf({ resource: _url, ...fields }: PaymentEvent): object {
+function fieldsOf({
+  resource: _url,
+  ...fields
+}: {
+  readonly resource?: string | undefined
+}): object {
   return fields
 }

@@ -179,6 +179,11 @@ export interface MerchantOptions {
    * description, price, how often and when last. @defaultValue true
    */
   readonly listed?: boolean
+  /**
+   * Whether buyers and resource servers of x402 version 1 are served, too: by routes, and by verify, settle
+   * and supported of the API. @defaultValue the gateway's
+   */
+  readonly v1?: boolean
 }
 
 /**
@@ -369,6 +374,11 @@ export interface GatewayOptions {
   readonly handlerId?: string
   /** How networks are written: `eip155:8453` or `base`. @defaultValue `'caip2'` */
   readonly networkNames?: NetworkNameStyle
+  /**
+   * Whether buyers and resource servers of x402 version 1 are served, too, where neither a project nor a
+   * route says otherwise. @defaultValue `false`
+   */
+  readonly v1?: boolean
   /** Networks by their name, `base`, or CAIP-2 id, `'eip155:8453'`. @defaultValue none */
   readonly networks?: Readonly<Record<string, NetworkOptions>>
   /** Tenants of the gateway. @defaultValue none */

@@ -2,7 +2,7 @@
 import type { Request, Response } from 'express'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { ChangeAuthor, PausedBy, StoredProject } from '../ledger/projects.js'
-import type { Parsed } from '../protocol/document.js'
+import type { DocumentError, Parsed } from '../protocol/document.js'
 import { invalidBody } from '../router/json-body.js'
 import { noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
@@ -41,7 +41,7 @@ export async function changeProject(context: AdminContext, asked: AskedChange) {
     requireVersion(req, version)
     const settings = merge(before.settings, asked.merchant ?? {})
     const pausedBy = pauseOf(before.pausedBy, asked)
-    requireMerchant(context, settings, id)
+    requireMerchant(context, { id, settings })
     const wanted = { settings, payTo: asked.merchant?.['payTo'] }
     const plan = planPayTo(context, res, { before, wanted })
     const outcome = await projects.updateProject({ id, version, pausedBy, ...plan }, author)
@@ -83,20 +83,24 @@ function pauseOf(
   return undefined
 }
 
-/** Checks a merchant by the schema of the configuration. @throws {@link RequestProblem} 400 */
+/**
+ * Checks a merchant by the schema of the configuration.
+ *
+ * @param others - Mistakes in the rest of the body: a form shows all at once.
+ * @throws {@link RequestProblem} 400
+ */
 export function requireMerchant(
   { readMerchant }: AdminContext,
-  settings: object,
-  id: string,
+  { id, settings }: { readonly id: string; readonly settings: object },
+  others: readonly DocumentError[] = [],
 ): void {
   const read: Parsed<unknown> = readMerchant(settings, id)
-  if (read.ok) return
-  throw invalidBody(
-    read.errors.map(({ path, message }) => ({
-      path: path === '' ? 'merchant' : `merchant.${path}`,
-      message,
-    })),
-  )
+  const wrong = read.ok ? [] : read.errors
+  const errors = wrong.map(({ path, message }) => ({
+    path: path === '' ? 'merchant' : `merchant.${path}`,
+    message,
+  }))
+  if (others.length + errors.length > 0) throw invalidBody([...others, ...errors])
 }
 
 /** Finds a project of the database. @throws {@link RequestProblem} 404 */

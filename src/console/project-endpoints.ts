@@ -1,6 +1,7 @@
 /** `/api/v2/admin/projects` */
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
+import type { DocumentError } from '../protocol/document.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { notLoaded } from '../router/authenticate.js'
 import { onceForKey } from '../router/repeatable-request.js'
@@ -13,7 +14,7 @@ import {
 } from './change-project.js'
 import { adminKey, authorOf, noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
-import { newProjectIdSchema, PROJECT_ID } from './project-ids.js'
+import { isStoredId, NEW_PROJECT_ID, NOT_AN_ID, PROJECT_ID } from './project-ids.js'
 import { listProjects, projectListQuery } from './project-list.js'
 import { projectView, storedView } from './project-view.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
@@ -74,8 +75,10 @@ export const projectEndpoints = [
     headers: ['Idempotency-Key'],
     body: {
       schema: z.object({
-        id: newProjectIdSchema.meta({
+        // Checked with the merchant, so that all mistakes are told at once.
+        id: z.string().meta({
           description: 'Id of the new project.',
+          as: NEW_PROJECT_ID,
           examples: ['acme'],
         }),
         merchant,
@@ -89,7 +92,7 @@ export const projectEndpoints = [
     async handle(context: AdminContext, { req, res, readBody }) {
       const body = readBody()
       const { id, merchant: settings } = body
-      requireMerchant(context, settings, id)
+      requireMerchant(context, { id, settings }, idErrors(id))
       refuseConfigured(context, id)
       const key = adminKey(req, res, { endpoint: 'projects', body })
       const view = await onceForKey(context, key, async (claim) => {
@@ -173,6 +176,10 @@ export const projectEndpoints = [
     },
   }),
 ]
+
+function idErrors(id: string): readonly DocumentError[] {
+  return isStoredId(id) ? [] : [{ path: 'id', message: NOT_AN_ID }]
+}
 
 function idTaken(id: string, isDeleted: boolean): RequestProblem {
   return new RequestProblem(

@@ -6,13 +6,12 @@ const STORED_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** Description of a project's placeholder. */
 export const PROJECT_ID = 'Id of the project.'
 
-/** The id of a new project. */
-export const newProjectIdSchema = z
-  .string()
-  .regex(
-    STORED_ID,
-    'must be 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit',
-  )
+/** The id of a new project, as JSON Schema describes it. */
+export const NEW_PROJECT_ID = { type: 'string', pattern: STORED_ID.source } as const
+
+/** What is wrong with the id of a new project that has another form. */
+export const NOT_AN_ID =
+  'must be 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit'
 
 /** The id of any project: those of the configuration may have others. Python's `re` has no `\p{Cc}`. */
 export const projectIdSchema = z

@@ -102,7 +102,7 @@ export class Catalogue {
   async #load(): Promise<readonly ListedResource[]> {
     await this.flush()
     const sold = await this.#options.store.listResources()
-    return sold.map(listed).toSorted((one, other) => other.count - one.count)
+    return sold.map(resourceOf).toSorted((one, other) => other.count - one.count)
   }
 
   async #write(): Promise<void> {
@@ -148,6 +148,6 @@ function rowOf([key, { listing, soldAt, ...sales }]: readonly [string, Sales]): 
   return { id, ...sales, listing: JSON.stringify(listing), sold_at: soldAt }
 }
 
-function listed({ listing, ...sold }: SoldResource): ListedResource {
+function resourceOf({ listing, ...sold }: SoldResource): ListedResource {
   return { ...(JSON.parse(listing) as Listing), ...sold }
 }

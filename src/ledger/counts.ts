@@ -146,7 +146,7 @@ export class Counts {
         .groupBy(['day', part, 'kind', 'label'])
         .execute()
       return rows.map((row) => {
-        const begin = row.day * DAY_MS + Number(row.part) * midnight * SLOT_MS
+        const begin = row.day * DAY_MS + row.part * midnight * SLOT_MS
         const day = Math.floor((begin + offsetMs) / DAY_MS)
         return { day, project, kind: row.kind, label: row.label, count: Number(row.count) }
       })

@@ -48,6 +48,8 @@ export interface TabOptions {
   readonly locale?: string
   /** What a browser that was closed has stored. @defaultValue nothing */
   readonly storageState?: BrowserContextOptions['storageState']
+  /** IANA's name. @defaultValue that of this machine */
+  readonly timeZone?: string
   /** Complaints that a test provokes: a refused sign-in is an error to the console. */
   readonly expected?: RegExp
 }
@@ -55,12 +57,14 @@ export interface TabOptions {
 /** Opens a tab with cookies of its own. */
 export async function openTab(browser: Browser, options: TabOptions = {}): Promise<Tab> {
   const { colorScheme = 'light', width = 1280, height = 900, expected } = options
-  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US', storageState } = options
+  const { isPhone = false, javaScriptEnabled = true, locale = 'en-US' } = options
+  const { storageState, timeZone } = options
   const context = await browser.newContext({
     colorScheme,
     viewport: { width, height },
     reducedMotion: 'reduce',
     acceptDownloads: true,
+    ...(timeZone !== undefined && { timezoneId: timeZone }),
     ...{ locale, javaScriptEnabled, hasTouch: isPhone, isMobile: isPhone },
     ...(storageState !== undefined && { storageState }),
   })

@@ -5,44 +5,54 @@ import { ProblemNotice } from './parts/notice.js'
 import { Shell } from './parts/shell.js'
 import { useRoute, type Route } from './state/route.js'
 import { SessionContext } from './state/session.js'
+import { useZone } from './state/use-zone.js'
 import { AuditLog } from './views/audit-log.js'
 import { Live } from './views/live.js'
 import { MerchantView } from './views/merchant.js'
 import { Merchants } from './views/merchants.js'
 import { NotFound } from './views/not-found.js'
+import { PaymentLinks } from './views/payment-links.js'
+import { OwnProject } from './views/own-project.js'
 import { Overview } from './views/overview.js'
+import { RefundList } from './views/refund-list.js'
 import { Relayers } from './views/relayers.js'
 import { SettlementView } from './views/settlement.js'
 import { Settlements } from './views/settlements.js'
-import { SignIn } from './views/sign-in.js'
+import { SignIn, SignInAgain } from './views/sign-in.js'
 import { WebhookView } from './views/webhook.js'
 import { ownWebhooks, webhooksOf } from './views/webhook-owner.js'
 import { Webhooks } from './views/webhooks.js'
 
 /** `undefined` while loading. */
-type SignedIn = SessionDocument | 'nobody' | 'ended' | undefined
+type SignedIn = SessionDocument | 'nobody' | undefined
 
 /** The console: session, and the view of the URL. */
 export function App() {
   const [session, setSession] = useState<SignedIn>()
+  const [hasEnded, setEnded] = useState(false)
   const [problem, setProblem] = useState<Problem>()
   const route = useRoute()
+  const [zone] = useZone()
+  const take = (signedIn: SignedIn): void => {
+    setSession(signedIn)
+    setEnded(false)
+  }
   const open = (): void => {
     setProblem(undefined)
-    send<SessionDocument>('GET', './session').then(setSession, (error: unknown) => {
+    send<SessionDocument>('GET', './session').then(take, (error: unknown) => {
       const found = toProblem(error)
-      if (found.status === 401) setSession('nobody')
+      if (found.status === 401) take('nobody')
       else setProblem(found)
     })
   }
   useEffect(() => {
-    setSessionEnd(() => setSession('ended'))
+    setSessionEnd(() => setEnded(true))
     open()
   }, [])
   const signOut = (): void => {
     send('DELETE', './session')
       .catch(() => undefined)
-      .finally(() => setSession('nobody'))
+      .finally(() => take('nobody'))
   }
   if (problem !== undefined)
     return (
@@ -52,13 +62,14 @@ export function App() {
       </main>
     )
   if (session === undefined) return <main class="gate" aria-busy="true" />
-  if (typeof session === 'string')
-    return <SignIn hasEnded={session === 'ended'} onSignIn={setSession} />
+  if (session === 'nobody') return <SignIn onSignIn={take} />
+  // Whoever signs in again finds what they were typing; another user finds nothing of it.
   return (
-    <SessionContext.Provider value={session}>
+    <SessionContext.Provider key={`${session.role} ${session.name}`} value={session}>
       <Shell route={route} onSignOut={signOut}>
-        <View key={route.path.join('/')} route={route} role={session.role} />
+        <View key={`${zone} ${route.path.join('/')}`} route={route} role={session.role} />
       </Shell>
+      {hasEnded && <SignInAgain onSignIn={take} onLeave={() => take('nobody')} />}
     </SessionContext.Provider>
   )
 }
@@ -70,14 +81,18 @@ function View({ route, role }: { readonly route: Route; readonly role: 'admin' |
   if (view === 'live') return <Live />
   if (view === 'settlements')
     return id === undefined ? <Settlements route={route} /> : <SettlementView id={id} />
+  if (view === 'refunds') return <RefundList route={route} />
   if (view === 'webhooks')
     return id === undefined ? (
       <Webhooks />
     ) : (
       <WebhookView owner={ownWebhooks(role)} id={id} route={route} />
     )
+  if (role === 'merchant' && view === 'links') return <PaymentLinks route={route} />
+  if (role === 'merchant' && view === 'settings') return <OwnProject />
   if (role === 'admin' && view === 'merchants') {
     if (id === undefined) return <Merchants route={route} />
+    if (part === 'links') return <PaymentLinks route={route} project={id} />
     if (part === 'webhooks' && partId !== undefined)
       return <WebhookView owner={webhooksOf(id)} id={partId} route={route} />
     return <MerchantView id={id} />

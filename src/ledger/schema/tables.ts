@@ -2,8 +2,10 @@
  * The tables of a ledger. Each column stands here once: the tables are created with it (`migrate.ts`), and
  * Kysely types its rows by it.
  *
- * From 0.1.0 on, a migration adds a column: it exports its additions, written as {@link TABLES} is, and
- * {@link LedgerDatabase} becomes `RowsOf<typeof TABLES & typeof ADDED>`.
+ * From 0.1.0 on, a migration adds: a table, an index, or a column that may be left out in an INSERT. So
+ * gateways of the version before run on beside it, and what nobody uses any more is dropped one version
+ * later. It exports its additions, written as {@link TABLES} is, and {@link LedgerDatabase} becomes
+ * `RowsOf<typeof TABLES & typeof ADDED>`.
  */
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { SqlDialect } from '../engine/dialect.js'

@@ -32,7 +32,7 @@ export interface PaywallContext {
   readonly logger: Logger
 }
 
-/** A 402, or a 400 to an unreadable payment, to show as a page. */
+/** A 402, or a 400 to an unreadable payment, to show as a page. Without offers, it says why nothing can be paid. */
 export interface ShownPayment {
   readonly document: PaymentRequired
   /** `undefined` if the offer is an amount of tokens without a price. */
@@ -40,7 +40,7 @@ export interface ShownPayment {
   /** The quotes of the document's entries, in their order. @defaultValue no rate was applied */
   readonly quotes?: readonly Pick<Quote, 'applied'>[] | undefined
   /** @defaultValue 402 */
-  readonly status?: 402 | 400 | undefined
+  readonly status?: number | undefined
 }
 
 const messageKeys: Readonly<Record<string, PaywallTextKey>> = messageOf
@@ -89,7 +89,7 @@ export class Paywall {
     setPageHeaders(res, { nonce, loadsLogo })
     // Chat apps show no preview of an error.
     res.statusCode = isPreview(res.req) ? 200 : status
-    res.setHeader(PAYMENT_REQUIRED, encodeHeader(document))
+    if (document.accepts.length > 0) res.setHeader(PAYMENT_REQUIRED, encodeHeader(document))
     res.setHeader('Cache-Control', 'no-store')
     res.setHeader('Content-Type', 'text/html; charset=utf-8')
     res.end(html)
@@ -126,7 +126,7 @@ export class Paywall {
         locale,
         texts,
         messages: messageOf,
-        title: resource.description || texts.heading,
+        title: resource.description || (accepts.length > 0 ? texts.heading : texts.notAvailable),
         price: price && formatFiat(price, merchant, locale),
         seller: options.name ?? merchant.name ?? hostOf(resource.url),
         canRepeat: req.method === 'GET' || req.method === 'HEAD',

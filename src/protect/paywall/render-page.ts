@@ -18,7 +18,7 @@ export interface PageParts {
 
 export function renderPage(parts: PageParts): string {
   const { files, nonce, options, texts, resource, data } = parts
-  const { locale, seller, title } = data
+  const { locale, seller, title, offers } = data
   return renderFrame({
     files,
     nonce,
@@ -27,7 +27,7 @@ export function renderPage(parts: PageParts): string {
     title,
     seller,
     head: previewTags(parts),
-    body: `${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
+    body: `${resource.description && offers.length > 0 ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
 <h1>${escapeHtml(title)}</h1>
 <div id="pay">${terms(parts)}${fallback(parts)}</div>
 ${details(parts)}`,
@@ -50,11 +50,13 @@ function terms({ texts, data: { offers, price } }: PageParts): string {
 
 /** Facts that few people need before they pay. */
 function details({ texts, resource, data }: PageParts): string {
-  const payTo = data.document.accepts[0]?.payTo ?? ''
+  const payTo = data.document.accepts[0]?.payTo
   const rows: readonly (readonly [label: string, value: string, attributes?: string])[] = [
     ...(resource.description ? [[texts.item, resource.description] as const] : []),
     [texts.seller, data.seller],
-    [texts.paidTo, payTo, `class="code" data-copy="${escapeHtml(payTo)}"`],
+    ...(payTo === undefined
+      ? []
+      : [[texts.paidTo, payTo, `class="code" data-copy="${escapeHtml(payTo)}"`] as const]),
     [texts.address, shortUrl(resource.url), 'class="code"'],
   ]
   const list = rows.map(
@@ -75,6 +77,7 @@ function shortUrl(url: string): string {
 function fallback({ texts, data, notice }: PageParts): string {
   if (!data.canRepeat) return `<p class="notice">${escapeHtml(texts.cannotRepeat)}</p>`
   const refused = notice === undefined ? '' : `<p class="notice">${escapeHtml(notice)}</p>`
+  if (data.offers.length === 0) return refused
   return `<noscript>${refused}<p class="notice">${escapeHtml(texts.noScript)}</p></noscript>`
 }
 

@@ -1,5 +1,6 @@
 /** The bodies of webhooks. */
 import { z } from 'zod'
+import { CHECKOUT_EVENTS } from '../../ledger/checkouts.js'
 import {
   OPERATOR_EVENTS,
   PAY_TO_CHANGED,
@@ -9,6 +10,7 @@ import {
 } from '../../ledger/webhooks.js'
 import { document } from './component.js'
 import { address, anyObject, count, integer, network, object, text, time } from './fields.js'
+import { checkout } from './payment-link.js'
 import { refundMembers, settlementMembers } from './settlement.js'
 
 /** Members that each payment and refund has besides those of its settlement. */
@@ -48,6 +50,12 @@ const refundEvent = document(
   ),
 )
 
+const checkoutEvent = document(
+  'CheckoutWebhook',
+  'A webhook about a payment link.',
+  bodyOf([...CHECKOUT_EVENTS], checkout),
+)
+
 const payToChanged = document(
   'PayToChangedWebhook',
   'A webhook about another address that is, or will be, paid. Every webhook of the project gets it.',
@@ -64,7 +72,7 @@ const payToChanged = document(
 
 /** Data of the alerts to operators. */
 const ALERTS: Readonly<
-  Record<Exclude<OperatorEvent, typeof PAY_TO_CHANGED>, readonly [about: string, z.ZodType]>
+  Record<Exclude<OperatorEvent, typeof PAY_TO_CHANGED>, readonly [subject: string, z.ZodType]>
 > = {
   'relayer.low': [
     'a relayer that runs out of gas money',
@@ -123,6 +131,7 @@ export const projectWebhooks: Readonly<Record<string, z.ZodType>> = Object.fromE
   ...payments.map((type) => [type, paymentEvent] as const),
   ...refunds.map((type) => [type, refundEvent] as const),
   [PAY_TO_CHANGED, payToChanged],
+  ...CHECKOUT_EVENTS.map((type) => [type, checkoutEvent] as const),
   [TEST_EVENT, testEvent],
 ])
 
@@ -131,7 +140,7 @@ export const operatorWebhooks: Readonly<Record<string, z.ZodType>> = Object.from
   OPERATOR_EVENTS.flatMap((type) => {
     if (type === PAY_TO_CHANGED) return []
     const id = `${type.replaceAll(/(^|[._])(\w)/g, (_all, _dot, first: string) => first.toUpperCase())}Webhook`
-    const [about, data] = ALERTS[type]
-    return [[type, document(id, `A webhook about ${about}.`, bodyOf([type], data))] as const]
+    const [subject, data] = ALERTS[type]
+    return [[type, document(id, `A webhook about ${subject}.`, bodyOf([type], data))] as const]
   }),
 )

@@ -37,12 +37,14 @@ export async function fillWorld(
     typedData: Parameters<ReturnType<typeof privateKeyToAccount>['signTypedData']>[0]
   }>('GET', `${refunds}/prepare?amount=100000`)
   const signature = await privateKeyToAccount(devnet.merchant.privateKey).signTypedData(typedData)
-  await ask('POST', refunds, { authorization: typedData.message, signature })
+  const reason = 'The parcel was lost.'
+  await ask('POST', refunds, { authorization: typedData.message, signature, reason })
   return {
     overview: ['#/overview', 'Overview'],
     live: ['#/live', 'Live payments'],
     settlements: ['#/settlements', 'Settlements'],
     settlement: [`#/settlements/${payment!.id}`, 'Settlement'],
+    refunds: ['#/refunds', 'Refunds'],
     merchants: ['#/merchants', 'Merchants'],
     merchant: [`#/merchants/${CREATED}`, CREATED],
     webhook: [`#/merchants/${CREATED}/webhooks/${webhook}`, 'Webhook'],

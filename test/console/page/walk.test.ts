@@ -53,7 +53,10 @@ suite('the console', () => {
     world = await openWorld()
     browser = await launch(executable!)
     receiver = await startReceiver(toEnd)
-    operator = await openTab(browser, { expected: /status of (400|401) / })
+    operator = await openTab(browser, {
+      expected: /status of (400|401) /,
+      timeZone: 'Pacific/Auckland',
+    })
     wallet = await addWallet(operator.page, world.devnet.merchant)
   }, 4 * PATIENCE_MS)
 
@@ -176,6 +179,7 @@ suite('the console', () => {
     await page.getByText('At most 0.15 USDC').waitFor()
     expect(await world.earned()).toBe(before - 100_000n)
     expect(wallet.asked).toContain('wallet_switchEthereumChain')
+    await field(page, 'Reason').fill('Nobody liked it.')
     await button(page, 'Refund with Test Wallet').click()
     await page.getByText('This payment was fully refunded.').waitFor()
     expect(await world.earned()).toBe(before - PAID_BACK)
@@ -211,12 +215,17 @@ suite('the console', () => {
       page.getByRole('link', { name: 'Download CSV' }).click(),
     ])
     const rows = readCsv(await readFile(await download.path(), 'utf8'))
-    const sum = rows
-      .filter(({ status }) => status === 'settled')
-      .reduce((total, { units }) => total + BigInt(units!), 0n)
-    // The list is of payments; what was paid back is on chain, too.
-    expect(sum - PAID_BACK).toBe(await world.earned())
-    expect(rows.map(({ reference }) => reference)).toEqual(['another', 'order-7'])
+    const micros = (decimal = ''): number => Math.round(Number(decimal) * 1e6)
+    const sum = rows.reduce((total, { net }) => total + micros(net), 0)
+    expect(BigInt(sum)).toBe(await world.earned())
+    const kinds = rows.map(({ type, reference, refunded }) => [type, reference, micros(refunded)])
+    expect(kinds).toEqual([
+      ['payment', 'another', 0],
+      ['refund', 'order-7', 0],
+      ['refund', 'order-7', 0],
+      ['payment', 'order-7', Number(PAID_BACK)],
+    ])
+    expect(rows[1]).toMatchObject({ refundReason: 'Nobody liked it.', testnet: 'true' })
   })
 
   step('sums the same on the overview', async () => {
@@ -226,10 +235,41 @@ suite('the console', () => {
     await until(async () => {
       await page.reload()
       await page.locator('.headline').waitFor()
-      return (await page.locator('.headline').getByText('0.26 USDC').count()) > 0
+      return (await page.locator('.headline').getByText('0.26 USDC paid').count()) > 0
     })
+    const headline = (await page.locator('.headline').textContent()) ?? ''
+    expect(headline).toContain('0.01 USDC Test')
+    expect(headline).toContain('0.26 USDC paid, 0.25 USDC refunded')
     await page.getByText('Revenue by day as a table').click()
-    await page.getByRole('table', { name: 'Revenue by day' }).getByText('0.26 USDC').waitFor()
+    const row = page.getByRole('table', { name: 'Revenue by day' }).getByRole('row').last()
+    expect(await row.textContent()).toMatch(/0\.26 USDC.*0\.25 USDC.*0\.01 USDC/)
+  })
+
+  step('lists refunds with their reasons', async () => {
+    const { page } = operator
+    await visit(page, ['#/refunds', 'Refunds'])
+    const row = page.getByRole('row').filter({ hasText: 'Nobody liked it.' })
+    expect(await row.textContent()).toMatch(/settled.*0\.15 USDC.*by admin-.*order-7.*Base Sepolia/)
+    await row.getByRole('link').first().click()
+    await page.locator('.lead').getByText('refunded').waitFor()
+  })
+
+  step('shows another zone, and filters by its days', async () => {
+    const { page } = operator
+    await visit(page, ['#/settlements', 'Settlements'])
+    const [zone] = await page.getByLabel('Times in').locator('option').allTextContents()
+    expect(zone).toBe('Pacific/Auckland')
+    const dayIn = (timeZone: string): string =>
+      new Intl.DateTimeFormat('en-CA', { timeZone }).format(Date.now())
+    for (const timeZone of ['UTC', 'Pacific/Auckland']) {
+      await page.getByLabel('Times in').selectOption(timeZone)
+      const day = dayIn(timeZone)
+      await visit(page, [`#/settlements?from=${day}&to=${day}`, 'Settlements'])
+      await page.getByRole('row').filter({ hasText: 'another' }).waitFor()
+      const shown = await page.locator('td time').first().getAttribute('title')
+      const expected = new Intl.DateTimeFormat('en', { timeZone, day: 'numeric' }).format()
+      expect(shown).toContain(` ${expected},`)
+    }
   })
 
   step('edits the merchant, and the audit log has it', async () => {

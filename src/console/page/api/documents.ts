@@ -1,7 +1,8 @@
 /** The documents of the API: their types are those of the schemas that describe them. */
 import type { DocumentOf } from '../../../router/documents/component.js'
+import type { checkout, checkoutList } from '../../../router/documents/payment-link.js'
 import type * as reports from '../../../router/documents/report.js'
-import type { adminSettlement, refund } from '../../../router/documents/settlement.js'
+import type * as settlements from '../../../router/documents/settlement.js'
 import type { delivery, webhook, webhookWithSecret } from '../../../router/documents/webhook.js'
 import type * as admin from '../../documents.js'
 
@@ -9,16 +10,26 @@ export type SessionDocument = DocumentOf<typeof admin.session>
 export type SessionNetwork = SessionDocument['networks'][number]
 
 /** A settlement, of any project, or a refund. */
-export type Settlement = DocumentOf<typeof adminSettlement> & Partial<Refund>
-type Refund = Pick<DocumentOf<typeof refund>, 'settlement' | 'heldUntil'>
+export type Settlement = DocumentOf<typeof settlements.adminSettlement> & Partial<RefundMembers>
+type RefundMembers = Pick<
+  DocumentOf<typeof settlements.refund>,
+  'settlement' | 'heldUntil' | 'reason' | 'requestedBy'
+>
 
 /** An amount of a token, in its atomic units. */
-export type TokenAmount = Pick<Settlement, 'network' | 'asset' | 'symbol' | 'decimals' | 'amount'>
+export type TokenAmount = Pick<
+  Settlement,
+  'network' | 'testnet' | 'asset' | 'symbol' | 'decimals' | 'amount'
+>
 
 export interface SettlementPage {
   readonly settlements: readonly Settlement[]
   readonly nextCursor?: string
 }
+
+export type Checkout = DocumentOf<typeof checkout>
+export type CheckoutPage = DocumentOf<typeof checkoutList>
+export type RefundPage = DocumentOf<typeof settlements.adminRefundPage>
 
 export type Revenue = DocumentOf<typeof reports.revenueReport>
 export type RevenueGroup = Revenue['revenue'][number]
@@ -46,6 +57,11 @@ export interface MerchantSettings {
   readonly maxTimeoutSeconds?: number
   readonly repeatSettlements?: boolean
   readonly redeemWithoutProof?: string
+  readonly branding?: {
+    readonly logo?: string
+    readonly accent?: string
+    readonly texts?: Readonly<Record<string, string>>
+  }
 }
 
 export type Token = DocumentOf<typeof admin.tokenList>['tokens'][number]

@@ -1,4 +1,5 @@
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useContext, useEffect, useState } from 'preact/hooks'
+import { SessionContext } from '../state/session.js'
 import { ask, toProblem, type Problem } from './client.js'
 
 export interface Loaded<T> {
@@ -16,13 +17,14 @@ interface State<T> {
 }
 
 /**
- * Loads a document, again whenever its path changes.
+ * Loads a document, again whenever its path changes and after somebody has signed in again.
  *
  * @param path - Below `/api/v2/`; nothing is loaded while it is `undefined`.
  */
 export function useLoad<T>(path: string | undefined): Loaded<T> {
   const [state, setState] = useState<State<T>>({ isLoading: path !== undefined })
   const [turn, setTurn] = useState(0)
+  const session = useContext(SessionContext)
   useEffect(() => {
     if (path === undefined) return
     const aborting = new AbortController()
@@ -39,7 +41,7 @@ export function useLoad<T>(path: string | undefined): Loaded<T> {
       },
     )
     return () => aborting.abort()
-  }, [path, turn])
+  }, [path, turn, session])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
   const { data, problem, isLoading } = state
   return { data, problem, isLoading, reload }

@@ -1,8 +1,13 @@
 /** Amounts for people, computed with text and integers: only Intl rounds. */
-import { decimalOf } from '../../../browser/decimal.js'
+import { decimalOf as positiveDecimalOf } from '../../../browser/decimal.js'
 import type { TokenAmount } from '../api/documents.js'
 
-export { decimalOf }
+/** Atomic units as a decimal, which may be below zero. */
+export function decimalOf(units: string, decimals: number): string {
+  return units.startsWith('-')
+    ? `-${positiveDecimalOf(units.slice(1), decimals)}`
+    : positiveDecimalOf(units, decimals)
+}
 
 /** Most digits of an amount. */
 const MAX_DIGITS = 18

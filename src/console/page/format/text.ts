@@ -1,14 +1,26 @@
 /** Times, numbers and addresses for people, in the browser's locale. */
+import { shownZone } from './zone.js'
 
-const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
-/** Without the year, which the title has. */
-const SHORT = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: '2-digit',
-  second: '2-digit',
-})
+const CLOCK = { hour: 'numeric', minute: '2-digit', second: '2-digit' } as const
+
+const timeFormat = inZone({
+  ...{ year: 'numeric', month: 'short', day: 'numeric' },
+  ...{ ...CLOCK, timeZoneName: 'short' },
+} as const)
+/** Without the year and the zone, which the title has. */
+const shortFormat = inZone({ month: 'short', day: 'numeric', ...CLOCK } as const)
+const dateFormat = inZone({ year: 'numeric', month: '2-digit', day: '2-digit' } as const, 'en-CA')
+
+/** A format in the zone that is shown. */
+function inZone(options: Intl.DateTimeFormatOptions, locale?: string): () => Intl.DateTimeFormat {
+  const made = new Map<string, Intl.DateTimeFormat>()
+  return () => {
+    const timeZone = shownZone()
+    const format = made.get(timeZone) ?? new Intl.DateTimeFormat(locale, { ...options, timeZone })
+    made.set(timeZone, format)
+    return format
+  }
+}
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 const SHORT_DAY = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -19,12 +31,15 @@ const NUMBER = new Intl.NumberFormat()
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
-export const formatTime = (iso: string): string => DATE_TIME.format(new Date(iso))
+export const formatTime = (iso: string): string => timeFormat().format(new Date(iso))
 
 /** For tables, whose times are mostly recent. */
-export const formatShortTime = (iso: string): string => SHORT.format(new Date(iso))
+export const formatShortTime = (iso: string): string => shortFormat().format(new Date(iso))
 
-/** A day of UTC: `2026-01-31`. */
+/** The day of a moment in the zone that is shown: `2026-01-31`. */
+export const dayOf = (ms: number): string => dateFormat().format(ms)
+
+/** A day: `2026-01-31`. */
 export const formatDay = (day: string): string => DAY.format(new Date(`${day}T00:00:00Z`))
 
 /** A day on the axis of a chart, by its seconds since the epoch. */

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import type { Settlement } from '../api/documents.js'
 
 /** Signs of states: colour alone never tells. */
 const TONES = {
@@ -12,6 +13,8 @@ export type Tone = keyof typeof TONES
 
 const STATUS_TONES: Readonly<Record<string, Tone>> = {
   settled: 'good',
+  paid: 'good',
+  open: 'wait',
   delivered: 'good',
   ok: 'good',
   pending: 'wait',
@@ -34,6 +37,28 @@ export function Badge({
       {children}
     </span>
   )
+}
+
+/** Marks money without value. */
+export function TestBadge() {
+  return (
+    <>
+      {' '}
+      <span class="badge-test" title="Test network: not real money">
+        Test
+      </span>
+    </>
+  )
+}
+
+/** The status of a settlement, with what became of its money since. */
+export function PaymentBadge({
+  of: { status, refunded, amount },
+}: {
+  readonly of: Pick<Settlement, 'status' | 'refunded' | 'amount'>
+}) {
+  if (refunded === undefined) return <StatusBadge status={status} />
+  return <Badge tone="plain">{refunded === amount ? 'refunded' : 'partially refunded'}</Badge>
 }
 
 /** The status of a settlement, a delivery or a finding. */

@@ -17,6 +17,8 @@ interface ChartProps {
   readonly days: readonly string[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
+  /** The last day is not over: it is drawn as unfinished. */
+  readonly isOpen?: boolean
 }
 
 const HEIGHT = 220
@@ -27,7 +29,7 @@ const DAY_SECONDS = 86_400
 const DAYS = [1, 2, 3, 5, 7, 14, 30, 60, 90]
 const DARK = '(prefers-color-scheme: dark)'
 
-export function Chart({ label, days, series, format }: ChartProps) {
+export function Chart({ label, days, series, format, isOpen = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const [index, setIndex] = useState<number>()
   const [isDark, setDark] = useState(() => matchMedia(DARK).matches)
@@ -40,8 +42,8 @@ export function Chart({ label, days, series, format }: ChartProps) {
   useEffect(() => {
     const element = place.current
     if (element === null) return
-    const data = [days.map(secondsOf), ...series.map(({ values }) => [...values])]
-    const options = optionsOf(element, { series, format, onIndex: setIndex })
+    const data = [days.map(secondsOf), ...series.flatMap((one) => partsOf(one, isOpen))]
+    const options = optionsOf(element, { series, format, isOpen, onIndex: setIndex })
     const plot = new uPlot(options, data as uPlot.AlignedData, element)
     const watch = new ResizeObserver(() =>
       plot.setSize({ width: element.clientWidth, height: HEIGHT }),
@@ -51,7 +53,7 @@ export function Chart({ label, days, series, format }: ChartProps) {
       watch.disconnect()
       plot.destroy()
     }
-  }, [days, series, format, isDark])
+  }, [days, series, format, isOpen, isDark])
   return (
     <figure class="chart">
       <figcaption aria-hidden="true">
@@ -63,6 +65,7 @@ export function Chart({ label, days, series, format }: ChartProps) {
         ))}
         <span class="chart-day">
           {index !== undefined && days[index] !== undefined && formatDay(days[index])}
+          {isOpen && index === days.length - 1 && ' (so far)'}
         </span>
       </figcaption>
       <div class="plot" ref={place} role="img" aria-label={label} />
@@ -72,11 +75,25 @@ export function Chart({ label, days, series, format }: ChartProps) {
 
 const secondsOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1000
 
-interface PlotSettings extends Pick<ChartProps, 'series' | 'format'> {
+/** The values of a series: those of days that are over, and what leads to the day that is not. */
+function partsOf({ values, isBars }: Series, isOpen: boolean): readonly (number | null)[][] {
+  if (!isOpen) return [[...values]]
+  const last = values.length - 1
+  const first = isBars ? last : last - 1
+  return [
+    values.map((value, index) => (index < last ? value : null)),
+    values.map((value, index) => (index >= first ? value : null)),
+  ]
+}
+
+interface PlotSettings extends Pick<ChartProps, 'series' | 'format' | 'isOpen'> {
   readonly onIndex: (index: number | undefined) => void
 }
 
-function optionsOf(element: HTMLElement, { series, format, onIndex }: PlotSettings): uPlot.Options {
+function optionsOf(
+  element: HTMLElement,
+  { series, format, isOpen, onIndex }: PlotSettings,
+): uPlot.Options {
   const styles = getComputedStyle(element)
   const colour = (name: string): string => styles.getPropertyValue(`--${name}`).trim()
   const axis: uPlot.Axis = {
@@ -94,7 +111,7 @@ function optionsOf(element: HTMLElement, { series, format, onIndex }: PlotSettin
     scales: {
       // Bars of the first and the last day are as wide as the others.
       x: { range: (_plot, first, last) => [first - DAY_SECONDS / 2, last + DAY_SECONDS / 2] },
-      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+      y: { range: (_plot, min, max) => [Math.min(0, min * 1.1), max > 0 ? max * 1.1 : 1] },
     },
     axes: [
       {
@@ -107,10 +124,19 @@ function optionsOf(element: HTMLElement, { series, format, onIndex }: PlotSettin
       },
       { ...axis, size: 64, values: (_plot, ticks) => ticks.map((tick) => format(tick)) },
     ],
-    series: [{}, ...series.map((one) => lineOf(one, colour))],
+    series: [
+      {},
+      ...series.flatMap((one) => {
+        const line = lineOf(one, colour)
+        return isOpen ? [line, { ...line, ...UNFINISHED }] : [line]
+      }),
+    ],
     hooks: { setCursor: [({ cursor }) => onIndex(cursor.idx ?? undefined)] },
   }
 }
+
+/** How a day that is not over looks. */
+const UNFINISHED = { dash: [4, 4], alpha: 0.45 }
 
 function lineOf(
   { label, colour: name, values, isBars }: Series,

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { announce } from '../state/announce.js'
 import { Dialog } from './dialog.js'
 
@@ -6,6 +6,9 @@ import { Dialog } from './dialog.js'
 export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
   const [isCopied, setCopied] = useState(false)
   const shown = useRef<HTMLElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  // It takes the place of a form, which had the focus.
+  useEffect(() => button.current?.focus(), [])
   const copy = async (): Promise<void> => {
     const isDone = await copyText(text)
     if (!isDone && shown.current) getSelection()?.selectAllChildren(shown.current)
@@ -15,10 +18,37 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   return (
     <div class="copyable">
       <code ref={shown}>{text}</code>
-      <button type="button" class="button" onClick={() => void copy()}>
+      <button ref={button} type="button" class="button" onClick={() => void copy()}>
         {isCopied ? 'Copied' : 'Copy'}
       </button>
     </div>
+  )
+}
+
+interface CopyButtonProps {
+  readonly text: string
+  /** What is copied, for screen readers. */
+  readonly label: string
+}
+
+/** A small button that copies a value beside it. */
+export function CopyButton({ text, label }: CopyButtonProps) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async (): Promise<void> => {
+    const isDone = await copyText(text)
+    setCopied(isDone)
+    announce(isDone ? `${label} copied.` : 'The browser does not allow copying here.')
+  }
+  return (
+    <button
+      type="button"
+      class="copy"
+      aria-label={`Copy ${label}`}
+      title={text}
+      onClick={() => void copy()}
+    >
+      {isCopied ? 'Copied' : 'Copy'}
+    </button>
   )
 }
 
@@ -40,9 +70,10 @@ interface SecretProps {
   readonly onClose: () => void
 }
 
+/** A secret that is shown once: only its button closes it. */
 export function SecretOnce({ title, secret, children, onClose }: SecretProps) {
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title}>
       <p>{children}</p>
       <Copyable text={secret} label="Secret" />
       <p class="hint">Copy it now. You will not see it again.</p>

@@ -1,8 +1,10 @@
+import { dayOf } from '../format/text.js'
+import { shownZone } from '../format/zone.js'
 import { TextField } from './field.js'
 
 const DAY_MS = 86_400_000
 
-/** Days of UTC, both inclusive. */
+/** Days of the zone that is shown, both inclusive. */
 export interface DateRange {
   readonly from: string
   readonly to: string
@@ -15,18 +17,25 @@ const PRESETS = [
   ['90 days', 90],
 ] as const
 
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+/** Counts days on. */
+function plusDays(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
+}
+
+export const today = (): string => dayOf(Date.now())
 
 /** The last days, with today. */
-export function lastDays(days: number, now = Date.now()): DateRange {
-  return { from: dayOf(now - (days - 1) * DAY_MS), to: dayOf(now) }
+export function lastDays(days: number): DateRange {
+  const to = today()
+  return { from: plusDays(to, 1 - days), to }
 }
 
 /** The range as the API takes it: its end is exclusive. */
-export function spanOf({ from, to }: DateRange): { from?: string; to?: string } {
+export function spanOf({ from, to }: DateRange) {
   return {
     ...(from !== '' && { from }),
-    ...(to !== '' && { to: dayOf(Date.parse(to) + DAY_MS) }),
+    ...(to !== '' && { to: plusDays(to, 1) }),
+    timeZone: shownZone(),
   }
 }
 

@@ -6,12 +6,14 @@ import { ProblemNotice } from './notice.js'
 
 interface DialogProps {
   readonly title: string
-  readonly onClose: () => void
+  /** Called by Escape. Left out where that would lose what is shown once. */
+  readonly onClose?: (() => void) | undefined
+  readonly class?: string
   readonly children: ComponentChildren
 }
 
 /** A modal dialog. The focus goes back to where it was. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, class: className, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -24,13 +26,23 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       else document.querySelector<HTMLElement>('h1')?.focus()
     }
   }, [])
+  const isHeld = onClose === undefined
+  useEffect(() => {
+    // A second Escape would close the dialog, whatever `cancel` says.
+    const hold = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape' && isHeld) event.preventDefault()
+    }
+    document.addEventListener('keydown', hold)
+    return () => document.removeEventListener('keydown', hold)
+  }, [isHeld])
   return (
     <dialog
       ref={dialog}
+      class={className}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()
-        onClose()
+        onClose?.()
       }}
     >
       <h2 id={id}>{title}</h2>

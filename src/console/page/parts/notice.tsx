@@ -13,6 +13,8 @@ interface ProblemNoticeProps {
 export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNoticeProps) {
   if (problem === undefined) return null
   const errors = problem.errors.filter(({ path }) => !shownElsewhere?.(path))
+  // Of one's own mistake, nobody looks for the request in a log.
+  const requestId = problem.status >= 500 ? problem.requestId : undefined
   const allElsewhere = problem.errors.length > 0 && errors.length === 0
   return (
     <div class="notice notice-bad" role="alert">
@@ -26,14 +28,14 @@ export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNotic
           ))}
         </ul>
       )}
-      {(problem.requestId !== undefined || onRetry) && (
+      {(requestId !== undefined || onRetry) && (
         <p class="notice-foot">
           {onRetry && (
             <button type="button" class="button" onClick={onRetry}>
               Try again
             </button>
           )}
-          {problem.requestId !== undefined && <small>Request {problem.requestId}</small>}
+          {requestId !== undefined && <small>Request {requestId}</small>}
         </p>
       )}
     </div>
@@ -55,7 +57,7 @@ interface LoadedProps<T> {
 export function LoadedView<T>({ of, room = 'block', children }: LoadedProps<T>) {
   const { data, problem, isLoading, reload } = of
   return (
-    <div class={`loaded room-${room}`} aria-busy={isLoading}>
+    <div class={data === undefined ? `loaded room-${room}` : 'loaded'} aria-busy={isLoading}>
       <ProblemNotice problem={problem} onRetry={reload} />
       {data === undefined && !problem && <p class="loading">Loading…</p>}
       {data !== undefined && children(data)}

@@ -4,11 +4,13 @@ import { words } from '../format/text.js'
 import { setAnnouncer } from '../state/announce.js'
 import { linkTo, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
+import { ZoneField } from './zone-field.js'
 
 const PAYMENTS = [
   ['overview', 'Overview'],
   ['live', 'Live'],
   ['settlements', 'Settlements'],
+  ['refunds', 'Refunds'],
 ] as const
 
 const OPERATOR = [
@@ -18,7 +20,11 @@ const OPERATOR = [
   ['audit', 'Audit log'],
 ] as const
 
-const MERCHANT = [['webhooks', 'Webhooks']] as const
+const LINKS = ['links', 'Payment links'] as const
+
+const WEBHOOKS = [['webhooks', 'Webhooks']] as const
+
+const SETTINGS = ['settings', 'Settings'] as const
 
 interface ShellProps {
   readonly route: Route
@@ -31,7 +37,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const here = route.path[0] ?? 'overview'
   useEffect(() => setOpen(false), [here])
-  const own = scopes.includes('webhooks') ? MERCHANT : []
+  const own = [LINKS, ...(scopes.includes('webhooks') ? WEBHOOKS : []), SETTINGS]
   const views = [...PAYMENTS, ...(role === 'admin' ? OPERATOR : own)]
   return (
     <div class="shell">
@@ -67,6 +73,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
               <strong>{project ?? name}</strong>
               <span>{words(adminRole ?? role)}</span>
             </p>
+            <ZoneField />
             <button type="button" class="button" onClick={onSignOut}>
               Sign out
             </button>

@@ -2,7 +2,9 @@
 import type { Settlement, TokenAmount } from '../api/documents.js'
 import { fiatOf, formatFiat, formatToken } from '../format/money.js'
 import { formatAgo, formatShortTime, formatTime, safeUrl, shorten } from '../format/text.js'
-import { explorerLink, pegOf, useSession } from '../state/session.js'
+import { explorerLink, findNetwork, pegOf, useSession } from '../state/session.js'
+import { TestBadge } from './badge.js'
+import { CopyButton } from './copy.js'
 
 interface TimeProps {
   readonly at: string
@@ -35,10 +37,18 @@ export function Money({ of, class: className = '' }: MoneyProps) {
   const fiat = fiatOf(of, pegOf(useSession(), of))
   return (
     <span class={`money ${className}`}>
-      <span class="money-token">{formatToken(of)}</span>
+      <span class="money-token">
+        {formatToken(of)}
+        {of.testnet && <TestBadge />}
+      </span>
       {fiat && <span class="money-fiat">{formatFiat(fiat.decimal, fiat.currency)}</span>}
     </span>
   )
+}
+
+/** The name of a network. */
+export function NetworkName({ of: { network } }: { readonly of: Pick<TokenAmount, 'network'> }) {
+  return <>{findNetwork(useSession(), network)?.name ?? network}</>
 }
 
 interface HexProps {
@@ -48,17 +58,24 @@ interface HexProps {
   readonly isWhole?: boolean
 }
 
-/** An address or transaction, linked to its network's explorer. */
+/** An address or transaction, linked to its network's explorer, with a button that copies it. */
 export function Hex({ value, network, kind, isWhole = false }: HexProps) {
   const href = safeUrl(explorerLink(useSession(), network, `${kind}/${value}`))
   const text = isWhole ? value : shorten(value)
   const shown = <code title={value}>{text}</code>
-  if (href === undefined) return shown
+  const label = kind === 'tx' ? 'transaction' : 'address'
   return (
-    <a href={href} target="_blank" rel="noopener noreferrer">
-      {shown}
-      <span aria-hidden="true"> ↗</span>
-    </a>
+    <span class="hex">
+      {href === undefined ? (
+        shown
+      ) : (
+        <a href={href} target="_blank" rel="noopener noreferrer">
+          {shown}
+          <span aria-hidden="true"> ↗</span>
+        </a>
+      )}{' '}
+      <CopyButton text={value} label={`${label} ${shorten(value)}`} />
+    </span>
   )
 }
 

@@ -42,7 +42,7 @@ export function draftOf(project: Project | undefined): Draft {
 }
 
 /** Members of the settings; in a change, `null` removes one (RFC 7396). */
-type Members = Readonly<Record<keyof MerchantSettings, unknown>>
+type Members = Readonly<Record<Exclude<keyof MerchantSettings, 'branding'>, unknown>>
 
 /** Settings for the API. Invalid numbers are sent as text, for the gateway to refuse. */
 function settingsOf(draft: Draft): Members {

@@ -8,9 +8,11 @@ import { LoadedView, Notice } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { announce } from '../state/announce.js'
 import { linkTo, navigate } from '../state/route.js'
+import { BrandingSection } from './branding.js'
 import { MerchantForm } from './merchant-form.js'
 import { MerchantFacts } from './merchant-facts.js'
 import { NextPayTo } from './next-pay-to.js'
+import { PauseButton, PausedNotice } from './pause.js'
 import { Tokens } from './tokens.js'
 import { WebhookList } from './webhook-list.js'
 import { webhooksOf } from './webhook-owner.js'
@@ -30,6 +32,10 @@ export function MerchantView({ id }: { readonly id: string }) {
           <a class="button" href={linkTo(['settlements'], { project: id })}>
             View payments
           </a>
+          <a class="button" href={linkTo(['merchants', id, 'links'])}>
+            Payment links
+          </a>
+          {loaded.data && <PauseButton of={loaded.data} path={path} onChange={loaded.reload} />}
           {isStored && (
             <May scope="own">
               <button type="button" class="button" onClick={() => setDeleting(true)}>
@@ -41,7 +47,13 @@ export function MerchantView({ id }: { readonly id: string }) {
       }
     >
       <LoadedView of={loaded} room="tall">
-        {(project) => <Settings of={project} onSaved={loaded.reload} />}
+        {(project) => (
+          <>
+            <PausedNotice of={project} path={path} onChange={loaded.reload} />
+            <Settings of={project} onSaved={loaded.reload} />
+            <BrandingSection of={project} path={path} onSaved={loaded.reload} />
+          </>
+        )}
       </LoadedView>
       {loaded.data && (
         <>

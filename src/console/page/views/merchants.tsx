@@ -146,7 +146,8 @@ const DIRECTIONS: Readonly<Record<string, 'ascending' | 'descending'>> = {
 const reversed = (sort: string): string => (sort.startsWith('-') ? sort.slice(1) : `-${sort}`)
 
 /** Whether a merchant can be paid. */
-function State({ of: { errors, merchant } }: { readonly of: Project }) {
+function State({ of: { errors, merchant, paused } }: { readonly of: Project }) {
+  if (paused) return <Badge tone="wait">paused</Badge>
   if (errors !== undefined || merchant === undefined)
     return <Badge tone="bad">cannot be paid</Badge>
   return <Badge tone="good">active</Badge>

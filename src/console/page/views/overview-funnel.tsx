@@ -4,7 +4,7 @@ import { reasonInWords } from '../format/reasons.js'
 import { formatDay, formatNumber, formatShare } from '../format/text.js'
 import { Bar } from '../parts/bar.js'
 import { Chart } from '../parts/chart.js'
-import type { DateRange } from '../parts/date-range.js'
+import { today, type DateRange } from '../parts/date-range.js'
 import { Empty } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
 import { daysOf } from './days.js'
@@ -39,6 +39,7 @@ export function FunnelChart({ of: { total, days: counted }, range }: FunnelChart
         days={days}
         series={series}
         format={formatCount}
+        isOpen={range.to >= today()}
       />
       <details>
         <summary>Conversion by day as a table</summary>
@@ -50,6 +51,7 @@ export function FunnelChart({ of: { total, days: counted }, range }: FunnelChart
             { title: 'Day', cell: ({ day }) => formatDay(day) },
             { title: 'Prices shown', isNumber: true, cell: (one) => formatNumber(one.asked) },
             { title: 'Attempted', isNumber: true, cell: (one) => formatNumber(one.presented) },
+            { title: 'Repeated', isNumber: true, cell: (one) => formatNumber(one.repeated) },
             { title: 'Refused', isNumber: true, cell: (one) => formatNumber(one.refused) },
             { title: 'Free', isNumber: true, cell: (one) => formatNumber(one.waived) },
             { title: 'Settled', isNumber: true, cell: (one) => formatNumber(one.settled) },

@@ -1,8 +1,9 @@
 import type { Funnel, Latency, Revenue, RevenueGroup } from '../api/documents.js'
 import type { Loaded } from '../api/use-load.js'
+import { formatToken } from '../format/money.js'
 import { formatDuration, formatNumber, formatShare } from '../format/text.js'
 import { Money } from '../parts/values.js'
-import { sumByToken } from './sum-by-token.js'
+import { netOf, sumByToken, tokenOf } from './sum-by-token.js'
 
 interface HeadlineProps {
   readonly revenue: Loaded<Revenue>
@@ -13,14 +14,16 @@ interface HeadlineProps {
 export function Headline({ revenue, funnel, latency }: HeadlineProps) {
   const sums = sumByToken(revenue.data?.revenue ?? [])
   const total = funnel.data?.total
+  const attempts = total && total.presented - total.repeated
   const settle = latency.data?.phases.total.p50 ?? latency.data?.phases.settle.p50
   return (
     <dl class="headline">
       <div class="headline-main">
-        <dt>Revenue</dt>
+        <dt>Net revenue</dt>
         <dd>
           <Sums of={sums} isLoaded={revenue.data !== undefined} />
         </dd>
+        <Refunds of={sums} />
       </div>
       <div>
         <dt>Payments settled</dt>
@@ -28,7 +31,7 @@ export function Headline({ revenue, funnel, latency }: HeadlineProps) {
       </div>
       <div>
         <dt>Success rate</dt>
-        <dd>{total ? formatShare(total.settled, total.presented) : '–'}</dd>
+        <dd>{total ? formatShare(total.settled, attempts ?? 0) : '–'}</dd>
       </div>
       <div>
         <dt>Median time</dt>
@@ -49,8 +52,23 @@ function Sums({
   return (
     <>
       {of.map((sum) => (
-        <Money key={`${sum.network} ${sum.asset}`} of={sum} class="money-large" />
+        <Money key={tokenOf(sum)} of={netOf(sum)} class="money-large" />
       ))}
+    </>
+  )
+}
+
+/** What was paid before refunds, where there were any. */
+function Refunds({ of }: { readonly of: readonly RevenueGroup[] }) {
+  return (
+    <>
+      {of
+        .filter(({ refunds }) => refunds > 0)
+        .map((sum) => (
+          <dd key={tokenOf(sum)} class="headline-note">
+            {formatToken(sum)} paid, {formatToken({ ...sum, amount: sum.refunded })} refunded
+          </dd>
+        ))}
     </>
   )
 }

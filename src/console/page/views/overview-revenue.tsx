@@ -1,17 +1,17 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Revenue, RevenueGroup } from '../api/documents.js'
-import { decimalOf, formatDecimal } from '../format/money.js'
+import { decimalOf, formatDecimal, formatToken } from '../format/money.js'
 import { formatDay, formatNumber } from '../format/text.js'
 import { Chart } from '../parts/chart.js'
-import type { DateRange } from '../parts/date-range.js'
+import { today, type DateRange } from '../parts/date-range.js'
 import { SelectField } from '../parts/field.js'
 import { Empty } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
-import { Money, StrangerUrl } from '../parts/values.js'
+import { Money, NetworkName, StrangerUrl } from '../parts/values.js'
 import { linkTo } from '../state/route.js'
 import { findNetwork, useSession } from '../state/session.js'
 import { daysOf } from './days.js'
-import { sumByToken, tokenOf } from './sum-by-token.js'
+import { netOf, sumByToken, tokenOf } from './sum-by-token.js'
 
 interface RevenueChartProps {
   readonly of: Revenue
@@ -28,7 +28,7 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
   const series = useMemo(() => [seriesOf(name, revenue, days)], [revenue, days, name])
   if (token === undefined) return <Empty title="No settled payments in this period." />
   const title = (one: RevenueGroup): string =>
-    `${one.symbol ?? one.asset} on ${findNetwork(session, one.network)?.name ?? one.network}`
+    `${one.symbol ?? one.asset} on ${findNetwork(session, one.network)?.name ?? one.network}${one.testnet ? ' (test)' : ''}`
   const rows = revenue.filter((group) => tokenOf(group) === tokenOf(token))
   return (
     <>
@@ -41,10 +41,11 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
         />
       )}
       <Chart
-        label={`Revenue by day in ${title(token)}. The table below has the numbers.`}
+        label={`Net revenue by day in ${title(token)}. The table below has the numbers.`}
         days={days}
         series={series}
         format={formatValue}
+        isOpen={range.to >= today()}
       />
       <details>
         <summary>Revenue by day as a table</summary>
@@ -54,7 +55,13 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
           keyOf={({ day = '' }) => day}
           columns={[
             { title: 'Day', cell: ({ day }) => day && formatDay(day) },
-            { title: 'Revenue', isNumber: true, cell: (row) => <Money of={row} /> },
+            { title: 'Gross', isNumber: true, cell: (row) => <Money of={row} /> },
+            {
+              title: 'Refunded',
+              isNumber: true,
+              cell: (row) => formatToken({ ...row, amount: row.refunded }),
+            },
+            { title: 'Net', isNumber: true, cell: (row) => formatToken(netOf(row)) },
             { title: 'Payments', isNumber: true, cell: ({ count }) => formatNumber(count) },
           ]}
         />
@@ -72,7 +79,7 @@ function seriesOf(
 ) {
   const own = groups.filter((group) => tokenOf(group) === token)
   const byDay = new Map(
-    own.map(({ day, amount, decimals = 0 }) => [day, Number(decimalOf(amount, decimals))]),
+    own.map(({ day, net, decimals = 0 }) => [day, Number(decimalOf(net, decimals))]),
   )
   return {
     label: own[0]?.symbol ?? 'Token',
@@ -105,7 +112,14 @@ export function RevenueShares({ of, by }: RevenueSharesProps) {
           isMinor: true,
           cell: ({ count }) => formatNumber(count),
         },
-        { title: 'Revenue', isNumber: true, cell: (group) => <Money of={group} /> },
+        { title: 'Network', isMinor: true, cell: (group) => <NetworkName of={group} /> },
+        {
+          title: 'Refunded',
+          isNumber: true,
+          isMinor: true,
+          cell: (group) => formatToken({ ...group, amount: group.refunded }),
+        },
+        { title: 'Net revenue', isNumber: true, cell: (group) => <Money of={netOf(group)} /> },
       ]}
     />
   )

@@ -4,9 +4,11 @@ import { useLoad } from '../api/use-load.js'
 import { DateRangeFields, lastDays, spanOf, type DateRange } from '../parts/date-range.js'
 import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
+import { NetworkField, networkQuery } from '../parts/network-field.js'
 import { ProjectField } from '../parts/project-field.js'
 import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
+import { shownZone } from '../format/zone.js'
 import { FunnelChart, Reasons } from './overview-funnel.js'
 import { Headline } from './overview-headline.js'
 import { LatencyTable } from './overview-latency.js'
@@ -15,30 +17,40 @@ import { RevenueChart, RevenueShares } from './overview-revenue.js'
 export function Overview({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const project = route.query.get('project') ?? ''
+  const network = route.query.get('network') ?? ''
   const range = useMemo(() => rangeOf(route), [route])
-  const go = (change: Partial<DateRange & { readonly project: string }>): void =>
-    navigate(linkTo(['overview'], { ...range, project, ...change }))
-  const path = (view: string, by?: string): string =>
-    `${role}/${view}${queryOf({ ...spanOf(range), project, by })}`
+  const go = (
+    change: Partial<DateRange & { readonly project: string; readonly network: string }>,
+  ): void => navigate(linkTo(['overview'], { ...range, project, network, ...change }))
+  const path = (view: string, money?: object): string =>
+    `${role}/${view}${queryOf({ ...spanOf(range), project, ...money })}`
+  const revenueBy = (by: string): string => path('revenue', { by, ...networkQuery(network) })
   const sharesBy = role === 'admin' && project === '' ? 'project' : 'resource'
-  const revenue = useLoad<Revenue>(path('revenue', 'day'))
+  const revenue = useLoad<Revenue>(revenueBy('day'))
   const funnel = useLoad<Funnel>(path('funnel'))
   const latency = useLoad<Latency>(path('latency'))
-  const shares = useLoad<Revenue>(path('revenue', sharesBy))
+  const shares = useLoad<Revenue>(revenueBy(sharesBy))
   return (
     <Page title="Overview">
       <div class="toolbar">
         <DateRangeFields value={range} onValue={go} />
+        <NetworkField value={network} onValue={(chosen) => go({ network: chosen })} isSum />
         <ProjectField value={project} onValue={(chosen) => go({ project: chosen })} />
       </div>
       <Headline revenue={revenue} funnel={funnel} latency={latency} />
-      <Section title="Revenue by day" note="Settled payments, by day of UTC.">
+      <Section
+        title="Revenue by day"
+        note={`Settled payments less refunds, by day (${shownZone()}).`}
+      >
         <LoadedView of={revenue} room="tall">
           {(data) => <RevenueChart of={data} range={range} />}
         </LoadedView>
       </Section>
       <div class="columns">
-        <Section title="Conversion" note="Prices shown, payments attempted, and payments settled.">
+        <Section
+          title="Conversion"
+          note={`Prices shown, payments attempted, and payments settled${network === '' ? '' : ', on all networks'}.`}
+        >
           <LoadedView of={funnel} room="tall">
             {(data) => <FunnelChart of={data} range={range} />}
           </LoadedView>

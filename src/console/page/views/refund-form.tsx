@@ -31,6 +31,7 @@ export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
   const network = findNetwork(useSession(), payment.network)
   const wallets = useWallets()
   const [amount, setAmount] = useState(left)
+  const [reason, setReason] = useState('')
   const [step, setStep] = useState('')
   const action = useAction()
   const { decimals = 0, symbol = 'tokens' } = payment
@@ -39,7 +40,7 @@ export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
   const error = errorOf(units, { most, shown: `${left} ${symbol}`, decimals })
   const refund = async (wallet: Wallet): Promise<void> => {
     if (units === undefined || error !== undefined || network === undefined) return
-    const asked = { payment, network, amount: units, path }
+    const asked = { payment, network, amount: units, path, reason: reason.trim() }
     const isDone = await action.run(() => refundBy(wallet, asked, setStep))
     setStep('')
     if (!isDone) return
@@ -60,6 +61,13 @@ export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
         onValue={setAmount}
         error={error}
         hint={`At most ${left} ${symbol}. Your wallet signs; the gateway sends it and pays the gas.`}
+      />
+      <TextField
+        label="Reason"
+        value={reason}
+        onValue={setReason}
+        error={action.problem?.errorOf('reason')}
+        hint="For your books; may be empty."
       />
       <ProblemNotice problem={action.problem} />
       <Wallets of={wallets} isBusy={action.isBusy} onChoose={(wallet) => void refund(wallet)} />
@@ -122,6 +130,7 @@ interface AskedRefund {
   readonly network: SessionNetwork
   readonly amount: bigint
   readonly path: string
+  readonly reason: string
 }
 
 /** Prepares a refund, asks for its signature, and sends it to the gateway. */
@@ -130,7 +139,7 @@ async function refundBy(
   asked: AskedRefund,
   tell: (step: string) => void,
 ): Promise<void> {
-  const { payment, network, amount, path } = asked
+  const { payment, network, amount, path, reason } = asked
   try {
     tell(`Asking ${info.name} for the account…`)
     const account = await findAccount(provider, payment)
@@ -141,7 +150,7 @@ async function refundBy(
     tell(`Sign the refund in ${info.name}.`)
     const signature = await signRefund(provider, account, typedData)
     tell('Sent to the gateway; waiting for the chain…')
-    const body = { authorization: typedData.message, signature }
+    const body = { authorization: typedData.message, signature, ...(reason && { reason }) }
     await ask('POST', path, { body, key: newKey() })
   } catch (error) {
     throw error instanceof WalletError ? toProblem(error.message) : error

@@ -69,6 +69,7 @@ function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
           ),
         },
         { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
+        { title: 'Reason', isMinor: true, cell: (one) => <Why of={one} /> },
         {
           title: 'Transaction',
           isMinor: true,
@@ -77,6 +78,20 @@ function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
         },
       ]}
     />
+  )
+}
+
+/** Why a refund was made, and who asked for it. */
+export function Why({
+  of: { reason, requestedBy },
+}: {
+  readonly of: Pick<Settlement, 'reason' | 'requestedBy'>
+}) {
+  return (
+    <span class="what">
+      {reason !== undefined && <span>{reason}</span>}
+      {requestedBy !== undefined && <small class="sub">by {requestedBy}</small>}
+    </span>
   )
 }
 

@@ -1,11 +1,14 @@
 import { useState } from 'preact/hooks'
 import { SelectField, TextField } from '../parts/field.js'
+import { NetworkField } from '../parts/network-field.js'
 import { ProjectField } from '../parts/project-field.js'
 import { linkTo, navigate } from '../state/route.js'
 import { readSearch } from './search.js'
 
 /** Filters of the list; empty ones do not apply. Days are inclusive. */
-export type Filters = Readonly<Record<'search' | 'status' | 'project' | 'from' | 'to', string>>
+export type Filters = Readonly<
+  Record<'search' | 'status' | 'network' | 'project' | 'from' | 'to', string>
+>
 
 const STATUSES = [
   ['', 'Any status'],
@@ -58,6 +61,7 @@ export function SettlementFilters({ value }: { readonly value: Filters }) {
         onValue={(status) => go({ status })}
         options={STATUSES}
       />
+      <NetworkField value={value.network} onValue={(network) => go({ network })} />
       <ProjectField value={value.project} onValue={(project) => go({ project })} />
       <TextField
         label="From"

@@ -1,8 +1,9 @@
 import type { Settlement } from '../api/documents.js'
+import { formatToken } from '../format/money.js'
 import { shorten } from '../format/text.js'
-import { StatusBadge } from '../parts/badge.js'
+import { PaymentBadge } from '../parts/badge.js'
 import { Table, type Column } from '../parts/table.js'
-import { Money, Time } from '../parts/values.js'
+import { Money, NetworkName, Time } from '../parts/values.js'
 import { linkTo } from '../state/route.js'
 import { useSession } from '../state/session.js'
 
@@ -38,6 +39,7 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
         },
         { title: 'Status', cell: (one) => <Status of={one} /> },
         { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
+        { title: 'Network', isMinor: true, cell: (one) => <NetworkName of={one} /> },
         ...project,
         { title: 'For', isMinor: true, cell: (one) => <What of={one} /> },
         {
@@ -50,13 +52,13 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
   )
 }
 
-function Status({ of: { status, refunded, amount, settlement } }: { readonly of: Settlement }) {
+function Status({ of }: { readonly of: Settlement }) {
+  const { refunded, amount } = of
   return (
     <>
-      <StatusBadge status={status} />
-      {settlement !== undefined && <small class="sub">refund</small>}
-      {refunded !== undefined && (
-        <small class="sub">{refunded === amount ? 'refunded' : 'partially refunded'}</small>
+      <PaymentBadge of={of} />
+      {refunded !== undefined && refunded !== amount && (
+        <small class="sub">{formatToken({ ...of, amount: refunded })} back</small>
       )}
     </>
   )

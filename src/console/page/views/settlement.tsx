@@ -1,6 +1,7 @@
 import type { Settlement } from '../api/documents.js'
 import { useLoad, useReloadWhile } from '../api/use-load.js'
-import { StatusBadge } from '../parts/badge.js'
+import { formatToken } from '../format/money.js'
+import { PaymentBadge, TestBadge } from '../parts/badge.js'
 import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
@@ -23,7 +24,7 @@ export function SettlementView({ id }: { readonly id: string }) {
           <>
             <div class="lead">
               <Money of={settlement} class="money-large" />
-              <StatusBadge status={settlement.status} />
+              <PaymentBadge of={settlement} />
             </div>
             <div class="columns columns-wide">
               <Section title="Timeline">
@@ -36,7 +37,7 @@ export function SettlementView({ id }: { readonly id: string }) {
             <Section title="On chain">
               <OnChain of={settlement} />
             </Section>
-            {settlement.settlement === undefined && <Refunds of={settlement} onChange={reload} />}
+            <Refunds of={settlement} onChange={reload} />
           </>
         )}
       </LoadedView>
@@ -45,7 +46,7 @@ export function SettlementView({ id }: { readonly id: string }) {
 }
 
 function Purchase({ of }: { readonly of: Settlement }) {
-  const { method, route, resource, reference, askedPrice, project, settlement } = of
+  const { method, route, resource, reference, askedPrice, project, refunded, amount } = of
   return (
     <Facts
       of={[
@@ -54,13 +55,10 @@ function Purchase({ of }: { readonly of: Settlement }) {
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],
         ['List price', askedPrice],
+        ['Refunded', refunded && formatToken({ ...of, amount: refunded })],
         [
-          'Refund of',
-          settlement && (
-            <a href={linkTo(['settlements', settlement])}>
-              <code>{settlement}</code>
-            </a>
-          ),
+          'Net',
+          refunded && formatToken({ ...of, amount: String(BigInt(amount) - BigInt(refunded)) }),
         ],
         ['Id', <code class="break">{of.id}</code>],
       ]}
@@ -74,7 +72,13 @@ function OnChain({ of }: { readonly of: Settlement }) {
   return (
     <Facts
       of={[
-        ['Network', findNetwork(session, network)?.name ?? network],
+        [
+          'Network',
+          <>
+            {findNetwork(session, network)?.name ?? network}
+            {of.testnet && <TestBadge />}
+          </>,
+        ],
         ['Payer', <Hex value={payer} network={network} kind="address" isWhole />],
         ['Paid to', <Hex value={payTo} network={network} kind="address" isWhole />],
         [

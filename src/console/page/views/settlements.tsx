@@ -66,16 +66,18 @@ function filtersOf({ query }: Route): Filters {
   return {
     search: get('search'),
     status: get('status'),
+    network: get('network'),
     project: get('project'),
     from: get('from'),
     to: get('to'),
   }
 }
 
-function apiQuery({ search, status, project, from, to }: Filters): Record<string, string> {
+function apiQuery({ search, status, network, project, from, to }: Filters): Record<string, string> {
   const found = readSearch(search)
   return {
     status,
+    network,
     project,
     ...spanOf({ from, to }),
     ...('value' in found && { [found.kind]: found.value }),

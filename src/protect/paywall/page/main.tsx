@@ -4,6 +4,7 @@ import { App } from './app.js'
 import { CopyButton } from './copy-button.js'
 import { data } from './data.js'
 import { removeOld } from './kept-payment.js'
+import { text } from './texts.js'
 
 removeOld()
 const place = document.querySelector('#pay')
@@ -13,5 +14,5 @@ if (place !== null && data.canRepeat) {
 }
 for (const element of document.querySelectorAll<HTMLElement>('[data-copy]')) {
   const button = element.appendChild(document.createElement('span'))
-  render(<CopyButton text={element.dataset['copy'] ?? ''} />, button)
+  render(<CopyButton text={element.dataset['copy'] ?? ''} of={text('paidTo')} />, button)
 }

@@ -1,0 +1,17 @@
+/** The time zone in which the page shows times, and whose days its filters mean. */
+
+/** The browser's own zone. One that hides it says so in words that are no zone. */
+export const ownZone = ((): string => {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  return !timeZone || timeZone === 'Etc/Unknown' ? 'UTC' : timeZone
+})()
+
+let shown = ownZone
+
+/** The zone that is shown now. */
+export const shownZone = (): string => shown
+
+/** Shows another zone from now on. */
+export function showZone(zone: string): void {
+  shown = zone
+}

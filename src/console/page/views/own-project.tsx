@@ -1,0 +1,45 @@
+import type { Project } from '../api/documents.js'
+import { useLoad } from '../api/use-load.js'
+import { May } from '../parts/may.js'
+import { LoadedView, Notice } from '../parts/notice.js'
+import { Page, Section } from '../parts/page.js'
+import { BrandingSection } from './branding.js'
+import { MerchantFacts } from './merchant-facts.js'
+import { PauseButton, PausedNotice } from './pause.js'
+import { Tokens } from './tokens.js'
+
+const PATH = 'merchant/project'
+
+/** A merchant's own settings, payment page and tokens. */
+export function OwnProject() {
+  const loaded = useLoad<Project>(PATH)
+  const { data, reload } = loaded
+  return (
+    <Page
+      title="Settings"
+      actions={data && <PauseButton of={data} path={PATH} onChange={reload} />}
+    >
+      <LoadedView of={loaded} room="tall">
+        {(project) => (
+          <>
+            <PausedNotice of={project} path={PATH} onChange={reload} />
+            <Section title="Payments" note="The operator of the gateway changes these.">
+              {project.nextPayTo && (
+                <Notice>
+                  The operator has set another address, which is paid from{' '}
+                  {new Date(project.nextPayTo.at).toLocaleString()} on:{' '}
+                  <code class="break">{project.nextPayTo.payTo}</code>
+                </Notice>
+              )}
+              <MerchantFacts of={project} />
+            </Section>
+            <BrandingSection of={project} path={PATH} onSaved={reload} />
+          </>
+        )}
+      </LoadedView>
+      <May scope="manage">
+        <Tokens path="merchant/tokens" />
+      </May>
+    </Page>
+  )
+}

@@ -1,0 +1,133 @@
+import type { RefundPage, Settlement } from '../api/documents.js'
+import { useLoad } from '../api/use-load.js'
+import { reasonInWords } from '../format/reasons.js'
+import { shorten } from '../format/text.js'
+import { StatusBadge } from '../parts/badge.js'
+import { spanOf } from '../parts/date-range.js'
+import { SelectField, TextField } from '../parts/field.js'
+import { NetworkField } from '../parts/network-field.js'
+import { Empty, LoadedView } from '../parts/notice.js'
+import { Page } from '../parts/page.js'
+import { Pager } from '../parts/pager.js'
+import { ProjectField } from '../parts/project-field.js'
+import { Table, type Column } from '../parts/table.js'
+import { Money, NetworkName, Time } from '../parts/values.js'
+import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
+import { useSession } from '../state/session.js'
+import { Why } from './refunds.js'
+
+const STATUSES = [
+  ['', 'Any status'],
+  ['settled', 'Settled'],
+  ['pending', 'Pending'],
+  ['failed', 'Failed'],
+] as const
+
+/** The refunds of all settlements. */
+export function RefundList({ route: { query } }: { readonly route: Route }) {
+  const { role } = useSession()
+  const get = (name: string): string => query.get(name) ?? ''
+  const [status, network, project] = [get('status'), get('network'), get('project')]
+  const [from, to, cursor] = [get('from'), get('to'), get('cursor')]
+  const filters = { status, network, project, from, to }
+  const here = (change: object): string => linkTo(['refunds'], { ...filters, ...change })
+  const go = (change: Partial<typeof filters>): void => navigate(here(change))
+  const asked = { status, network, project, ...spanOf({ from, to }), cursor }
+  const page = useLoad<RefundPage>(`${role}/refunds${queryOf(asked)}`)
+  return (
+    <Page title="Refunds">
+      <div class="toolbar">
+        <SelectField
+          label="Status"
+          value={status}
+          onValue={(chosen) => go({ status: chosen })}
+          options={STATUSES}
+        />
+        <NetworkField value={network} onValue={(chosen) => go({ network: chosen })} />
+        <ProjectField value={project} onValue={(chosen) => go({ project: chosen })} />
+        <TextField
+          label="From"
+          type="date"
+          value={from}
+          max={to}
+          onValue={(day) => go({ from: day })}
+        />
+        <TextField
+          label="To"
+          type="date"
+          value={to}
+          min={from}
+          onValue={(day) => go({ to: day })}
+        />
+      </div>
+      <LoadedView of={page} room="tall">
+        {({ refunds, nextCursor }) => (
+          <>
+            {refunds.length === 0 ? (
+              <Empty title="No refunds">
+                <p>Open a settlement to refund it.</p>
+              </Empty>
+            ) : (
+              <RefundTable of={refunds} />
+            )}
+            <Pager
+              first={cursor === '' ? undefined : here({})}
+              next={nextCursor === undefined ? undefined : here({ cursor: nextCursor })}
+            />
+          </>
+        )}
+      </LoadedView>
+    </Page>
+  )
+}
+
+type Refund = RefundPage['refunds'][number]
+
+function RefundTable({ of }: { readonly of: readonly Refund[] }) {
+  const { role } = useSession()
+  const merchant: readonly Column<Refund>[] =
+    role === 'admin'
+      ? [{ title: 'Merchant', isMinor: true, cell: ({ project }) => project ?? '–' }]
+      : []
+  return (
+    <Table
+      caption="Refunds"
+      rows={of}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: 'Time',
+          cell: ({ createdAt, settlement }) => (
+            <a href={linkTo(['settlements', settlement])}>
+              <Time at={createdAt} as="short" />
+            </a>
+          ),
+        },
+        { title: 'Status', cell: (one) => <Status of={one} /> },
+        { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
+        { title: 'Reason', cell: (one) => <Why of={one} /> },
+        { title: 'For', isMinor: true, cell: ({ reference, route }) => reference ?? route ?? '–' },
+        { title: 'Network', isMinor: true, cell: (one) => <NetworkName of={one} /> },
+        ...merchant,
+        {
+          title: 'Buyer',
+          isMinor: true,
+          cell: ({ payTo }) => <code title={payTo}>{shorten(payTo)}</code>,
+        },
+      ]}
+    />
+  )
+}
+
+function Status({
+  of: { status, errorReason },
+}: {
+  readonly of: Pick<Settlement, 'status' | 'errorReason'>
+}) {
+  return (
+    <>
+      <StatusBadge status={status} />
+      {errorReason && <small class="sub">{reasonInWords(errorReason)}</small>}
+    </>
+  )
+}
