@@ -336,13 +336,12 @@ describe('doctor on Redis', () => {
     expect(await named()).toStrictEqual(['error redis_unreachable'])
   })
 
-  const itWithRedis = isRedisThere ? it : it.skip
-
-  itWithRedis('says that it counts, and leaves nothing there', async () => {
-    await write({ rateLimit: { redisUrl: 'redis://127.0.0.1:6379' } })
-    expect(await named()).toStrictEqual([])
-    expect((await doctor()).printed.join()).toContain('The Redis of rateLimit.redisUrl counts')
-  })
+  if (isRedisThere)
+    it('says that it counts', async () => {
+      await write({ rateLimit: { redisUrl: 'redis://127.0.0.1:6379' } })
+      expect(await named()).toStrictEqual([])
+      expect((await doctor()).printed.join()).toContain('The Redis of rateLimit.redisUrl counts')
+    })
 })
 
 describe('doctor on webhooks', () => {

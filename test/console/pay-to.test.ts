@@ -123,7 +123,7 @@ describe.each(stores)('payTo, on %s', (_name, openStore) => {
 
   it('changes when its time has come, once for all gateways', async () => {
     const api = await serveAcme({ payToDelay: '2d' })
-    const another = await serve({ payToDelay: '2d' }, ledgers[1]!)
+    const another = await serve({ payToDelay: '2d' }, ledgers[1])
     const { projects } = ledgers[0]!
     const { settings, version } = (await projects.findProject('acme'))!
     const soon = { payTo: OTHER, afterMs: 300 }

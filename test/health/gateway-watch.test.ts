@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { GatewayWatch, type GatewayWatchOptions } from '../../src/health/gateway-watch.js'
 import type { OwnNetwork } from '../../src/health/check-gateway.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
-import { OPERATOR, OPERATOR_EVENTS, type WebhookEvent } from '../../src/ledger/webhooks.js'
+import { OPERATOR, OPERATOR_EVENTS } from '../../src/ledger/webhooks.js'
 import { ChainError } from '../../src/errors.js'
 import { RecentOutcomes } from '../../src/telemetry/recent-outcomes.js'
 import { findNetwork } from '../../src/protocol/networks.js'
@@ -24,7 +24,7 @@ describe.each(stores)('the watch, on %s', (_name, openStore) => {
     const id = `we_${'0'.repeat(32)}`
     await ledger.webhooks.endpoints.create({
       ...{ id, project: OPERATOR, url: 'https://operator.example/', secret: 'whsec_one' },
-      events: OPERATOR_EVENTS as readonly WebhookEvent[],
+      events: OPERATOR_EVENTS,
     })
     const told = async () => {
       const found = await ledger.webhooks.deliveries.claim(id, 20)

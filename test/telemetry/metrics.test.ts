@@ -82,7 +82,7 @@ describe('metrics', () => {
     events.emit('submitted', payment)
     const text = await metrics.text()
     const of = (project: string) =>
-      valueOf(text, `x402_project_payments_total{project="${project}",outcome="submitted"}`)
+      valueOf(text, `x402_project_payments_total{outcome="submitted",project="${project}"}`)
     expect([of('project-0'), of('project-199'), of('project-200')]).toEqual([2, 1, undefined])
     expect([of('other'), of('none')]).toEqual([100, 1])
   })
@@ -115,7 +115,7 @@ describe('metrics', () => {
     expect(text).toContain('nodejs_eventloop_lag_seconds')
     for (const outcome of ['settled', 'refused'])
       expect(text).toMatch(
-        new RegExp(`x402_project_payments_total\\{project="[^"]+",outcome="${outcome}"\\} 1\\n`),
+        new RegExp(`x402_project_payments_total\\{outcome="${outcome}",project="[^"]+"\\} 1\\n`),
       )
     const relayer = privateKeyToAddress(devnet.relayerKeys[0]!)
     const own = `{${network},relayer="${relayer}"}`

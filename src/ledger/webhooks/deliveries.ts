@@ -32,6 +32,9 @@ import {
 /** Endpoints that one statement looks up. */
 const NAMED_AT_ONCE = 500
 
+/** PostgreSQL's driver reads times as text. */
+type FailingRow = Omit<FailingWebhook, 'since'> & { readonly since: number | string }
+
 /** A delivery that is not about a payment. */
 interface NewDelivery {
   readonly endpoint: WebhookEndpoint
@@ -139,9 +142,7 @@ export class WebhookDeliveries {
   /** Webhooks to which nothing could be delivered for so long (ms), those that fail longest first. */
   listFailing(forMs: number): Promise<readonly FailingWebhook[]> {
     return this.#store.run(async ({ run }) => {
-      const rows = (await run(NAME_FAILING, [forMs])) as readonly (FailingWebhook & {
-        readonly since: number | string
-      })[]
+      const rows = (await run(NAME_FAILING, [forMs])) as readonly FailingRow[]
       return rows.map((row) => ({ ...row, since: Number(row.since) }))
     })
   }
