@@ -6,15 +6,28 @@ import type { AdvertisedPrice } from './declared-routes.js'
 import { openApiPath, parametersOf, type FoundRoute } from './express-routes.js'
 import { embedded, propertiesOf, type JsonSchema } from './json-schema.js'
 
-/** An OpenAPI 3.1 document. */
+/**
+ * An OpenAPI 3.1 document.
+ *
+ * @example
+ * ```ts
+ * import type { OpenApiDocument } from 'express-x402-gateway'
+ *
+ * const pathsOf = ({ paths }: OpenApiDocument): readonly string[] => Object.keys(paths)
+ * ```
+ */
 export interface OpenApiDocument {
+  /** Version of OpenAPI. */
   readonly openapi: string
+  /** What is described. */
   readonly info: {
     readonly title: string
     readonly version: string
     readonly [member: string]: unknown
   }
+  /** Operations by path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>
+  /** Everything else. */
   readonly [member: string]: unknown
 }
 
