@@ -21,7 +21,7 @@ export async function buildConsole(folder) {
       ]),
       'icon.svg': await readFile(join(source, 'icon.svg'), 'utf8'),
     },
-    licenses: await licensesOf(['preact', 'uplot']),
+    licenses: await licensesOf(['preact', 'uplot', 'lean-qr']),
   }
   await writePage(page, folder)
 }

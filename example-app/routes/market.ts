@@ -26,8 +26,8 @@ export const market: Product = {
         merchant: (req) => String(req.params['stall']),
       }),
       (req, res) => {
-        const { input, requirements } = paidRequest(req)
-        res.json({ sold: STALLS[input.params.stall], paidTo: requirements.payTo })
+        const { requirements, ...paid } = paidRequest(req)
+        res.json({ sold: STALLS[paid.input.params.stall], paidTo: requirements.payTo })
       },
     ),
 }

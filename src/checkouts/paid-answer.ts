@@ -59,7 +59,7 @@ function thanks(
   { amount, currency, url }: Checkout,
   { merchant, paywall }: PaidSeller,
 ): string {
-  const options = resolvePaywall(undefined, paywall)
+  const options = resolvePaywall(undefined, paywall, merchant.branding)
   const locale = options?.locale ?? localeOf(req)
   const { checkoutThanks } = { ...textsOf(locale), ...options?.texts }
   const price = { kind: 'fiat', amount: parseDecimal(amount)!, currency } as const

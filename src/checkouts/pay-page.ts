@@ -1,14 +1,19 @@
 /** `/pay/{id}`: a payment link, a paid resource as any other. */
-import type { RequestHandler } from 'express'
+import type { RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { isConfigError, isOutsideFailure } from '../errors.js'
 import type { LedgerStore } from '../ledger/index.js'
-import type { Checkout, CheckoutRefusal } from '../ledger/checkouts.js'
+import { STATUS } from '../http/problem-status.js'
+import type { Checkout, CheckoutRefusal, CheckoutStatus } from '../ledger/checkouts.js'
 import type { Merchant } from '../merchants/project.js'
+import { parsePrice } from '../money/price.js'
 import { outsideFailure, respondExit } from '../protect/exits.js'
 import { handlePaidRequest } from '../protect/handle-paid-request.js'
 import type { Exchange } from '../protect/payment-attempt.js'
-import { openProblemPage } from '../protect/paywall/problem-page.js'
+import { paymentRequired } from '../protect/payment-required.js'
+import { openPaywall } from '../protect/paywall/paywall.js'
+import { varyByAccept } from '../protect/paywall/prefers-html.js'
+import { openProblemPage, type ProblemPage } from '../protect/paywall/problem-page.js'
 import { MOST_PREPARED, newDocuments } from '../protect/prepared-payment-required.js'
 import { bringsPayment } from '../protect/read-payment.js'
 import { respondNobodyPaid, respondRouteProblem } from '../protect/respond.js'
@@ -102,14 +107,13 @@ class PaymentLinks {
   }
 
   async #serve(checkout: Checkout, { req, res, next }: Exchange): Promise<void> {
-    const { status, cancelUrl } = checkout
-    const backUrl = status === 'paid' ? (returnUrlOf(checkout) ?? cancelUrl) : cancelUrl
-    const { paywall } = this.#context
-    const problemPage = openProblemPage(paywall && { backUrl }, paywall)
+    const { status } = checkout
+    const merchant = await this.#merchantOf(checkout)
+    const problemPage = this.#problemPage(checkout, merchant)
     problemPage?.meet(req, res)
     // A payment that has paid it is answered again.
-    if (status !== 'open' && !bringsPayment(req)) return respondRouteProblem(res, PROBLEMS[status])
-    const route = await this.#find(checkout)
+    if (status !== 'open' && !bringsPayment(req)) return this.#tell(res, checkout, merchant)
+    const route = merchant && this.#routeOf(checkout, merchant)
     if (route === undefined) return respondNobodyPaid(res)
     const handle = (error?: unknown): void => {
       if (error !== undefined) return next(error)
@@ -131,13 +135,40 @@ class PaymentLinks {
     respondPaid(res, checkout, { merchant, paywall: this.#context.paywall })
   }
 
-  /** @returns `undefined` while nobody can be paid: the merchant is gone, or takes no token for the currency. */
-  async #find(checkout: Checkout): Promise<PaidRoute | undefined> {
-    const { directory, logger } = this.#context
-    const { id, project } = checkout
+  async #merchantOf({ project }: Checkout): Promise<Merchant | undefined> {
+    const { directory } = this.#context
     if (directory.findMerchant(project) === undefined) await directory.whenLoaded()
-    const merchant = directory.findMerchant(project)
-    if (merchant === undefined) return undefined
+    return directory.findMerchant(project)
+  }
+
+  #problemPage(checkout: Checkout, merchant: Merchant | undefined): ProblemPage | undefined {
+    const { paywall } = this.#context
+    if (paywall === false) return undefined
+    const name = paywall.name ?? merchant?.name
+    const look = { ...merchant?.branding, ...(name && { name }), backUrl: backUrlOf(checkout) }
+    return openProblemPage(look, paywall)
+  }
+
+  /** Says why a link cannot be paid. Its page also shows a buyer what was bought there. */
+  #tell(res: Response, checkout: Checkout, merchant: Merchant | undefined): void {
+    const { url, description = '', status } = checkout
+    const problem = PROBLEMS[status as Exclude<CheckoutStatus, 'open'>]
+    const look = this.#context.paywall && { backUrl: backUrlOf(checkout) }
+    const paywall = merchant && openPaywall(this.#context, merchant, look)
+    varyByAccept(res)
+    if (paywall?.isWantedBy(res) !== true) return respondRouteProblem(res, problem)
+    const document = paymentRequired(
+      { resource: { url, description }, accepts: [] },
+      { error: problem.code, message: problem.detail },
+    )
+    const price = parsePrice(priceOf(checkout), { defaultCurrency: checkout.currency })
+    paywall.respond(res, { document, price, status: STATUS[problem.code].route })
+  }
+
+  /** @returns `undefined` while nobody can be paid: the merchant takes no token for the currency any more. */
+  #routeOf(checkout: Checkout, merchant: Merchant): PaidRoute | undefined {
+    const { logger } = this.#context
+    const { id, project } = checkout
     const known = this.#prepared.get(id)
     if (known?.merchant === merchant) return known.route
     let route: PaidRoute | undefined
@@ -153,7 +184,7 @@ class PaymentLinks {
   }
 
   #prepare(checkout: Checkout, merchant: Merchant): PaidRoute {
-    const { project, url, amount, currency, description, reference, cancelUrl } = checkout
+    const { project, url, description, reference, cancelUrl } = checkout
     const context = {
       ...this.#context,
       merchants: new Map([[project, merchant]]),
@@ -162,15 +193,19 @@ class PaymentLinks {
       // Whoever has its URL may pay a link: no catalogue shows it.
       catalogue: undefined,
     }
-    return new PaidRoute(
-      context,
-      { amount, currency },
-      {
-        ...(description !== undefined && { description }),
-        ...(reference !== undefined && { reference }),
-        resourceUrl: () => url,
-        paywall: this.#context.paywall && { backUrl: cancelUrl },
-      },
-    )
+    return new PaidRoute(context, priceOf(checkout), {
+      ...(description !== undefined && { description }),
+      ...(reference !== undefined && { reference }),
+      resourceUrl: () => url,
+      paywall: this.#context.paywall && { backUrl: cancelUrl },
+    })
   }
+}
+
+const priceOf = ({ amount, currency }: Checkout) => ({ amount, currency })
+
+/** Where its pages lead back to: once it is paid, to where a buyer goes whose answer was lost. */
+function backUrlOf(checkout: Checkout): string | undefined {
+  const { status, cancelUrl } = checkout
+  return status === 'paid' ? (returnUrlOf(checkout) ?? cancelUrl) : cancelUrl
 }

@@ -60,12 +60,9 @@ export class Catalogue {
 
   /** Notes a sale of our own app. */
   note({ project, method, resource, bazaar, entry }: Sale): void {
-    const claimed = { ...resource } as Readonly<Record<string, unknown>>
-    const { url } = resource
-    this.noteListing(
-      project,
-      listingOf(url.split(/[?#]/, 1)[0] ?? url, claimed, { method, bazaar, entry }),
-    )
+    // An app in JavaScript may name it by a `URL`. It has been delivered: nothing may fail here any more.
+    const [url = ''] = String(resource.url).split(/[?#]/, 1)
+    this.noteListing(project, listingOf(url, { ...resource }, { method, bazaar, entry }))
   }
 
   /** Notes a sale. */
@@ -102,7 +99,7 @@ export class Catalogue {
   async #load(): Promise<readonly ListedResource[]> {
     await this.flush()
     const sold = await this.#options.store.listResources()
-    return sold.map(listed).toSorted((one, other) => other.count - one.count)
+    return sold.map(resourceOf).toSorted((one, other) => other.count - one.count)
   }
 
   async #write(): Promise<void> {
@@ -148,6 +145,6 @@ function rowOf([key, { listing, soldAt, ...sales }]: readonly [string, Sales]): 
   return { id, ...sales, listing: JSON.stringify(listing), sold_at: soldAt }
 }
 
-function listed({ listing, ...sold }: SoldResource): ListedResource {
+function resourceOf({ listing, ...sold }: SoldResource): ListedResource {
   return { ...(JSON.parse(listing) as Listing), ...sold }
 }

@@ -159,6 +159,25 @@ export interface LedgerQuery {
   readonly limit: number
 }
 
+/** Which records are listed by the time of their last change, oldest first. */
+export interface ChangedQuery extends Pick<LedgerQuery, 'project' | 'state' | 'chainId' | 'limit'> {
+  readonly kind: 'payment' | 'refund'
+  /** Unix time in milliseconds: changed at or after. */
+  readonly since: number
+  /** The end of the previous page. */
+  readonly after?: ChangePlace | undefined
+}
+
+/** The place of a change among all. */
+export type ChangePlace = Pick<LedgerRecord, 'updatedAt' | 'id'>
+
+/** A page of records that have changed. It may be short, or empty, and not be the last. */
+export interface ChangedPage {
+  readonly records: readonly LedgerRecord[]
+  /** Where the next page begins, unless this is the last. */
+  readonly next?: ChangePlace
+}
+
 /** One thing that records are searched by: each has an index of its own. */
 export type RecordSearch =
   /** The address that pays. */

@@ -62,5 +62,10 @@ export function pageOf<T>(found: readonly T[], limit: number, nameOf: (last: T) 
   const page = found.slice(0, limit)
   const last = page.at(-1)
   if (found.length === page.length || last === undefined) return { page, next: {} }
-  return { page, next: { nextCursor: Buffer.from(nameOf(last), 'latin1').toString('base64url') } }
+  return { page, next: { nextCursor: cursorOf(nameOf(last)) } }
+}
+
+/** The `nextCursor` of a position. */
+export function cursorOf(name: string): string {
+  return Buffer.from(name, 'latin1').toString('base64url')
 }

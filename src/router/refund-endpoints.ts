@@ -14,8 +14,8 @@ import { defineEndpoint, type Access, type Call, type Endpoint } from './define-
 import { AUTHORIZATION, MERCHANT_ADDRESS, PAYER_ADDRESS, SIGNATURE } from './examples.js'
 import type { LedgerRecord } from '../ledger/index.js'
 import { isRefundRecord } from '../ledger/refunds.js'
+import { listRecords } from './list-records.js'
 import { owned, type Owner, type PaymentsOwner } from './owner.js'
-import { nameOfPlace, pageOf } from './pages.js'
 import { refundPayment } from './refund-payment.js'
 import {
   exceedsPayment,
@@ -26,7 +26,7 @@ import {
   type Refundable,
 } from './refundable.js'
 import { refundDocuments } from './refund-documents.js'
-import { ledgerFilters, refundQuery } from './settlement-query.js'
+import { refundQuery } from './settlement-query.js'
 import { findRecord, SETTLEMENT_ID } from './settlement-endpoints.js'
 import { WITH_TRANSACTION } from './usual-problems.js'
 import { lazyDocuments } from './lazy-documents.js'
@@ -122,11 +122,16 @@ export function refundListEndpoints<Context extends RouterContext>(
       responses: { 200: { description: 'A page.', document: owner.refundPage } },
       async handle(context: Context, call) {
         const { project, accepts } = scopeOf(context, call)
-        const { cursor: after, limit } = call.query
-        const query = { ...ledgerFilters(call.query), kind: 'refund', project, after } as const
-        const found = await context.ledger.payments.list({ ...query, limit: limit + 1 })
-        const { page, next } = pageOf(found.filter(isRefundRecord), limit, nameOfPlace)
-        const described = await refundDocuments(context, { accepts, access }, page)
+        const { page, next } = await listRecords(context, {
+          project,
+          kind: 'refund',
+          query: call.query,
+        })
+        const described = await refundDocuments(
+          context,
+          { accepts, access },
+          page.filter(isRefundRecord),
+        )
         const refunds = described.map((one, index) => ({ ...ownerOf(page[index], access), ...one }))
         return { refunds, ...next }
       },

@@ -3,10 +3,10 @@ import { RequestProblem } from '../http/respond-problem.js'
 import { EVERY_PROJECT, type LedgerQuery, type LedgerRecord } from '../ledger/index.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint, type Endpoint } from './define-endpoint.js'
+import { listRecords } from './list-records.js'
 import { owned, type PaymentsOwner } from './owner.js'
-import { nameOfPlace, pageOf } from './pages.js'
 import { refundTotals } from './refund-totals.js'
-import { isRecordId, ledgerFilters, listQuery } from './settlement-query.js'
+import { isRecordId, listQuery } from './settlement-query.js'
 
 /** Description of a settlement's `{id}`. */
 export const SETTLEMENT_ID = 'Id of the settlement: 32 hexadecimal digits.'
@@ -35,11 +35,8 @@ export function settlementEndpoints<Context extends RouterContext>(
       responses: { 200: { description: 'A page.', document: owner.settlementList } },
       async handle(context: Context, call) {
         const { project } = owner.scopeOf(context, call)
-        const { cursor: after, limit } = call.query
-        const filters = ledgerFilters(call.query)
-        const query: LedgerQuery = { ...filters, project, after, limit: limit + 1 }
-        const found = await context.ledger.payments.list(query)
-        const { page, next } = pageOf(found, limit, nameOfPlace)
+        const asked = { project, kind: 'payment', query: call.query } as const
+        const { page, next } = await listRecords(context, asked)
         return { settlements: await documentsOf(context, page), ...next }
       },
     }),

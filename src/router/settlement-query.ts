@@ -56,6 +56,15 @@ const placeMembers = {
   network: networkParameter,
 }
 
+/** Lists what has changed. */
+const changeMembers = {
+  updatedSince: timeSchema.optional().meta({
+    description:
+      'Only those that changed at or after this time, the oldest change first. A page may be short or empty while there is a `nextCursor`. Begin the next time a minute before the last answer. Not together with `from`, `to` or a search.',
+    examples: ['2026-01-31T12:00:00Z'],
+  }),
+}
+
 /** Filters of lists of settlements. */
 const filterMembers = {
   status: z.enum(STATUSES).optional().meta({ description: 'Only those in this state.' }),
@@ -89,8 +98,10 @@ export const listQuery = z
     cursor: placeParameter('[0-9a-f]{32}'),
     limit: limitParameter('Settlements', DEFAULT_LIMIT),
     ...filterMembers,
+    ...changeMembers,
   })
   .superRefine(checkFilters)
+  .superRefine(checkChanges)
 
 /** Reads the query of a list of refunds. */
 export const refundQuery = z
@@ -102,8 +113,10 @@ export const refundQuery = z
       .optional()
       .meta({ description: 'Only those in this state.' }),
     ...placeMembers,
+    ...changeMembers,
   })
   .superRefine(checkTimes)
+  .superRefine(checkChanges)
 
 type Filters = z.output<z.ZodObject<typeof filterMembers>>
 type Times = z.output<z.ZodObject<typeof placeMembers>>
@@ -119,6 +132,21 @@ function checkFilters(query: Filters, context: z.RefinementCtx): void {
       message: `cannot be combined with ${given[0]}: search by one of ${SEARCHES.join(', ')}`,
     })
   checkTimes(query, context)
+}
+
+/** Changes have an index of their own, as each search has. */
+function checkChanges(
+  query: Times &
+    Partial<Pick<Filters, 'status' | Search>> &
+    z.output<z.ZodObject<typeof changeMembers>>,
+  context: z.RefinementCtx,
+): void {
+  if (query.updatedSince === undefined) return
+  const other = (['from', 'to', ...SEARCHES] as const).find((name) => query[name] !== undefined)
+  const message = 'cannot be combined with updatedSince'
+  if (other !== undefined) context.addIssue({ code: 'custom', path: [other], message })
+  if (query.status === 'reserved')
+    context.addIssue({ code: 'custom', path: ['status'], message: `reserved ${message}` })
 }
 
 function checkTimes(query: Times, context: z.RefinementCtx): void {

@@ -3,7 +3,7 @@ import express, { type RequestHandler } from 'express'
 import { requireCall, standInForDefault } from '../default-gateway.js'
 import { ConfigError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
-import type { GatewayOptions, ProtectOptions, UcpHandler } from '../index.js'
+import type { GatewayOptions, UcpHandler } from '../index.js'
 
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
 
@@ -85,7 +85,7 @@ function handlerBefore(): UcpHandler {
 }
 
 // What a route with `input` adds to the types of its handlers, its middleware does at run time.
-const declareRoute = declare as (declaration: Declaration) => never
+const declareRoute = declare as (declaration: (gateway: Gateway) => unknown) => never
 
 const declareRouter = (declaration: Declaration) => express.Router().use(declare(declaration))
 
@@ -97,7 +97,7 @@ const isLate = standInForDefault({
   x402Protect(price, options) {
     // Checked here, not in `declare`: a mistake in the call would leave its request without an answer.
     requireCall(price)
-    return declareRoute((gateway) => gateway.x402Protect(price, options as ProtectOptions))
+    return declareRoute((gateway) => gateway.x402Protect(price, options))
   },
   discovery: () => declareRouter((gateway) => gateway.discovery()),
   openapi: (app) => newest().openapi(app),

@@ -36,6 +36,18 @@ describe('the container', () => {
     ])
   })
 
+  it('installs this version, with what its options need', async () => {
+    const { version, peerDependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
+      version: string
+      peerDependencies: Record<string, string>
+    }
+    expect(/^ARG VERSION=(.*)$/m.exec(dockerfile)?.[1]).toBe(version)
+    const installed = /npm install (.*?) &&/.exec(dockerfile)?.[1]?.split(' ') ?? []
+    const others = ['@foundry-rs/anvil', '@opentelemetry/api', '@types/express']
+    const needed = Object.keys(peerDependencies).filter((name) => !others.includes(name))
+    expect(installed.toSorted()).toEqual(['express-x402-gateway@${VERSION}', ...needed].toSorted())
+  })
+
   it('is healthy only while payments can be accepted', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const program = startProgram([resolve('dist/esm/cli/bin.js'), 'serve', '--memory'], {
@@ -69,6 +81,8 @@ describe('the container', () => {
     expect(services['gateway']).toMatchObject({
       ...{ stop_grace_period: '20s', read_only: true, restart: 'always' },
       depends_on: { postgres: { condition: 'service_healthy' } },
+      // Whatever is set there, also for metrics and Redis.
+      env_file: '.env',
     })
     expect(JSON.stringify(services)).not.toMatch(/password["':]+[a-z]/)
   })

@@ -24,7 +24,7 @@ const answer: express.RequestHandler = (_req, res) => void res.end()
 
 describe.each([
   ['5', express],
-  ['4', express4 as unknown as typeof express],
+  ['4', express4],
 ])('findRoutes in Express %s', (_version, express) => {
   it('finds routes in routers, wherever they are mounted', () => {
     const { pay, listOf } = till()

@@ -26,7 +26,17 @@ const inProse: readonly Found[] = pages.flatMap((one) =>
 )
 
 /** Programs that are not ours, and take what they take. */
-const FOREIGN = new Set(['mkdir', 'cd', 'sqlite3', 'pg_dump', 'chmod', 'pm2', 'docker'])
+const FOREIGN = new Set([
+  'mkdir',
+  'cd',
+  'sqlite3',
+  'pg_dump',
+  'chmod',
+  'pm2',
+  'docker',
+  'cp',
+  'echo',
+])
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
   'scripts' | 'dependencies' | 'peerDependencies' | 'devDependencies',

@@ -6,10 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { migrations } from '../../src/ledger/schema/migrate.js'
+import { TABLES } from '../../src/ledger/schema/tables.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
+import { newEntry, steps, SUBMISSION } from '../support/ledger-entries.js'
 
 /** A database without tables. */
 interface NewDatabase {
@@ -17,6 +18,7 @@ interface NewDatabase {
   /** Keeps others from creating tables. @returns A function that lets them. */
   block(): Promise<() => Promise<unknown>>
   read(statement: string): Promise<readonly unknown[]>
+  run(statement: string): Promise<unknown>
   /** SQL of the type of a value. */
   readonly typeOf: (value: string) => string
   /** What that says of bytes. */
@@ -40,6 +42,7 @@ describeMigrations('SQLite', async () => {
         .prepare(statement)
         .all()
         .map((row) => ({ ...row })),
+    run: async (statement) => database.exec(statement),
     typeOf: (value) => `typeof(${value})`,
     bytes: 'blob',
     async drop() {
@@ -62,6 +65,7 @@ if (root !== undefined)
         return () => schema.execute('COMMIT')
       },
       read: schema.execute,
+      run: schema.execute,
       typeOf: (value) => `pg_typeof(${value})::text`,
       bytes: 'bytea',
       drop: schema.drop,
@@ -103,6 +107,32 @@ function describeMigrations(name: string, create: () => Promise<NewDatabase>): v
       await sleep(4000)
       await letGo()
       expect(await found).toEqual([undefined, undefined, undefined, undefined])
+    })
+
+    it('is used by a version while the next one adds to it', async () => {
+      const [one, other] = [open(), open()]
+      const paid = newEntry()
+      await steps.settled(one, paid)
+      await steps.settled(other, newEntry())
+      // What a migration may do: see the head of schema/tables.ts.
+      for (const table of Object.keys(TABLES)) {
+        await database.run(`ALTER TABLE ${table} ADD COLUMN added_text TEXT`)
+        await database.run(`ALTER TABLE ${table} ADD COLUMN added_count INTEGER NOT NULL DEFAULT 7`)
+      }
+      await database.run('CREATE TABLE x402_added (id TEXT NOT NULL PRIMARY KEY)')
+      await database.run(`INSERT INTO x402_migrations (name) VALUES ('9999_next')`)
+
+      const later = newEntry()
+      await steps.settled(one, later)
+      // A process of the earlier version may also start now.
+      for (const ledger of [one, other, open()]) {
+        expect(await ledger.payments.find(paid)).toMatchObject({ state: 'settled' })
+        expect(await ledger.payments.find(later)).toMatchObject({ state: 'settled' })
+        expect(await ledger.payments.listSubmitted()).toEqual([])
+        const entry = newEntry()
+        await steps.settled(ledger, entry)
+        expect(await one.payments.find(entry)).toMatchObject({ state: 'settled' })
+      }
     })
 
     it('stores addresses, hashes and ids as bytes', async () => {

@@ -60,6 +60,8 @@ const READS: readonly Read[] = [
     'the refunds of a payment',
     (ledger) => ledger.refunds.refundsOf(['f'.repeat(32), 'e'.repeat(32)]),
   ],
+  ['what was refunded', (ledger) => ledger.refunds.refundedOf(['f'.repeat(32), 'e'.repeat(32)])],
+  ['who asked for refunds', (ledger) => ledger.refunds.requestsOf(['f'.repeat(32)])],
   ['what is submitted', (ledger) => ledger.payments.listSubmitted()],
   [
     'a page of what is submitted',
@@ -71,6 +73,18 @@ const READS: readonly Read[] = [
   ],
   ['what failed lately', (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'failed' })],
   ['what has just happened', (ledger) => ledger.payments.listLatest(FINAL)],
+  ...(['shop', EVERY_PROJECT] as const).flatMap((project) =>
+    [undefined, { updatedAt: MIDDLE_MS, id: cursorAt(ROWS / 2).id }].map(
+      (after) =>
+        [
+          `what has changed of ${String(project)} ${after ? 'from a cursor' : ''}`,
+          (ledger) =>
+            ledger.payments.listChanged({
+              ...{ project, kind: 'payment', since: MIDDLE_MS, after, limit: LIMIT },
+            }),
+        ] satisfies Read,
+    ),
+  ),
   ...filters().flatMap(([name, query]) =>
     (['shop', EVERY_PROJECT] as const).map(
       (project) =>
@@ -171,7 +185,8 @@ function describePlans(name: string, open: () => Promise<FilledDatabase>): void 
         ({ text }) => /^\s*(select|with recursive)/i.test(text) && !text.includes('x402_owners'),
       )
       expect(reads.length).toBeGreaterThan(0)
-      for (const statement of reads) expect(await explain(statement)).toEqual([])
+      for (const statement of reads)
+        expect([statement.text, await explain(statement)]).toEqual([statement.text, []])
     })
   })
 }

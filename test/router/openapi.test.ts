@@ -211,7 +211,7 @@ describe('what the OpenAPI document says', () => {
     }
   })
 
-  it('asks for a token or a session everywhere below /api/v2, apart from the documentation', () => {
+  it('asks for a token or a session everywhere below /api/v2, apart from the catalogue and the documentation', () => {
     const open = Object.entries(document.paths)
       .filter(([path]) => path.startsWith('/api/v2/'))
       .filter(([, item]) =>
@@ -220,6 +220,8 @@ describe('what the OpenAPI document says', () => {
         ),
       )
     expect(open.map(([path]) => path)).toEqual([
+      '/api/v2/payment/discovery/resources',
+      '/api/v2/payment/discovery/search',
       '/api/v2/openapi.json',
       '/api/v2/docs',
       '/api/v2/docs/assets/{name}',

@@ -345,7 +345,7 @@ describe('GET /api/v2/payment/supported', () => {
     expect(answer.status).toBe(200)
     expect(answer.body).toStrictEqual({
       kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }],
-      extensions: ['payment-identifier'],
+      extensions: ['payment-identifier', 'bazaar'],
       signers: { 'eip155:*': devnet.relayerKeys.map((key) => privateKeyToAddress(key)) },
     })
   })

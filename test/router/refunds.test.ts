@@ -61,6 +61,7 @@ function optionsOf() {
 
 interface Settlement {
   readonly id: string
+  readonly updatedAt?: string
   readonly payer: string
   readonly payTo: string
 }
@@ -302,6 +303,43 @@ describe('the list of refunds', () => {
       ['project=shop', 'project'],
     ]) {
       const refusal = await api.get(`${REFUNDS}?${query}`)
+      expect([refusal.status, refusal.body.errors?.[0]?.path]).toEqual([400, path])
+    }
+  })
+
+  it('tells what has changed since a time, oldest change first', async () => {
+    const settlement = await sell()
+    const { body: made } = await refund(settlement, await sign(settlement))
+    const since = async (path: string, query: object) => {
+      const all: { id: string; updatedAt: string }[] = []
+      let cursor: string | undefined
+      do {
+        const given = { ...query, limit: '1', ...(cursor && { cursor }) }
+        const { body } = await api.get(`${path}?${new URLSearchParams(given).toString()}`)
+        const page = path === REFUNDS ? body.refunds : body.settlements
+        all.push(...page)
+        cursor = body.nextCursor
+      } while (cursor !== undefined)
+      expect(all.map(({ updatedAt }) => updatedAt)).toEqual(
+        all.map(({ updatedAt }) => updatedAt).toSorted(),
+      )
+      return all.map(({ id }) => id)
+    }
+    const updatedSince = made.createdAt
+    expect(await since(REFUNDS, { updatedSince })).toEqual([made.id])
+    expect(await since(REFUNDS, { updatedSince, network: 'base' })).toEqual([])
+    // A refund marks its payment as delivered.
+    expect(await since(PATH, { updatedSince: settlement.updatedAt })).toContain(settlement.id)
+    expect((await since(PATH, { updatedSince: '2020-01-01' })).length).toBeGreaterThan(3)
+    expect(await since(PATH, { updatedSince: '2100-01-01' })).toEqual([])
+    const others = await api.get(`${PATH}?updatedSince=2020-01-01`, OTHER_TOKEN)
+    expect(others.body.settlements).toEqual([])
+    for (const [query, path] of [
+      ['from=2026-01-01', 'from'],
+      ['reference=order-7', 'reference'],
+      ['status=reserved', 'status'],
+    ]) {
+      const refusal = await api.get(`${PATH}?updatedSince=2026-01-01&${query}`)
       expect([refusal.status, refusal.body.errors?.[0]?.path]).toEqual([400, path])
     }
   })

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import express from 'express'
 import { startTestShop } from '../../src/testing/index.js'
 
 const SHOP = `
@@ -50,6 +51,15 @@ describe('a shop under fake timers', () => {
   it('is refused, and named as the reason why nothing happens', async () => {
     jest.useFakeTimers()
     await expect(startTestShop(() => undefined as never)).rejects.toThrow('timers are faked')
+  })
+
+  it('sells under timers that go on by themselves', async () => {
+    jest.useFakeTimers({ advanceTimers: true, doNotFake: ['Date'] })
+    const shop = await startTestShop(({ x402Protect }) =>
+      express().get('/report', x402Protect('$0.25'), (_req, res) => void res.send('sold')),
+    )
+    expect(await (await shop.buy('/report')).text()).toBe('sold')
+    await shop.close()
   })
 
   it('is refused with those of node:test', async () => {

@@ -82,7 +82,7 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
     found.push(fault('ledger', 'ledger_forbidden', message))
   }
   if (missing.length > 0 && state.isMigrated) {
-    const message = `${name} lacks migrations (${missing.join(', ')}): stop gateways of earlier versions, then run ledger migrate, or start serve.`
+    const message = `${name} lacks migrations (${missing.join(', ')}): run ledger migrate, or start serve.`
     found.push(caution('ledger', 'migration_missing', message))
   }
   const skew = state.now - Date.now()

@@ -11,6 +11,7 @@ import { Live } from './views/live.js'
 import { MerchantView } from './views/merchant.js'
 import { Merchants } from './views/merchants.js'
 import { NotFound } from './views/not-found.js'
+import { PaymentLinks } from './views/payment-links.js'
 import { OwnProject } from './views/own-project.js'
 import { Overview } from './views/overview.js'
 import { RefundList } from './views/refund-list.js'
@@ -87,9 +88,11 @@ function View({ route, role }: { readonly route: Route; readonly role: 'admin' |
     ) : (
       <WebhookView owner={ownWebhooks(role)} id={id} route={route} />
     )
+  if (role === 'merchant' && view === 'links') return <PaymentLinks route={route} />
   if (role === 'merchant' && view === 'settings') return <OwnProject />
   if (role === 'admin' && view === 'merchants') {
     if (id === undefined) return <Merchants route={route} />
+    if (part === 'links') return <PaymentLinks route={route} project={id} />
     if (part === 'webhooks' && partId !== undefined)
       return <WebhookView owner={webhooksOf(id)} id={partId} route={route} />
     return <MerchantView id={id} />

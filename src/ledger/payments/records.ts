@@ -1,6 +1,8 @@
 import { recordId, SUBMITTED_PAGE } from '../record.js'
 import type {
   AuthorizationKey,
+  ChangedPage,
+  ChangedQuery,
   FinalEntry,
   FinalQuery,
   LatestQuery,
@@ -8,6 +10,7 @@ import type {
   LedgerRecord,
   SubmittedQuery,
 } from '../record.js'
+import { changedIds } from './changed-ids.js'
 import { entryOf, recordOf, type TimedRow } from './rows.js'
 import { idOf } from '../engine/bytes.js'
 import { comparedTo, finalRows, latestRows, listRows } from './list-rows.js'
@@ -101,6 +104,19 @@ export class Records {
     return this.#store.run(async (database) => {
       const rows = await listRows(database, query)
       return rows.map((row) => this.#toRecord(row))
+    })
+  }
+
+  /** Lists records by the time of their last change, oldest first. */
+  listChanged(query: ChangedQuery): Promise<ChangedPage> {
+    return this.#store.run(async (database) => {
+      const { ids, next } = await changedIds(database, query)
+      const rows = await this.rowsById(database, ids)
+      const records = ids
+        .flatMap((id) => rows.get(id) ?? [])
+        .map((row) => this.#toRecord(row))
+        .toSorted((one, other) => one.updatedAt - other.updatedAt)
+      return { records, ...(next && { next }) }
     })
   }
 

@@ -2,8 +2,10 @@
  * The tables of a ledger. Each column stands here once: the tables are created with it (`migrate.ts`), and
  * Kysely types its rows by it.
  *
- * From 0.1.0 on, a migration adds a column: it exports its additions, written as {@link TABLES} is, and
- * {@link LedgerDatabase} becomes `RowsOf<typeof TABLES & typeof ADDED>`.
+ * From 0.1.0 on, a migration adds: a table, an index, or a column that may be left out in an INSERT. So
+ * gateways of the version before run on beside it, and what nobody uses any more is dropped one version
+ * later. It exports its additions, written as {@link TABLES} is, and {@link LedgerDatabase} becomes
+ * `RowsOf<typeof TABLES & typeof ADDED>`.
  */
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { SqlDialect } from '../engine/dialect.js'
@@ -97,12 +99,12 @@ export const TABLES = {
     replaces: 'TEXT',
     written_at: 'BIGINT NOT NULL',
   },
-  /** One row for each relayer that an alert was sent about. */
-  x402_relayer_alerts: {
-    chain_id: 'BIGINT NOT NULL',
-    relayer: 'TEXT NOT NULL',
-    /** What it had then, in wei, with as many digits for every balance. */
-    balance: 'TEXT NOT NULL',
+  /** One row for everything that the operator was told of, and that is not known to be over. */
+  x402_alerts: {
+    /** Type of the event, and what it is about. */
+    name: 'TEXT NOT NULL PRIMARY KEY',
+    /** How bad it was then: of a relayer, its balance in wei, with as many digits for every balance. */
+    level: 'TEXT NOT NULL',
     told_at: 'BIGINT NOT NULL',
   },
   /** One row for each idempotency key, with the answer to its request. */
@@ -277,7 +279,6 @@ export const TABLES = {
 const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
   x402_relayer_nonces: 'chain_id, relayer',
   x402_relayer_transactions: 'chain_id, relayer, account_nonce',
-  x402_relayer_alerts: 'chain_id, relayer',
   x402_counts: 'project, day, kind, label, slot',
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
-import { ANSWERS_KEPT_MS } from '../../idempotency/store.js'
 import type { Logger } from '../../logger.js'
 import type { Merchant } from '../../merchants/project.js'
 import type { Quote } from '../../merchants/quote.js'
@@ -8,16 +7,15 @@ import type { ParsedPrice } from '../../money/price.js'
 import { encodeHeader, PAYMENT_REQUIRED } from '../../protocol/headers.js'
 import type { PaymentRequired } from '../../protocol/payment.js'
 import { exposeHeaders } from '../respond.js'
-import { MAX_STORED_BYTES } from '../stored-response.js'
 import { describeOffers } from './describe-offers.js'
 import { formatFiat } from './format-price.js'
 import { resolvePaywall } from './options.js'
 import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles, type PageFiles } from './page-files.js'
-import { PAYMENT_COOKIE } from './payment-cookie.js'
 import { isPreview, varyByAccept } from './prefers-html.js'
 import { isForPerson } from './problem-page.js'
+import { programData } from './program-data.js'
 import { renderPage } from './render-page.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
@@ -32,7 +30,7 @@ export interface PaywallContext {
   readonly logger: Logger
 }
 
-/** A 402, or a 400 to an unreadable payment, to show as a page. */
+/** A 402, or a 400 to an unreadable payment, to show as a page. Without offers, it says why nothing can be paid. */
 export interface ShownPayment {
   readonly document: PaymentRequired
   /** `undefined` if the offer is an amount of tokens without a price. */
@@ -40,7 +38,7 @@ export interface ShownPayment {
   /** The quotes of the document's entries, in their order. @defaultValue no rate was applied */
   readonly quotes?: readonly Pick<Quote, 'applied'>[] | undefined
   /** @defaultValue 402 */
-  readonly status?: 402 | 400 | undefined
+  readonly status?: number | undefined
 }
 
 const messageKeys: Readonly<Record<string, PaywallTextKey>> = messageOf
@@ -89,7 +87,7 @@ export class Paywall {
     setPageHeaders(res, { nonce, loadsLogo })
     // Chat apps show no preview of an error.
     res.statusCode = isPreview(res.req) ? 200 : status
-    res.setHeader(PAYMENT_REQUIRED, encodeHeader(document))
+    if (document.accepts.length > 0) res.setHeader(PAYMENT_REQUIRED, encodeHeader(document))
     res.setHeader('Cache-Control', 'no-store')
     res.setHeader('Content-Type', 'text/html; charset=utf-8')
     res.end(html)
@@ -121,19 +119,15 @@ export class Paywall {
       resource,
       notice: refusal && texts[refusal],
       data: {
+        ...programData(this.#context.now()),
         document,
         offers,
         locale,
         texts,
-        messages: messageOf,
-        title: resource.description || texts.heading,
+        title: resource.description || (accepts.length > 0 ? texts.heading : texts.notAvailable),
         price: price && formatFiat(price, merchant, locale),
         seller: options.name ?? merchant.name ?? hostOf(resource.url),
         canRepeat: req.method === 'GET' || req.method === 'HEAD',
-        now: Math.floor(this.#context.now() / 1000),
-        cookie: PAYMENT_COOKIE,
-        maxStoredBytes: MAX_STORED_BYTES,
-        storedSeconds: ANSWERS_KEPT_MS / 1000,
       },
     })
   }

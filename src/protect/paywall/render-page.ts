@@ -18,7 +18,7 @@ export interface PageParts {
 
 export function renderPage(parts: PageParts): string {
   const { files, nonce, options, texts, resource, data } = parts
-  const { locale, seller, title } = data
+  const { locale, seller, title, offers } = data
   return renderFrame({
     files,
     nonce,
@@ -27,14 +27,23 @@ export function renderPage(parts: PageParts): string {
     title,
     seller,
     head: previewTags(parts),
-    body: `${resource.description ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
+    body: `${resource.description && offers.length > 0 ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
 <h1>${escapeHtml(title)}</h1>
 <div id="pay">${terms(parts)}${fallback(parts)}</div>
 ${details(parts)}`,
-    scripts: `<script type="application/json" id="x402">${scriptJson(data)}</script>
-<script type="module" nonce="${nonce}">${files.script}</script>
-`,
+    scripts: pageScripts(parts),
   })
+}
+
+/** The page's program and its data. */
+export function pageScripts({
+  files,
+  nonce,
+  data,
+}: Pick<PageParts, 'files' | 'nonce' | 'data'>): string {
+  return `<script type="application/json" id="x402">${scriptJson(data)}</script>
+<script type="module" nonce="${nonce}">${files.script}</script>
+`
 }
 
 /** Price and amounts, which the page's script shows in its own way. */
@@ -50,11 +59,13 @@ function terms({ texts, data: { offers, price } }: PageParts): string {
 
 /** Facts that few people need before they pay. */
 function details({ texts, resource, data }: PageParts): string {
-  const payTo = data.document.accepts[0]?.payTo ?? ''
+  const payTo = data.document.accepts[0]?.payTo
   const rows: readonly (readonly [label: string, value: string, attributes?: string])[] = [
     ...(resource.description ? [[texts.item, resource.description] as const] : []),
     [texts.seller, data.seller],
-    [texts.paidTo, payTo, `class="code" data-copy="${escapeHtml(payTo)}"`],
+    ...(payTo === undefined
+      ? []
+      : [[texts.paidTo, payTo, `class="code" data-copy="${escapeHtml(payTo)}"`] as const]),
     [texts.address, shortUrl(resource.url), 'class="code"'],
   ]
   const list = rows.map(
@@ -75,6 +86,7 @@ function shortUrl(url: string): string {
 function fallback({ texts, data, notice }: PageParts): string {
   if (!data.canRepeat) return `<p class="notice">${escapeHtml(texts.cannotRepeat)}</p>`
   const refused = notice === undefined ? '' : `<p class="notice">${escapeHtml(notice)}</p>`
+  if (data.offers.length === 0) return refused
   return `<noscript>${refused}<p class="notice">${escapeHtml(texts.noScript)}</p></noscript>`
 }
 

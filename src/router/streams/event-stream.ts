@@ -23,6 +23,8 @@ const MAX_WAITING_BYTES = 1024 * 1024
 export interface StreamOptions {
   readonly slots: SlotOwner
   readonly project: FeedReader['project']
+  /** Only payments on this chain. */
+  readonly chainId?: number | undefined
   readonly documentOf: (entry: FeedEntry) => object
 }
 
@@ -33,7 +35,7 @@ export interface StreamOptions {
 export async function openEventStream(
   context: RouterContext,
   { req, res }: EarlyCall,
-  { slots, project, documentOf }: StreamOptions,
+  { slots, project, chainId, documentOf }: StreamOptions,
 ): Promise<void> {
   const { feed, readers } = context.streams
   const isOpen = accessCheckOf(context, req, res)
@@ -41,7 +43,14 @@ export async function openEventStream(
   const free = takeSlot(readers, { owner: slots, what: 'event streams', req, res })
   const stream = new EventStream(res, documentOf)
   const remove = await feed
-    .add({ project, take: (entries) => stream.write(entries), end: () => stream.end() })
+    .add({
+      project,
+      take: (entries) =>
+        stream.write(
+          entries.filter(({ record }) => (chainId ?? record.chainId) === record.chainId),
+        ),
+      end: () => stream.end(),
+    })
     .catch((error: unknown) => {
       free()
       throw error

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint, type Endpoint } from '../define-endpoint.js'
 import { owned, type PaymentsOwner } from '../owner.js'
-import { filterQuery, ledgerFilters } from '../settlement-query.js'
+import { filterQuery, ledgerFilters, networkParameter } from '../settlement-query.js'
 import { openEventStream } from './event-stream.js'
 import { downloadSettlements } from './settlements-csv.js'
 
@@ -44,7 +44,7 @@ export function streamEndpoints<Context extends RouterContext>(
       summary: 'Watch payments as they happen',
       description:
         'Server-sent events. Each event `settlement` has a settlement as its data: a payment that is new or has changed. Events that happened before the connection are not sent: ask for the list first.',
-      query: owner.withScope(z.object({})),
+      query: owner.withScope(z.object({ network: networkParameter })),
       responses: {
         200: {
           description: `A stream of server-sent events; \`data\` is a document \`${slots === 'operators' ? 'AdminSettlement' : 'Settlement'}\`.`,
@@ -58,6 +58,7 @@ export function streamEndpoints<Context extends RouterContext>(
         await openEventStream(context, call, {
           slots,
           project,
+          chainId: call.query.network?.chainId,
           documentOf: ({ record, totals }) => ({ ...owner.documentOf(context, record), ...totals }),
         })
       },

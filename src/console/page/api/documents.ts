@@ -1,5 +1,6 @@
 /** The documents of the API: their types are those of the schemas that describe them. */
 import type { DocumentOf } from '../../../router/documents/component.js'
+import type { checkout, checkoutList } from '../../../router/documents/payment-link.js'
 import type * as reports from '../../../router/documents/report.js'
 import type * as settlements from '../../../router/documents/settlement.js'
 import type { delivery, webhook, webhookWithSecret } from '../../../router/documents/webhook.js'
@@ -26,6 +27,8 @@ export interface SettlementPage {
   readonly nextCursor?: string
 }
 
+export type Checkout = DocumentOf<typeof checkout>
+export type CheckoutPage = DocumentOf<typeof checkoutList>
 export type RefundPage = DocumentOf<typeof settlements.adminRefundPage>
 
 export type SettlementSummary = DocumentOf<typeof settlements.settlementSummary>
@@ -67,5 +70,6 @@ export type Webhook = DocumentOf<typeof webhook> &
   Partial<Pick<DocumentOf<typeof webhookWithSecret>, 'secret'>>
 export type Delivery = DocumentOf<typeof delivery>
 export type Relayer = DocumentOf<typeof admin.relayerList>['relayers'][number]
+export type GasOfProject = DocumentOf<typeof admin.gasReport>['gas'][number]
 export type NetworkFinding = DocumentOf<typeof admin.networkList>['networks'][number]
 export type AuditEntry = DocumentOf<typeof admin.auditLog>['entries'][number]

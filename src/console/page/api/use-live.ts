@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { queryOf } from '../state/route.js'
 import { apiUrl, ask } from './client.js'
 import type { Settlement } from './documents.js'
 
@@ -12,11 +13,11 @@ const RETRY_MS = 5000
  * Listens to payments as they change.
  *
  * @param scope - `admin` or `merchant`.
- * @param project - Only this one.
+ * @param only - A project and a network, if not empty.
  */
 export function useLive(
   scope: string,
-  project: string,
+  { project, network }: { readonly project: string; readonly network: string },
   onSettlement: (settlement: Settlement) => void,
 ): Connection {
   const [connection, setConnection] = useState<Connection>('connecting')
@@ -25,7 +26,7 @@ export function useLive(
     listenerRef.current = onSettlement
   })
   useEffect(() => {
-    const query = project === '' ? '' : `?project=${encodeURIComponent(project)}`
+    const query = queryOf({ project, network })
     let source: EventSource | undefined
     let timer: ReturnType<typeof setTimeout> | undefined
     const open = (): void => {
@@ -48,7 +49,7 @@ export function useLive(
       clearTimeout(timer)
       source?.close()
     }
-  }, [scope, project])
+  }, [scope, project, network])
   return connection
 }
 

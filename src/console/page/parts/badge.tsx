@@ -13,6 +13,8 @@ export type Tone = keyof typeof TONES
 
 const STATUS_TONES: Readonly<Record<string, Tone>> = {
   settled: 'good',
+  paid: 'good',
+  open: 'wait',
   delivered: 'good',
   ok: 'good',
   pending: 'wait',

@@ -20,6 +20,8 @@ const OPERATOR = [
   ['audit', 'Audit log'],
 ] as const
 
+const LINKS = ['links', 'Payment links'] as const
+
 const WEBHOOKS = [['webhooks', 'Webhooks']] as const
 
 const SETTINGS = ['settings', 'Settings'] as const
@@ -35,7 +37,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const here = route.path[0] ?? 'overview'
   useEffect(() => setOpen(false), [here])
-  const own = [...(scopes.includes('webhooks') ? WEBHOOKS : []), SETTINGS]
+  const own = [LINKS, ...(scopes.includes('webhooks') ? WEBHOOKS : []), SETTINGS]
   const views = [...PAYMENTS, ...(role === 'admin' ? OPERATOR : own)]
   return (
     <div class="shell">

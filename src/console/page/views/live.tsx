@@ -6,6 +6,7 @@ import { formatToken } from '../format/money.js'
 import { Badge, type Tone } from '../parts/badge.js'
 import { Empty, ProblemNotice } from '../parts/notice.js'
 import { Page } from '../parts/page.js'
+import { NetworkField } from '../parts/network-field.js'
 import { ProjectField } from '../parts/project-field.js'
 import { announce } from '../state/announce.js'
 import { queryOf } from '../state/route.js'
@@ -25,14 +26,17 @@ export function Live() {
   const { role } = useSession()
   useTicks()
   const [project, setProject] = useState('')
+  const [network, setNetwork] = useState('')
   const [isPaused, setPaused] = useState(false)
   const [shown, setShown] = useState<readonly Settlement[]>([])
   const [waiting, setWaiting] = useState<readonly Settlement[]>([])
-  const newest = useLoad<SettlementPage>(`${role}/settlements${queryOf({ limit: '20', project })}`)
+  const newest = useLoad<SettlementPage>(
+    `${role}/settlements${queryOf({ limit: '20', project, network })}`,
+  )
   useEffect(() => {
     if (newest.data) setShown((before) => newest.data!.settlements.reduceRight(withChange, before))
   }, [newest.data])
-  const connection = useLive(role, project, (settlement) => {
+  const connection = useLive(role, { project, network }, (settlement) => {
     if (isPaused) return setWaiting((before) => withChange(before, settlement))
     setShown((before) => withChange(before, settlement))
     announce(`${formatToken(settlement)} ${settlement.status}`)
@@ -50,10 +54,10 @@ export function Live() {
     setShown(waiting.reduceRight(withChange, shown))
     setWaiting([])
   }
-  const choose = (chosen: string): void => {
+  const choose = (choice: () => void): void => {
     setShown([])
     setWaiting([])
-    setProject(chosen)
+    choice()
   }
   const [tone, words] = CONNECTIONS[connection]
   return (
@@ -69,7 +73,8 @@ export function Live() {
         <p class="connection">
           <Badge tone={isPaused ? 'plain' : tone}>{isPaused ? 'Paused' : words}</Badge>
         </p>
-        <ProjectField value={project} onValue={choose} />
+        <NetworkField value={network} onValue={(one) => choose(() => setNetwork(one))} />
+        <ProjectField value={project} onValue={(one) => choose(() => setProject(one))} />
       </div>
       <ProblemNotice problem={newest.problem} onRetry={newest.reload} />
       <div class="loaded room-tall" aria-busy={newest.isLoading}>

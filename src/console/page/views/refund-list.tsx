@@ -94,15 +94,20 @@ function RefundTable({ of }: { readonly of: readonly Refund[] }) {
       columns={[
         {
           title: 'Time',
-          cell: ({ createdAt, settlement }) => (
-            <a href={linkTo(['settlements', settlement])}>
-              <Time at={createdAt} as="short" />
-            </a>
+          cell: (one) => (
+            <>
+              <a href={linkTo(['settlements', one.settlement])}>
+                <Time at={one.createdAt} as="short" />
+              </a>
+              <span class="phone">
+                <Why of={one} />
+              </span>
+            </>
           ),
         },
         { title: 'Status', cell: (one) => <Status of={one} /> },
         { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
-        { title: 'Reason', cell: (one) => <Why of={one} /> },
+        { title: 'Reason', isMinor: true, cell: (one) => <Why of={one} /> },
         { title: 'For', isMinor: true, cell: ({ reference, route }) => reference ?? route ?? '–' },
         { title: 'Network', isMinor: true, cell: (one) => <NetworkName of={one} /> },
         ...merchant,

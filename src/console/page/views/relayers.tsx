@@ -1,4 +1,4 @@
-import type { NetworkFinding, Relayer } from '../api/documents.js'
+import type { GasOfProject, NetworkFinding, Relayer } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { decimalOf, formatDecimal } from '../format/money.js'
 import { formatNumber } from '../format/text.js'
@@ -7,6 +7,7 @@ import { Empty, LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
 import { Hex } from '../parts/values.js'
+import { linkTo } from '../state/route.js'
 import { findNetwork, useSession } from '../state/session.js'
 
 const COIN_DECIMALS = 18
@@ -14,8 +15,10 @@ const COIN_DECIMALS = 18
 export function Relayers() {
   const relayers = useLoad<{ readonly relayers: readonly Relayer[] }>('admin/relayers')
   const networks = useLoad<{ readonly networks: readonly NetworkFinding[] }>('admin/networks')
+  const gas = useLoad<{ readonly gas: readonly GasOfProject[] }>('admin/gas')
   const reload = (): void => {
     relayers.reload()
+    gas.reload()
     networks.reload()
   }
   return (
@@ -40,6 +43,9 @@ export function Relayers() {
             found.length === 0 ? <NotHere /> : <RelayerTable of={found} />
           }
         </LoadedView>
+      </Section>
+      <Section title="Gas by merchant" note="What payments and refunds have cost in 30 days.">
+        <LoadedView of={gas}>{({ gas: found }) => <GasTable of={found} />}</LoadedView>
       </Section>
       <Section title="Pending transactions">
         <LoadedView of={relayers}>{({ relayers: found }) => <Waiting of={found} />}</LoadedView>
@@ -123,6 +129,29 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
           isMinor: true,
           cell: ({ pending = [] }) => formatNumber(pending.length),
         },
+      ]}
+    />
+  )
+}
+
+function GasTable({ of }: { readonly of: readonly GasOfProject[] }) {
+  const session = useSession()
+  if (of.length === 0) return <Empty title="No gas was spent" />
+  return (
+    <Table
+      caption="Gas by merchant"
+      rows={of.toSorted((one, other) => (BigInt(one.wei) < BigInt(other.wei) ? 1 : -1))}
+      keyOf={({ project, network }) => `${network} ${project}`}
+      columns={[
+        {
+          title: 'Merchant',
+          cell: ({ project }) => <a href={linkTo(['merchants', project])}>{project}</a>,
+        },
+        {
+          title: 'Network',
+          cell: ({ network }) => findNetwork(session, network)?.name ?? network,
+        },
+        { title: 'Gas', isNumber: true, cell: ({ wei }) => coins(wei) },
       ]}
     />
   )

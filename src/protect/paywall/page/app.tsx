@@ -138,7 +138,7 @@ function Kept({ phase: { payment, notice }, purchases }: KeptProps) {
             {text(received === 'again' ? 'showAgain' : 'presentAgain')}
           </button>
         )}
-        {allowsAnother(payment, serverNow()) && (
+        {data.offers.length > 0 && allowsAnother(payment, serverNow()) && (
           <button type="button" class="quiet" onClick={() => purchases.payAnew(payment)}>
             {text('payAnew')}
           </button>

@@ -88,6 +88,7 @@ export class Purchases {
   remove(payment: KeptPayment): void {
     this.#before = undefined
     forget(payment)
+    if (data.offers.length === 0) return location.reload()
     this.#show({ kind: 'offer' })
   }
 
@@ -165,6 +166,7 @@ export class Purchases {
     // The server has forgotten what it knew of a purchase that was received.
     if (payment.received !== undefined) return this.#end(payment, undefined, text('answerGone'))
     forget(payment, this.#before)
+    if (OF_LINKS.includes(code)) return location.reload()
     if (document !== undefined && !isSameOffer(document, this.#document)) return loadAgain()
     this.#document = document ?? this.#document
     const url = transactionUrl({ ...payment.receipt, transaction })
@@ -188,6 +190,9 @@ function withTransaction(payment: KeptPayment, transaction: string | undefined):
   if (transaction === undefined) return payment
   return { ...payment, receipt: { ...payment.receipt, transaction } }
 }
+
+/** Why a payment link cannot be paid any more: its page says so. */
+const OF_LINKS: readonly string[] = ['checkout_paid', 'checkout_expired', 'checkout_canceled']
 
 /** Refusals because of the current offer. They do not mean that the payment was never settled. */
 const OF_THE_OFFER: readonly string[] = [

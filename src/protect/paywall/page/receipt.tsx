@@ -23,10 +23,8 @@ export function Receipt({ payment }: { readonly payment: KeptPayment }) {
           <div key={label}>
             <dt>{label}</dt>
             <dd class={isCode ? 'code' : ''}>
-              {value === transaction && url !== undefined ? (
-                <a href={url} target="_blank" rel="noopener noreferrer">
-                  {value}
-                </a>
+              {value === transaction ? (
+                <Transaction label={label} value={value} url={url} />
               ) : (
                 value
               )}
@@ -35,12 +33,36 @@ export function Receipt({ payment }: { readonly payment: KeptPayment }) {
         ))}
       </dl>
       <div class="row">
-        <CopyButton text={rows.map(([label, value]) => `${label}: ${value}`).join('\n')} />
+        <CopyButton
+          text={rows.map(([label, value]) => `${label}: ${value}`).join('\n')}
+          of={text('receipt')}
+        />
         <button type="button" class="small" onClick={printReceipt}>
           {text('print')}
         </button>
       </div>
     </details>
+  )
+}
+
+interface TransactionProps {
+  readonly label: string
+  readonly value: string
+  readonly url: string | undefined
+}
+
+function Transaction({ label, value, url }: TransactionProps) {
+  return (
+    <>
+      {url === undefined ? (
+        value
+      ) : (
+        <a href={url} target="_blank" rel="noopener noreferrer">
+          {value}
+        </a>
+      )}
+      <CopyButton text={value} of={label} />
+    </>
   )
 }
 

@@ -110,7 +110,7 @@ export const pt: PaywallTexts = {
   checkoutExpired: 'Este link de pagamento expirou. Nada foi cobrado. Peça um novo ao vendedor.',
   checkoutCanceled: 'O vendedor cancelou este link de pagamento. Nada foi cobrado.',
   checkoutInProgress:
-    'Outra pessoa está a pagar este link agora. Esta página continua a verificar: o seu pagamento só é aceite se o outro falhar.',
+    'Outra pessoa está pagando este link agora. Esta página continua verificando: seu pagamento só será aceito se o outro falhar.',
   checkoutThanks: 'Obrigado. Você pagou {amount} a {seller}.',
   backToSeller: 'Voltar para {seller}',
   notAvailable: 'Indisponível',

@@ -237,4 +237,19 @@ withBrowser('the paywall shows again', () => {
     await page.reload()
     expect(await receipt(page).count()).toBe(1)
   })
+
+  it('HTML that was just bought where the browser stores nothing', async () => {
+    const { page } = buyer
+    await page.addInitScript(`Object.defineProperty(window, 'localStorage', {
+      get() { throw new DOMException('blocked', 'SecurityError') },
+    })`)
+    await page.goto(`${world.url}/buy/article`)
+    await pay(page)
+    await page.getByText('written by its own script').waitFor()
+    await page.goto(`${world.url}/buy/json`)
+    await pay(page)
+    await page.getByRole('heading', { name: 'Paid.' }).waitFor()
+    expect([buyer.wallet.signed.length, await world.earned()]).toEqual([2, before + 2n * CENT])
+    expect(buyer.complaints).toEqual([])
+  })
 })

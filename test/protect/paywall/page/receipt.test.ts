@@ -40,7 +40,7 @@ const rowsOf = (page: Page) =>
       Object.fromEntries(
         rows.map((row) => [
           row.querySelector('dt')?.textContent ?? '',
-          row.querySelector('dd')?.textContent ?? '',
+          row.querySelector('dd')?.textContent?.replace(/Copy$/, '') ?? '',
         ]),
       ),
     )
@@ -77,10 +77,18 @@ withBrowser('a receipt', () => {
   it('can be copied as text', async () => {
     const { page, context } = await buy()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await page.locator('.receipt').getByRole('button', { name: 'Copy' }).click()
-    await page.locator('.receipt').getByText('Copied').waitFor()
-    const rows = Object.entries(await rowsOf(page)).map(([label, value]) => `${label}: ${value}`)
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(rows.join('\n'))
+    const copy = async (what: string): Promise<unknown> => {
+      await page.getByRole('button', { name: `Copy: ${what}` }).click()
+      await page.getByText('Copied').waitFor()
+      await page.getByText('Copied').waitFor({ state: 'hidden' })
+      return page.evaluate('navigator.clipboard.readText()')
+    }
+    const rows = await rowsOf(page)
+    const lines = Object.entries(rows).map(([label, value]) => `${label}: ${value}`)
+    expect(await copy('Receipt')).toBe(lines.join('\n'))
+    expect(await copy('Transaction hash')).toBe(rows['Transaction hash'])
+    await page.getByText('Details').click()
+    expect(await copy('Paid to')).toBe(world.devnet.merchant.address)
     await context.close()
   })
 
@@ -107,7 +115,9 @@ withBrowser('a receipt', () => {
   })
 
   it('is there for HTML too, at the URL of the page that was bought', async () => {
-    const { page, context } = await openBuyer(world, browser)
+    const { page, context } = await openBuyer(world, browser, {
+      ...{ width: 360, height: 640, isPhone: true, colorScheme: 'dark' },
+    })
     await page.goto(`${world.url}/buy/article`)
     await page.getByRole('button', { name: PAY }).click()
     await page.getByText('written by its own script').waitFor()
@@ -119,6 +129,7 @@ withBrowser('a receipt', () => {
     }`)
     await page.getByRole('link', { name: 'Receipt' }).click()
     await openReceipt(page)
+    expect(await findViolations(page)).toEqual([])
     expect(await rowsOf(page)).toMatchObject({
       Item: 'A thing to buy',
       'Transaction hash': expect.stringMatching(/^0x[0-9a-f]{64}$/),

@@ -1,0 +1,140 @@
+import { useState } from 'preact/hooks'
+import type { Checkout, CheckoutPage } from '../api/documents.js'
+import { useLoad } from '../api/use-load.js'
+import { formatFiat } from '../format/money.js'
+import { Dialog } from '../parts/dialog.js'
+import { May } from '../parts/may.js'
+import { Empty, LoadedView } from '../parts/notice.js'
+import { Page } from '../parts/page.js'
+import { Pager } from '../parts/pager.js'
+import { Table } from '../parts/table.js'
+import { Time } from '../parts/values.js'
+import { cursorOf, linkTo, queryOf, type Route } from '../state/route.js'
+import { LinkStatus, PaymentLink } from './payment-link.js'
+import { PaymentLinkForm } from './payment-link-form.js'
+
+interface PaymentLinksProps {
+  readonly route: Route
+  /** The merchant, for an operator. @defaultValue the merchant that is signed in */
+  readonly project?: string
+}
+
+/** Payment links of a merchant. */
+export function PaymentLinks({ route, project }: PaymentLinksProps) {
+  const path =
+    project === undefined
+      ? 'merchant/checkouts'
+      : `admin/projects/${encodeURIComponent(project)}/checkouts`
+  const loaded = useLoad<CheckoutPage>(`${path}${queryOf({ cursor: cursorOf(route) })}`)
+  const [isNew, setNew] = useState(false)
+  const [shown, setShown] = useState<Checkout>()
+  return (
+    <Page
+      title="Payment links"
+      {...(project !== undefined && {
+        back: { href: linkTo(['merchants', project]), label: project },
+      })}
+      actions={
+        <May scope="settle">
+          <button type="button" class="button button-main" onClick={() => setNew(true)}>
+            New payment link
+          </button>
+        </May>
+      }
+    >
+      <LoadedView of={loaded} room="tall">
+        {({ checkouts, nextCursor }) => (
+          <>
+            {checkouts.length === 0 ? (
+              <Empty title="No payment links yet">
+                <p>A payment link can be sent to anybody, and is paid once.</p>
+              </Empty>
+            ) : (
+              <LinkTable of={checkouts} onShow={setShown} />
+            )}
+            <Pager route={route} next={nextCursor} />
+          </>
+        )}
+      </LoadedView>
+      {isNew && (
+        <Dialog title="New payment link" onClose={() => setNew(false)}>
+          <PaymentLinkForm
+            path={path}
+            onCancel={() => setNew(false)}
+            onSaved={(created) => {
+              setNew(false)
+              setShown(created)
+              loaded.reload()
+            }}
+          />
+        </Dialog>
+      )}
+      {shown !== undefined && (
+        <Dialog title="Payment link" onClose={() => setShown(undefined)}>
+          <PaymentLink
+            path={`${path}/${shown.id}`}
+            of={shown}
+            onClose={() => setShown(undefined)}
+            onCancel={loaded.reload}
+          />
+        </Dialog>
+      )}
+    </Page>
+  )
+}
+
+interface LinkTableProps {
+  readonly of: readonly Checkout[]
+  readonly onShow: (checkout: Checkout) => void
+}
+
+function LinkTable({ of, onShow }: LinkTableProps) {
+  return (
+    <Table
+      caption="Payment links"
+      rows={of}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: 'For',
+          cell: ({ reference, description }) => (
+            <>
+              {description ?? reference ?? '–'}
+              {description !== undefined && <small class="sub">{reference}</small>}
+            </>
+          ),
+        },
+        {
+          title: 'Price',
+          isNumber: true,
+          cell: ({ amount, currency }) => formatFiat(amount, currency),
+        },
+        { title: 'Status', cell: (one) => <LinkStatus of={one} /> },
+        {
+          title: 'Created',
+          isMinor: true,
+          cell: ({ createdAt }) => <Time at={createdAt} as="ago" />,
+        },
+        {
+          title: 'Expires',
+          isMinor: true,
+          cell: ({ status, expiresAt }) =>
+            status === 'open' ? <Time at={expiresAt} as="short" /> : '–',
+        },
+        {
+          title: 'Link',
+          cell: (one) => (
+            <button
+              type="button"
+              class="button button-small"
+              aria-label={`Show the link for ${one.description ?? one.reference ?? one.id}`}
+              onClick={() => onShow(one)}
+            >
+              Show
+            </button>
+          ),
+        },
+      ]}
+    />
+  )
+}
