@@ -31,6 +31,7 @@ export type Checkout = DocumentOf<typeof checkout>
 export type CheckoutPage = DocumentOf<typeof checkoutList>
 export type RefundPage = DocumentOf<typeof settlements.adminRefundPage>
 
+export type SettlementSummary = DocumentOf<typeof settlements.settlementSummary>
 export type Revenue = DocumentOf<typeof reports.revenueReport>
 export type RevenueGroup = Revenue['revenue'][number]
 export type Funnel = DocumentOf<typeof reports.funnelReport>

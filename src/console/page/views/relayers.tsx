@@ -95,16 +95,28 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
       columns={[
         {
           title: 'Account',
-          cell: ({ address, network }) => (
+          cell: (one) => (
             <>
-              <Hex value={address} network={network} kind="address" />
-              <small class="sub">{findNetwork(session, network)?.name ?? network}</small>
+              <Hex value={one.address} network={one.network} kind="address" />
+              <small class="sub">{findNetwork(session, one.network)?.name ?? one.network}</small>
+              <span class="phone">
+                <State of={one} />
+              </span>
             </>
           ),
         },
-        { title: 'State', cell: (one) => <State of={one} /> },
-        { title: 'Balance', isNumber: true, cell: ({ balance }) => coins(balance) },
-        { title: 'Runway', isNumber: true, cell: (one) => <Runway of={one} /> },
+        { title: 'State', isMinor: true, cell: (one) => <State of={one} /> },
+        { title: 'Balance', isMinor: true, isNumber: true, cell: ({ balance }) => coins(balance) },
+        {
+          title: 'Enough for',
+          isNumber: true,
+          cell: (one) => (
+            <>
+              <Runway of={one} />
+              <small class="sub phone">{coins(one.balance)} left</small>
+            </>
+          ),
+        },
         {
           title: 'Spent in 30 days',
           isNumber: true,
@@ -163,13 +175,20 @@ function State({ of: { error, isLow } }: { readonly of: Relayer }) {
   return isLow ? <Badge tone="wait">low</Badge> : <Badge tone="good">funded</Badge>
 }
 
+/** Beyond these, the numbers say nothing more. */
+const MANY_PAYMENTS = 1_000_000
+const MANY_DAYS = 3650
+
 function Runway({ of: { runway } }: { readonly of: Relayer }) {
   if (runway === undefined) return <>–</>
+  const { payments, days } = runway
   return (
     <>
-      {formatNumber(runway.payments)} payments
-      {runway.days !== undefined && (
-        <small class="sub">{formatNumber(Math.round(runway.days))} days</small>
+      {payments > MANY_PAYMENTS ? 'over a million' : formatNumber(payments)} payments
+      {days !== undefined && (
+        <small class="sub">
+          {days > MANY_DAYS ? 'over 10 years' : `${formatNumber(Math.round(days))} days`}
+        </small>
       )}
     </>
   )

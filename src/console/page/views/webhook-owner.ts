@@ -34,6 +34,8 @@ export interface WebhookOwner {
   readonly label: string
   readonly linkOf: (id: string) => string
   readonly events: Events
+  /** Heading of the list, which may be below one that says what it is. */
+  readonly heading: string
   /** Text above the list, and of an empty list. */
   readonly note: string
   readonly invitation: string
@@ -43,6 +45,7 @@ const OWN = {
   href: linkTo(['webhooks']),
   label: 'Webhooks',
   linkOf: (id: string) => linkTo(['webhooks', id]),
+  heading: 'Endpoints',
 }
 
 const OF_PAYMENTS = {
@@ -70,6 +73,7 @@ export function webhooksOf(project: string): WebhookOwner {
     ...OF_PAYMENTS,
     path: `admin/projects/${encodeURIComponent(project)}/webhooks`,
     href: linkTo(['merchants', project]),
+    heading: 'Webhooks',
     label: project,
     linkOf: (id) => linkTo(['merchants', project, 'webhooks', id]),
   }

@@ -1,12 +1,9 @@
 /** Ways to pay for people whose browser has no wallet. */
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type jsQr from 'jsqr'
-import type { Browser, Locator } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { findChromium, findViolations, launch, openTab } from '../../../support/browser.js'
+import { scanQrCode } from '../../../support/scan-qr-code.js'
 import { openWorld, type World } from './world.js'
-
-const readQrCode = createRequire(import.meta.url)('jsqr') as typeof jsQr.default
 
 const executable = findChromium()
 const withBrowser = executable === undefined ? describe.skip : describe
@@ -25,34 +22,6 @@ afterAll(async () => {
   await world?.close()
 })
 
-/** Reads a QR code off the screen. */
-async function scan(code: Locator): Promise<string | undefined> {
-  const picture = (await code.screenshot()).toString('base64')
-  const page = await browser.newPage()
-  const { width, height, data } = await page.evaluate<Picture>(`(async () => {
-    const image = new Image()
-    image.src = 'data:image/png;base64,${picture}'
-    await image.decode()
-    const canvas = document.createElement('canvas')
-    canvas.width = image.width
-    canvas.height = image.height
-    const context = canvas.getContext('2d')
-    context.drawImage(image, 0, 0)
-    const pixels = context.getImageData(0, 0, image.width, image.height)
-    const data = btoa(Array.from(pixels.data, (byte) => String.fromCodePoint(byte)).join(''))
-    return { width: image.width, height: image.height, data }
-  })()`)
-  await page.close()
-  return readQrCode(Uint8ClampedArray.from(Buffer.from(data, 'base64')), width, height)?.data
-}
-
-interface Picture {
-  readonly width: number
-  readonly height: number
-  /** RGBA, as base64. */
-  readonly data: string
-}
-
 withBrowser('a buyer without a wallet', () => {
   it.each([
     ['light', '/buy/json'],
@@ -64,7 +33,7 @@ withBrowser('a buyer without a wallet', () => {
     page.on('request', (request) => hosts.add(new URL(request.url()).host))
     await page.goto(`${world.url}${path}#part`)
     const code = page.getByRole('img', { name: 'Scan this code' })
-    expect(await scan(code)).toBe(world.url + path)
+    expect(await scanQrCode(browser, code)).toBe(world.url + path)
     expect([...hosts].filter(Boolean)).toEqual([new URL(world.url).host])
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
