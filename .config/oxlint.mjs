@@ -119,7 +119,7 @@ function forbiddenImports(folder, way) {
   const message = `src/${folder} may not import this: see the arrows in .config/oxlint.mjs.`
   const folders = Object.keys(arrows).filter((name) => !allowed.includes(name))
   const regexes = [
-    `^(\\.\\./)+(${folders.join('|')})/`,
+    `^${way}(${folders.join('|')})/`,
     ...forbiddenPackages(folder).map((name) => `^${name}(/|$)`),
   ]
   if (faces.includes(folder))
