@@ -9,6 +9,7 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
+import { buildAgents } from './build-agents.mjs'
 import { buildConsole } from './build-console.mjs'
 import { buildPaywall } from './build-paywall.mjs'
 import { buildDocs } from './build-docs.mjs'
@@ -129,6 +130,7 @@ try {
   await chmod(staging, 0o755)
   await chmod(join(staging, 'esm/cli/bin.js'), 0o755)
   await replaceDist(staging)
+  buildAgents()
 } catch (error) {
   console.error(error.message)
   process.exitCode = 1

@@ -36,6 +36,7 @@ import type { Network } from './protocol/networks.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
+import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
 
@@ -239,13 +240,15 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const { metrics } = telemetry
   const ledger = metrics?.timedLedger(store) ?? store
   const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
+  const recent = new RecentOutcomes(resolved.now)
   countEvents(events, counters)
   const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
   const core = new Lazy(async () => {
     const { cutOff, stopping } = requests
     // Opened now, it would have nobody to close it.
     cutOff.throwIfAborted()
-    const parts = { ledger, events, counters, telemetry, closed: cutOff, stopping, nameUrl }
+    const outcomes = { counters, telemetry, recent }
+    const parts = { ledger, events, ...outcomes, closed: cutOff, stopping, nameUrl }
     if (resolved.facilitator === undefined)
       return (await import('./parts/core.js')).openCore(resolved, parts)
     const { openRemoteCore } = await import('./parts/remote-core.js')
@@ -261,7 +264,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { ReadinessWatch } = await import('./health/readiness.js')
     return new ReadinessWatch({ ...(await surroundings()), closed: requests.stopping })
   })
-  const readMerchant = merchantReader(resolved.networks)
+  const readMerchant = merchantReader(resolved.networks, resolved)
   const directory = new ProjectDirectory({
     projects,
     readMerchant,
@@ -270,7 +273,19 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   })
   const dispatcher = new Lazy(async () => {
     const { openWebhooks } = await import('./parts/webhooks.js')
-    return openWebhooks(resolved, { ledger, events, directory })
+    return openWebhooks(resolved, { ledger, events, directory, telemetry })
+  })
+  const wakeWebhooks = (): void =>
+    // If it cannot be loaded, that was logged; this tries again.
+    void dispatcher.get().then(
+      (one) => one.wake(),
+      () => undefined,
+    )
+  const watch = new Lazy(async () => {
+    const { openWatch } = await import('./parts/watch.js')
+    const { cores } = await core.get()
+    const { stopping } = requests
+    return openWatch(resolved, { ledger, cores, recent, telemetry, wakeWebhooks, stopping })
   })
   const context = {
     ...resolved,
@@ -286,12 +301,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     closed: requests.cutOff,
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
-    // If it cannot be loaded, that was logged; this tries again.
-    wakeWebhooks: () =>
-      void dispatcher.get().then(
-        (one) => one.wake(),
-        () => undefined,
-      ),
+    wakeWebhooks,
     hasProbes: () => probes.isServed,
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),
@@ -307,7 +317,11 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   })
   const gatewayRouter = (options?: GatewayRouterOptions) =>
     lazyRouter(async () => (await api.get())(options))
-  startSoon([core, dispatcher], { logger, stopping: requests.stopping })
+  const isWatched = resolved.adminTokens.length > 0 || metrics !== undefined
+  startSoon([core, dispatcher, ...(isWatched ? [watch] : [])], {
+    logger,
+    stopping: requests.stopping,
+  })
 
   return {
     x402Protect: createX402Protect(paidRoutes),

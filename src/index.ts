@@ -85,6 +85,8 @@ export type {
   GatewayEvents,
   GatewayListener,
   PaymentEvent,
+  RecordedPaymentEvent,
+  RefundEvent,
   UnsettledEvent,
 } from './schemes/events.js'
 export type { Facilitator } from './facilitator/facilitator.js'
@@ -151,10 +153,5 @@ export type {
   VerifyResponse,
 } from './protocol/payment.js'
 export { reasons, type Reason } from './protocol/reasons.js'
-export {
-  ucpProfile,
-  type UcpHandler,
-  type UcpProfile,
-  type UcpProfileOptions,
-  type UcpRegistry,
-} from './ucp/business-profile.js'
+export { ucpProfile, type UcpHandler, type UcpProfile } from './ucp/business-profile.js'
+export type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './ucp/profile-options.js'

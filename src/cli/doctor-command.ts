@@ -9,8 +9,8 @@ import { visible, visibleLines } from '../protocol/visible-text.js'
 const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
 
   Checks the gateway that serve would run, and says how to fix what it finds: configuration, files, DNS,
-  certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, webhooks, the public
-  URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
+  certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, Redis, webhooks, the
+  public URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
 
   --config   the configuration [gateway.config.json]
   --ledger   as for serve
@@ -48,10 +48,15 @@ function printProblems(found: readonly DoctorFinding[], context: CliContext): vo
     context.print(`${paint('bad', 'error')}    ${code}: ${visible(message, MAX_MESSAGE)}`)
   for (const { code, message } of warnings)
     context.print(`${paint('odd', 'warning')}  ${code}: ${visible(message, MAX_MESSAGE)}`)
-  if (errors.length + warnings.length > 0)
-    return context.print(`${count(errors, 'error')}, ${count(warnings, 'warning')}.`)
-  for (const { message } of found) context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
-  context.print(paint('good', `${count(found, 'check')} passed.`))
+  const passed = found.filter(({ status }) => status === 'ok')
+  const subjects = [...new Set(passed.map(({ subject }) => subject))].join(', ')
+  const summary = `${count(passed, 'check')} passed${subjects && `: ${subjects}`}.`
+  if (errors.length + warnings.length > 0) {
+    const problems = `${count(errors, 'error')}, ${count(warnings, 'warning')}.`
+    return context.print(passed.length > 0 ? `${problems} ${summary}` : problems)
+  }
+  for (const { message } of passed) context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
+  context.print(paint('good', summary))
 }
 
 function count({ length }: readonly unknown[], what: string): string {

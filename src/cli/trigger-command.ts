@@ -1,5 +1,10 @@
 import { newDeliveryId } from '../ledger/webhooks.js'
-import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../ledger/webhooks.js'
+import {
+  OPERATOR_EVENTS,
+  TEST_EVENT,
+  WEBHOOK_EVENTS,
+  type OperatorEvent,
+} from '../ledger/webhooks.js'
 import { closestName } from '../protocol/did-you-mean.js'
 import { visibleLines } from '../protocol/visible-text.js'
 import { post } from '../webhooks/post.js'
@@ -24,10 +29,29 @@ const TIMEOUT_MS = 10_000
 
 const TRANSACTION = `0x${'7e57'.repeat(16)}`
 
-const LOW_RELAYER = {
-  network: 'eip155:84532',
-  address: '0x0000000000000000000000000000000000007E57',
+const network = 'eip155:84532'
+const ADDRESS = '0x0000000000000000000000000000000000007E57'
+
+/** Data of the events that are not about a payment. */
+const ALERTS: Readonly<Record<OperatorEvent, (timestamp: string) => object>> = {
+  'relayer.low': () => ({ network, address: ADDRESS, balance: '0', settlements: 0 }),
+  'network.failing': () => ({
+    ...{ network, code: 'chain_unreachable' },
+    message: 'The node did not answer eth_getBlockByNumber.',
+  }),
+  'payments.pending': () => ({
+    ...{ payment: '7e57'.repeat(8), network, project: 'shop' },
+    pendingSeconds: 600,
+  }),
+  'webhook.failing': (since) => ({ webhook: `we_${'7e57'.repeat(8)}`, project: 'shop', since }),
+  'errors.high': () => ({ errors: 5, settled: 5, minutes: 10 }),
+  'merchant.pay_to_changed': (effectiveAt) => ({
+    ...{ project: 'shop', payTo: ADDRESS },
+    ...{ previousPayTo: '0x0000000000000000000000000000000000007e58', effectiveAt },
+  }),
 }
+
+const isAlert = (type: string): type is OperatorEvent => Object.hasOwn(ALERTS, type)
 
 export const triggerCommand: Command = {
   name: 'trigger',
@@ -71,8 +95,7 @@ function eventFrom(words: readonly string[]): string {
 /** Makes an event with an invented settlement. */
 function sampleEvent(type: string, timestamp: string): object {
   if (type === TEST_EVENT) return { type, timestamp, data: { test: true } }
-  if (type === 'relayer.low')
-    return { type, timestamp, data: { test: true, ...LOW_RELAYER, balance: '0', settlements: 0 } }
+  if (isAlert(type)) return { type, timestamp, data: { test: true, ...ALERTS[type](timestamp) } }
   const status = type.slice(type.indexOf('.') + 1)
   const isRefund = type.startsWith('refund.')
   const settlement = {

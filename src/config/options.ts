@@ -40,18 +40,18 @@ export interface AssetOptions {
    * The currency the token is pegged to (ISO 4217): one token is worth one unit of it.
    * @defaultValue no peg
    */
-  readonly currency?: string
+  readonly currency?: string | undefined
   /**
    * Name of the token in `rates`: `ETH`. Merchants with `crossCurrency` take a token without
    * `currency` at this rate; with neither, it takes no fiat prices.
    * @defaultValue none; `symbol` for the guard of a pegged token
    */
-  readonly rateSymbol?: string
+  readonly rateSymbol?: string | undefined
   /**
    * A pegged token is not offered while `rates` say that it is off its currency by more than this,
    * or know no rate. In hundredths of a percent, 1 to 10000. @defaultValue no guard
    */
-  readonly depegGuardBps?: number
+  readonly depegGuardBps?: number | undefined
   /** EIP-712 domain of the token, exactly as its contract has it. */
   readonly eip712: { readonly name: string; readonly version: string }
 }
@@ -89,27 +89,27 @@ export interface KnownAssetOptions extends Pick<AssetOptions, 'rateSymbol' | 'de
  */
 export interface NetworkOptions {
   /** URL of a JSON-RPC node. Required unless `facilitator` is set. */
-  readonly rpcUrl?: string
+  readonly rpcUrl?: string | undefined
   /**
    * Private keys of the accounts that send transactions and pay their gas: `0x` and 64 hexadecimal
    * digits each. Required unless `facilitator` is set.
    */
-  readonly relayerKeys?: readonly string[]
+  readonly relayerKeys?: readonly string[] | undefined
   /** Highest fee for a unit of gas, in gwei; nothing is sent while it costs more. @defaultValue no limit */
-  readonly maxFeePerGasGwei?: number
+  readonly maxFeePerGasGwei?: number | undefined
   /**
    * Seconds after which a transaction that is not mined is replaced with higher fees, 1 to 3600.
    * @defaultValue 30
    */
-  readonly replaceAfterSeconds?: number
+  readonly replaceAfterSeconds?: number | undefined
   /**
    * Whether accounts with code may pay: smart accounts (ERC-1271), and accounts that delegate to a
    * contract (EIP-7702). Their code runs at the relayer's cost, which is bounded in any case; see the
    * event `relayerLoss`. @defaultValue true
    */
-  readonly acceptContractPayers?: boolean
+  readonly acceptContractPayers?: boolean | undefined
   /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
-  readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[]
+  readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[] | undefined
 }
 
 /**
@@ -131,26 +131,26 @@ export interface NetworkOptions {
  */
 export interface MerchantOptions {
   /** Name for people. @defaultValue none */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Address that is paid, with its checksum (EIP-55) or in lower case. */
   readonly payTo: string
   /** Currency of prices that name none (ISO 4217). @defaultValue `'USD'` */
-  readonly currency?: string
+  readonly currency?: string | undefined
   /**
    * Tokens the merchant takes, in the order in which they are offered.
    * @defaultValue all of the gateway's
    */
-  readonly accepts?: readonly { readonly network: string; readonly asset: string }[]
+  readonly accepts?: readonly { readonly network: string; readonly asset: string }[] | undefined
   /** Whether tokens of other currencies are offered too, through a rate. @defaultValue false */
-  readonly crossCurrency?: boolean
+  readonly crossCurrency?: boolean | undefined
   /** Added to amounts that come from a rate, in hundredths of a percent, 0 to 10000. @defaultValue 0 */
-  readonly fxBufferBps?: number
+  readonly fxBufferBps?: number | undefined
   /** Lowest price, a decimal string in the merchant's currency. @defaultValue none */
-  readonly minAmount?: string
+  readonly minAmount?: string | undefined
   /** Highest price, a decimal string in the merchant's currency. @defaultValue none */
-  readonly maxAmount?: string
+  readonly maxAmount?: string | undefined
   /** Seconds a payer should let an authorization live, 10 to 86400. @defaultValue 300 */
-  readonly maxTimeoutSeconds?: number
+  readonly maxTimeoutSeconds?: number | undefined
   /**
    * Whether verify and settle of the API repeat the result of a payment that comes again with its
    * `payment-identifier`.
@@ -160,25 +160,30 @@ export interface MerchantOptions {
    * repeated `Idempotency-Key`, which the shop itself chooses, is always repeated.
    * @defaultValue false
    */
-  readonly repeatSettlements?: boolean
+  readonly repeatSettlements?: boolean | undefined
   /**
    * Who may redeem an open payment (paid, but not answered yet) when the client dropped the
    * `extra.offerId` of its offer and sent no `payment-identifier`: nobody, or the address that
    * presented the payment first. The API does not know the buyer's address; there, anybody may who
    * presents the payment within a minute of its first presentation. @defaultValue `'same-address'`
    */
-  readonly redeemWithoutProof?: RedeemWithoutProof
+  readonly redeemWithoutProof?: RedeemWithoutProof | undefined
   /**
    * How the payment page looks where this merchant is paid: `logo`, `accent` and `texts` of
    * {@link PaywallOptions}. A route's own `paywall` comes first, that of the gateway last.
    * @defaultValue none
    */
-  readonly branding?: Pick<PaywallOptions, 'logo' | 'accent' | 'texts'>
+  readonly branding?: Pick<PaywallOptions, 'logo' | 'accent' | 'texts'> | undefined
   /**
    * Whether the public catalogue of the gateway, `/discovery/resources`, lists what was sold: URL,
    * description, price, how often and when last. @defaultValue true
    */
-  readonly listed?: boolean
+  readonly listed?: boolean | undefined
+  /**
+   * Whether buyers and resource servers of x402 version 1 are served, too: by routes, and by verify, settle
+   * and supported of the API. @defaultValue the gateway's
+   */
+  readonly v1?: boolean | undefined
 }
 
 /**
@@ -228,14 +233,14 @@ export interface AdminOptions {
    * Tokens of owners without a name: `sha256:…` as `express-x402-gateway token` prints it, or tokens in plain
    * text. The audit log calls each by the beginning of its hash. @defaultValue none
    */
-  readonly tokens?: readonly string[]
+  readonly tokens?: readonly string[] | undefined
   /** People with a name and a role, each with their own token. @defaultValue none */
-  readonly people?: readonly AdminPerson[]
+  readonly people?: readonly AdminPerson[] | undefined
   /**
    * How long a changed `payTo` of a merchant waits until it is paid: a number and `m`, `h` or `d`. Its
    * webhooks are told at once, and until then the change can be taken back. @defaultValue no delay
    */
-  readonly payToDelay?: string
+  readonly payToDelay?: string | undefined
 }
 
 /**
@@ -258,14 +263,14 @@ export interface ProjectOptions {
    * Identify tokens that authenticate the project at the API: `sha256:…` as
    * `express-x402-gateway token` prints it, or tokens in plain text. @defaultValue none
    */
-  readonly tokens?: readonly string[]
+  readonly tokens?: readonly string[] | undefined
   /** Who is paid. @defaultValue none: payments are refused until there is one */
-  readonly merchant?: MerchantOptions
+  readonly merchant?: MerchantOptions | undefined
   /**
    * Whether its payments are refused for now, with `merchant_paused`. Those that are under way are finished,
    * and refunds work. @defaultValue false
    */
-  readonly paused?: boolean
+  readonly paused?: boolean | undefined
 }
 
 /**
@@ -287,7 +292,7 @@ export interface WebhookOptions {
    * then make the gateway post to every host that it reaches: for development, and for networks where all
    * merchants are your own. @defaultValue false
    */
-  readonly allowPrivate?: boolean
+  readonly allowPrivate?: boolean | undefined
 }
 
 /**
@@ -305,14 +310,14 @@ export interface MetricsOptions {
    * Token that Prometheus sends as `Authorization: Bearer`, at least 16 characters.
    * @defaultValue none: anyone who reaches `/metrics` can read it
    */
-  readonly token?: string
+  readonly token?: string | undefined
   /**
    * Address on which `serve` listens for `/metrics`. One that is not of this machine needs a `token`.
    * Ignored outside `serve`. @defaultValue `'127.0.0.1'`
    */
-  readonly host?: string
+  readonly host?: string | undefined
   /** Port on which `serve` listens for `/metrics`; 0 for a free one. @defaultValue 9464 */
-  readonly port?: number
+  readonly port?: number | undefined
 }
 
 /**
@@ -364,92 +369,97 @@ export type HttpRatesEntry = Extract<RatesOptions, { readonly http: object }>['h
  */
 export interface GatewayOptions {
   /** Root URL of the app as its clients see it. @defaultValue taken from each request */
-  readonly publicUrl?: string
+  readonly publicUrl?: string | undefined
   /** Name of the UCP handler, a reverse domain name. @defaultValue `'xyz.vendor.gateway_payment'` */
-  readonly handlerId?: string
+  readonly handlerId?: string | undefined
   /** How networks are written: `eip155:8453` or `base`. @defaultValue `'caip2'` */
-  readonly networkNames?: NetworkNameStyle
+  readonly networkNames?: NetworkNameStyle | undefined
+  /**
+   * Whether buyers and resource servers of x402 version 1 are served, too, where neither a project nor a
+   * route says otherwise. @defaultValue `false`
+   */
+  readonly v1?: boolean | undefined
   /** Networks by their name, `base`, or CAIP-2 id, `'eip155:8453'`. @defaultValue none */
-  readonly networks?: Readonly<Record<string, NetworkOptions>>
+  readonly networks?: Readonly<Record<string, NetworkOptions>> | undefined
   /** Tenants of the gateway. @defaultValue none */
-  readonly projects?: readonly ProjectOptions[]
+  readonly projects?: readonly ProjectOptions[] | undefined
   /**
    * Turns on the admin API below `/api/v2/admin`, and with it the projects that the ledger keeps
    * beside those of `projects`. @defaultValue off
    */
-  readonly admin?: AdminOptions
+  readonly admin?: AdminOptions | undefined
   /**
    * Whether the router serves the console at `/console`: a web page for operators and merchants, who
    * sign in with their tokens. It needs `admin`. @defaultValue `true` with `admin`
    */
-  readonly console?: boolean
+  readonly console?: boolean | undefined
   /**
    * Rates that convert prices into tokens of other currencies; of several sources, the first that
    * knows the pair. @defaultValue no rates
    */
-  readonly rates?: RatesOptions | readonly RatesOptions[]
+  readonly rates?: RatesOptions | readonly RatesOptions[] | undefined
   /**
    * Secret that quotes are signed with, at least 32 characters.
    * @defaultValue random; shared through an SQL ledger
    */
-  readonly quoteSecret?: string
+  readonly quoteSecret?: string | undefined
   /** Limits requests to the API; `false` for no limit. @defaultValue 600 requests a minute */
-  readonly rateLimit?: RateLimitOptions | false
+  readonly rateLimit?: RateLimitOptions | false | undefined
   /**
    * Limits requests to paid routes that carry a payment, by address (`req.ip`) and, once a payment
    * was verified, by payer. Further requests get a 429 and are not charged; the same payment can be
    * used later. Behind a proxy, Express needs `trust proxy` to tell addresses apart.
    * @defaultValue false; with `facilitator`, 200 requests a minute
    */
-  readonly paymentRateLimit?: RateLimitOptions | false
+  readonly paymentRateLimit?: RateLimitOptions | false | undefined
   /**
    * The page that browsers get from a paid route instead of a 402 in JSON, where a route has no
    * `paywall` of its own; `false` for JSON to all. @defaultValue a page with the merchant's name
    */
-  readonly paywall?: PaywallOptions | false
+  readonly paywall?: PaywallOptions | false | undefined
   /** Settings of the UCP handler. @defaultValue none */
   readonly ucp?: {
     /** Root URL under which the handler's documents are published. @defaultValue where the router is mounted */
     readonly docsUrl?: string
   }
   /** Settings of webhooks. @defaultValue none */
-  readonly webhooks?: WebhookOptions
+  readonly webhooks?: WebhookOptions | undefined
   /** Verifies and settles elsewhere: `httpFacilitator({ url, token })`. @defaultValue in this process */
-  readonly facilitator?: Facilitator
+  readonly facilitator?: Facilitator | undefined
   /** Where payments are recorded. @defaultValue in memory */
-  readonly ledger?: Ledger
+  readonly ledger?: Ledger | undefined
   /**
    * Receives warnings and errors: `console`, winston, pino, bunyan, or an object of your own.
    * @defaultValue Node's process warnings
    */
-  readonly logger?: Logger | FieldsFirstLogger
+  readonly logger?: Logger | FieldsFirstLogger | undefined
   /**
    * Collects metrics, for `metricsRouter()`, and for `serve` on a port of their own. Needs the package
    * `prom-client`. @defaultValue false
    */
-  readonly metrics?: boolean | MetricsOptions
+  readonly metrics?: boolean | MetricsOptions | undefined
   /**
    * Makes one OpenTelemetry span for each payment, with a child for each phase. Needs the package
    * `@opentelemetry/api`, and an SDK that the app has set up. @defaultValue false
    */
-  readonly traces?: boolean
+  readonly traces?: boolean | undefined
   /** Whether `serve` logs a line for each request. Ignored outside `serve`. @defaultValue false */
-  readonly accessLog?: boolean
+  readonly accessLog?: boolean | undefined
   /**
    * Which proxies in front of `serve` are trusted: their addresses and subnets, separated by commas, the names
    * `loopback`, `linklocal` and `uniquelocal`, or how many proxies there are. Only behind these, a client has the
    * address of `X-Forwarded-For`. The words are those of Express's `trust proxy`, which an app sets itself.
    * @defaultValue `'loopback'`
    */
-  readonly trustProxy?: string | number | false
+  readonly trustProxy?: string | number | false | undefined
   /**
    * Most bytes of all responses of paid routes that are held at once until they are paid. Beyond
    * it, and for one payer beyond a quarter of it, paid routes respond with 503.
    * @defaultValue 256 MiB
    */
-  readonly maxHeldBytesTotal?: number
+  readonly maxHeldBytesTotal?: number | undefined
   /** Milliseconds a request waits for its settlement before it is answered as pending. @defaultValue 25000 */
-  readonly settleTimeoutMs?: number
+  readonly settleTimeoutMs?: number | undefined
   /** The clock, in milliseconds since the epoch, for tests. @defaultValue `Date.now` */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
 }

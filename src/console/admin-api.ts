@@ -2,6 +2,7 @@ import express, { type RequestHandler } from 'express'
 import { paymentLinkEndpoints } from '../router/payment-link-endpoints.js'
 import { refundEndpoints, refundListEndpoints } from '../router/refund-endpoints.js'
 import { bindEndpoints, type MountedApi } from '../router/serve-endpoints.js'
+import { settlementSummary } from '../router/settlement-summary.js'
 import { settlementEndpoints } from '../router/settlement-endpoints.js'
 import { streamEndpoints } from '../router/streams/stream-endpoints.js'
 import { viewEndpoints } from '../router/views/view-endpoints.js'
@@ -26,6 +27,7 @@ export const adminEndpoints = [
   ...tokenEndpoints(operatorTokens),
   ...auditEndpoints,
   ...settlementEndpoints(operatorPayments),
+  settlementSummary(operatorPayments),
   ...viewEndpoints(operatorPayments),
   ...streamEndpoints(operatorPayments),
   ...webhookEndpoints(operatorWebhooks),

@@ -12,7 +12,7 @@ import {
 } from '../merchants/access.js'
 import { digestToken } from '../merchants/project.js'
 import { setLimitKey } from '../router/rate-limit.js'
-import type { Guard } from '../router/serve-endpoints.js'
+import type { Guard } from '../router/guard.js'
 import { findAdmin, findAdminByHash, setAdmin } from './admin.js'
 
 /** Failed attempts from one address in {@link FAILURE_WINDOW_MS}, after which they get a 429. */

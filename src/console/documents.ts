@@ -135,6 +135,20 @@ export const relayerList = document('RelayerList', 'The accounts that pay for ga
   ),
 })
 
+/** `GET /api/v2/admin/gas`. */
+export const gasReport = document('GasReport', 'What gas has cost for each project.', {
+  from: time('Begin.'),
+  to: time('End.'),
+  gas: list(
+    'By project and network; those that cost nothing are left out.',
+    z.object({
+      project: text('Id of the project.'),
+      network: text('The network.'),
+      wei: text('What its payments and refunds have cost, in wei.'),
+    }),
+  ),
+})
+
 const { subject: _subject, ...finding } = findingMembers
 
 /** `GET /api/v2/admin/networks`. */

@@ -28,17 +28,15 @@ export function planPayTo(
   { before, wanted }: { readonly before: StoredProject; readonly wanted: WantedSettings },
 ): Pick<ProjectUpdate, 'settings' | 'nextPayTo'> {
   const { settings, payTo } = wanted
-  const now = (before.settings as { readonly payTo?: unknown }).payTo
+  const { payTo: now = '' } = before.settings as { readonly payTo?: string }
   const waiting = before.nextPayTo?.payTo
-  if (payTo === undefined) return { settings }
-  if (waiting !== undefined && isSame(payTo, waiting))
+  if (typeof payTo !== 'string') return { settings }
+  if (waiting !== undefined && sameHex(payTo, waiting))
     return { settings: { ...settings, payTo: now } }
-  if (waiting === undefined && isSame(payTo, now)) return { settings }
+  if (waiting === undefined && sameHex(payTo, now)) return { settings }
   const admin = adminOf(res)
   if (!mayAdmin(admin.role, REDIRECT)) throw forbidden(admin, rolesFor(REDIRECT))
-  if (isSame(payTo, now) || payToDelayMs === 0) return { settings, nextPayTo: 'none' }
-  const nextPayTo = { payTo: String(payTo), afterMs: payToDelayMs }
+  if (sameHex(payTo, now) || payToDelayMs === 0) return { settings, nextPayTo: 'none' }
+  const nextPayTo = { payTo, afterMs: payToDelayMs }
   return { settings: { ...settings, payTo: now }, nextPayTo }
 }
-
-const isSame = (one: unknown, other: unknown): boolean => sameHex(String(one), String(other))

@@ -60,12 +60,9 @@ export class Catalogue {
 
   /** Notes a sale of our own app. */
   note({ project, method, resource, bazaar, entry }: Sale): void {
-    const claimed = { ...resource } as Readonly<Record<string, unknown>>
-    const { url } = resource
-    this.noteListing(
-      project,
-      listingOf(url.split(/[?#]/, 1)[0] ?? url, claimed, { method, bazaar, entry }),
-    )
+    // An app in JavaScript may name it by a `URL`. It has been delivered: nothing may fail here any more.
+    const [url = ''] = String(resource.url).split(/[?#]/, 1)
+    this.noteListing(project, listingOf(url, { ...resource }, { method, bazaar, entry }))
   }
 
   /** Notes a sale. */

@@ -24,7 +24,7 @@ export interface RouteInput {
   readonly params?: RouteSchema
   /** Parameters of the query, which are strings as well. */
   readonly query?: RouteSchema
-  /** Headers, by their names in lower case. */
+  /** Headers, by their names in lower case; never the payment and cookies. */
   readonly headers?: RouteSchema
   /** The parsed body: put `express.json()` before `x402Protect`. */
   readonly body?: RouteSchema

@@ -6,15 +6,28 @@ import type { AdvertisedPrice } from './declared-routes.js'
 import { openApiPath, parametersOf, type FoundRoute } from './express-routes.js'
 import { embedded, propertiesOf, type JsonSchema } from './json-schema.js'
 
-/** An OpenAPI 3.1 document. */
+/**
+ * An OpenAPI 3.1 document.
+ *
+ * @example
+ * ```ts
+ * import type { OpenApiDocument } from 'express-x402-gateway'
+ *
+ * const pathsOf = ({ paths }: OpenApiDocument): readonly string[] => Object.keys(paths)
+ * ```
+ */
 export interface OpenApiDocument {
+  /** Version of OpenAPI. */
   readonly openapi: string
+  /** What is described. */
   readonly info: {
     readonly title: string
     readonly version: string
     readonly [member: string]: unknown
   }
+  /** Operations by path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>
+  /** Everything else. */
   readonly [member: string]: unknown
 }
 
@@ -41,11 +54,13 @@ export const GUIDANCE =
 export function writeOpenApi({ root, routes }: DescribedApp): OpenApiDocument {
   const paths: Record<string, Record<string, object>> = {}
   const tags = new Set<string>()
+  const ids = new Set<string>()
   for (const route of routes) {
     const path = openApiPath(route.path)
     if (path === undefined) continue
     const method = route.method.toLowerCase()
-    paths[path] = { ...paths[path], [method]: operationOf(route, path) }
+    const operationId = uniqueId(route, ids)
+    paths[path] = { ...paths[path], [method]: { operationId, ...operationOf(route, path) } }
     for (const tag of route.route.options.tags ?? []) tags.add(tag)
   }
   return {
@@ -76,12 +91,11 @@ export function titleOf({ root, routes }: DescribedApp): string {
 
 function operationOf({ method, path, route, price }: PricedRoute, openPath: string): object {
   const { options, declaration } = route
-  const { description = '', tags, operationId = operationIdOf(method, path) } = options
+  const { description = '', tags } = options
   const pointer = `/paths/${openPath.replaceAll('~', '~0').replaceAll('/', '~1')}/${method.toLowerCase()}`
   const body = declaration?.input.body
   const { summary = description || `${method} ${openPath}` } = options
   return {
-    operationId,
     summary,
     ...(description !== '' && { description }),
     ...(tags && { tags }),
@@ -107,10 +121,14 @@ function operationOf({ method, path, route, price }: PricedRoute, openPath: stri
   }
 }
 
-/** Unique as long as paths are. */
-function operationIdOf(method: string, path: string): string {
+/** Names an operation. Paths like `/a-b` and `/a/b` have the same words, and a route may have several methods. */
+function uniqueId({ method, path, route }: PricedRoute, taken: Set<string>): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter(Boolean)
-  return [method.toLowerCase(), ...words].join('_')
+  const wanted = route.options.operationId ?? [method.toLowerCase(), ...words].join('_')
+  let id = wanted
+  for (let n = 2; taken.has(id); n++) id = `${wanted}_${n}`
+  taken.add(id)
+  return id
 }
 
 const exampleOf = (example: unknown) => (example === undefined ? {} : { example })
@@ -119,7 +137,7 @@ const exampleOf = (example: unknown) => (example === undefined ? {} : { example 
  * The price for both readers: x402scan takes `price` and `protocols`, MPP takes `offers`, and each ignores the
  * other's.
  */
-export function paymentInfo({ price, entries = [] }: AdvertisedPrice): object {
+function paymentInfo({ price, entries = [] }: AdvertisedPrice): object {
   const offers = entries.map(({ amount, asset }) => ({ amount, currency: asset }))
   return {
     price: priceOf({ price, entries }),

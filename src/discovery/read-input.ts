@@ -2,6 +2,7 @@
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
 import { parseDocument, type DocumentError, type Parsed } from '../protocol/document.js'
+import { PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import { INPUT_PARTS, type Declaration, type InputPart, type ReadSchema } from './declaration.js'
 import { propertiesOf } from './json-schema.js'
 
@@ -28,7 +29,8 @@ export function readInput({ input }: Declaration, req: Request): Parsed<ReadInpu
     const schema = input[part]
     if (schema === undefined) continue
     if (part === 'body') requireParsed(req)
-    const read = parsePart(schema, part, valueOf(schema, part, req[part]))
+    const value = part === 'headers' ? ordinaryHeaders(req) : req[part]
+    const read = parsePart(schema, part, valueOf(schema, part, value))
     if (read.ok) values[part] = read.value
     else
       errors.push(
@@ -40,6 +42,14 @@ export function readInput({ input }: Declaration, req: Request): Parsed<ReadInpu
   }
   if (errors.length > 0) return { ok: false, errors: errors.slice(0, MAX_ERRORS) }
   return { ok: true, value: values }
+}
+
+/** Headers that a handler must not see: they have the payment, or the paywall's cookie with it. */
+const HIDDEN = new Set([PAYMENT_SIGNATURE.toLowerCase(), X_PAYMENT.toLowerCase(), 'cookie'])
+
+/** The headers of a request, without its payment: a schema may take headers that it does not name. */
+function ordinaryHeaders({ headers }: Request): object {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HIDDEN.has(name)))
 }
 
 function parsePart({ zod }: ReadSchema, part: InputPart, value: unknown): Parsed<unknown> {

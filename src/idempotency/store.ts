@@ -61,6 +61,9 @@ export type IdempotencyState =
 /** How long a store keeps an answer (ms). */
 export const ANSWERS_KEPT_MS = 24 * 3_600_000
 
+/** Largest body of a response that is stored (bytes). For a larger one, only the headers are. */
+export const MAX_STORED_BYTES = 256 * 1024
+
 /**
  * Keeps keys and answers for {@link ANSWERS_KEPT_MS}: in a database all of them, in memory within a budget.
  *

@@ -16,6 +16,9 @@ export const PHASES = ['verify', 'handler', 'settle', 'total'] as const
 /** Kind of the gas money that relayers have paid, counted in gwei. */
 export const SPENT = 'spent'
 
+/** Kind of the gas money that payments of a project have cost, counted in gwei. */
+export const GAS_COST = 'gas_cost'
+
 /** In wei. */
 export const GWEI = 10n ** 9n
 
@@ -39,7 +42,7 @@ const COUNTED_KEY = /^(\d+)\.(\d+) (\S+) (\S*) ([^]*)$/
 
 /** Options of {@link Counters}. */
 export interface CountersOptions {
-  readonly store: CountStore
+  readonly store: Pick<CountStore, 'addCounts' | 'dropCounts'>
   readonly logger: Logger
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -80,8 +83,12 @@ export class Counters {
 
   /** Adds the gas money that a relayer has paid, rounded up to gwei. */
   spend({ chainId, relayer }: RelayerAccount, wei: bigint): void {
-    const gwei = Number((wei + GWEI - 1n) / GWEI)
-    this.#add(`${SPENT} ${chainId}:${relayer.toLowerCase()} ${ALL_COUNTED}`, gwei)
+    this.#add(`${SPENT} ${chainId}:${relayer.toLowerCase()} ${ALL_COUNTED}`, toGwei(wei))
+  }
+
+  /** Adds what a payment of a project has cost. */
+  spendFor(project: string | undefined, chainId: number, wei: bigint): void {
+    this.#add(`${GAS_COST} ${chainId} ${project ?? ALL_COUNTED}`, toGwei(wei))
   }
 
   /** Counts gas by a label of its own. */
@@ -151,6 +158,8 @@ function toCounts(counted: ReadonlyMap<string, number>): readonly Count[] {
   }
   return [...counts.values()]
 }
+
+const toGwei = (wei: bigint): number => Number((wei + GWEI - 1n) / GWEI)
 
 function rangeOf(ms: number): number {
   const range = Math.floor(RANGES_PER_DOUBLING * Math.log2(Math.max(ms, 1)))

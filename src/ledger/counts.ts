@@ -100,6 +100,33 @@ export class Counts {
     })
   }
 
+  /** Adds up a kind by project and label, without those of all projects together. */
+  sumByProject({
+    kind,
+    project,
+    fromDay,
+    toDay,
+  }: Pick<CountQuery, 'fromDay' | 'toDay'> & {
+    readonly kind: string
+    /** @defaultValue each project */
+    readonly project?: string | undefined
+  }): Promise<readonly Omit<Count, 'day' | 'kind'>[]> {
+    return this.#store.run(async ({ db }) => {
+      const rows = await db
+        .selectFrom('x402_counts')
+        .select((select) => ['project', 'label', select.fn.sum('count').as('count')])
+        .where('kind', '=', kind)
+        .where('day', '>=', fromDay)
+        .where('day', '<=', toDay)
+        .where('project', project === undefined ? '<>' : '=', project ?? ALL_COUNTED)
+        .groupBy(['project', 'label'])
+        .orderBy('project')
+        .orderBy('label')
+        .execute()
+      return rows.map((row) => ({ ...row, count: Number(row.count) }))
+    })
+  }
+
   /** Sums counts by the days of a zone, in no order. Quarters of an hour are counted whole. */
   sumCounts({ project, from, until, kinds, offsetMs }: SumQuery): Promise<readonly Count[]> {
     const [first, end] = [Math.floor(from / SLOT_MS), Math.ceil(until / SLOT_MS)]

@@ -33,7 +33,7 @@ import type { Refunds } from './payments/refunds.js'
 import type { Revenue } from './payments/revenue.js'
 import type { Submissions } from './payments/submissions.js'
 import type { Projects } from './projects/projects.js'
-import type { RelayerAlerts } from './webhooks/relayer-alerts.js'
+import type { Alerts } from './webhooks/alerts.js'
 import type { Nonces } from './relayers/nonces.js'
 import type { Transactions } from './relayers/transactions.js'
 import type { Resources } from './resources.js'
@@ -98,7 +98,7 @@ export type CountStore = Public<Counts>
 export interface WebhookStore {
   readonly endpoints: Public<WebhookEndpoints>
   readonly deliveries: Public<WebhookDeliveries>
-  readonly relayerAlerts: Public<RelayerAlerts>
+  readonly alerts: Public<Alerts>
 }
 
 /**

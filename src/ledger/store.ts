@@ -10,7 +10,7 @@ import { Outcomes } from './payments/outcomes.js'
 import { Projects, type ChangeChannel } from './projects/projects.js'
 import { Records } from './payments/records.js'
 import { Refunds } from './payments/refunds.js'
-import { RelayerAlerts } from './webhooks/relayer-alerts.js'
+import { Alerts } from './webhooks/alerts.js'
 import { Nonces } from './relayers/nonces.js'
 import { Revenue } from './payments/revenue.js'
 import { Resources } from './resources.js'
@@ -95,7 +95,7 @@ export class SqlLedger implements LedgerStore {
     this.sessions = new Sessions(store)
     this.webhooks = {
       endpoints: new WebhookEndpoints(store),
-      relayerAlerts: new RelayerAlerts(store),
+      alerts: new Alerts(store),
       deliveries: new WebhookDeliveries(store, records, () => owner.newName()),
     }
     this.idempotency = new Answers(store, {

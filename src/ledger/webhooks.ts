@@ -36,11 +36,21 @@ export const PAY_TO_CHANGED = 'merchant.pay_to_changed'
 export const OPERATOR_EVENTS = [
   /** A relayer pays for few more settlements. */
   'relayer.low',
+  /** A node does not answer, is behind its chain, or on another one. */
+  'network.failing',
+  /** A payment's transaction has been waiting for long. */
+  'payments.pending',
+  /** Nothing could be delivered to a webhook for a day. */
+  'webhook.failing',
+  /** Many payments fail for reasons that are not the buyers'. */
+  'errors.high',
   PAY_TO_CHANGED,
 ] as const
 
+export type OperatorEvent = (typeof OPERATOR_EVENTS)[number]
+
 /** The name of an event. */
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number] | (typeof OPERATOR_EVENTS)[number]
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number] | OperatorEvent
 
 /** Stands for the operator where endpoints name their project: no project has this id. */
 export const OPERATOR = ''
@@ -140,6 +150,15 @@ export interface ClaimedDelivery extends WebhookDelivery {
 
 /** How long a claim of a delivery lasts (ms): longer than an attempt. */
 export const CLAIM_MS = 30_000
+
+/** A webhook to which nothing could be delivered for long. */
+export interface FailingWebhook {
+  /** Id of the endpoint. */
+  readonly endpoint: string
+  readonly project: string
+  /** When the oldest event was written that it was not given (ms since the epoch). */
+  readonly since: number
+}
 
 /** The result of an attempt. */
 export type AttemptOutcome =

@@ -44,6 +44,8 @@ export interface Merchant {
   readonly paused?: true | undefined
   /** Whether catalogues list what was sold. @defaultValue true */
   readonly listed?: boolean | undefined
+  /** Whether payments of x402 version 1 are taken, too. */
+  readonly v1: boolean
 }
 
 /** A tenant of the gateway: its identify tokens and, once configured, its merchant. */

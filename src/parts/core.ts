@@ -20,6 +20,7 @@ import {
   type SettlementNetwork,
 } from '../schemes/exact-evm/network/settlement-network.js'
 import { latencyWatcher } from '../telemetry/latency.js'
+import type { RecentOutcomes } from '../telemetry/recent-outcomes.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
 import { RelayerAlerts } from '../webhooks/relayer-alerts.js'
 import { watchScheme } from '../telemetry/watch-payments.js'
@@ -31,6 +32,8 @@ export interface CoreParts {
   readonly counters: Counters
   readonly closed: AbortSignal
   readonly telemetry: Telemetry
+  /** How payments have ended lately. */
+  readonly recent: RecentOutcomes
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
   /**
@@ -58,7 +61,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   const { nameUrl, stopping } = parts
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
   const schemes = new Map([
-    [EXACT, watchScheme(exact, [latencyWatcher(parts.counters), ...watchers])],
+    [EXACT, watchScheme(exact, [latencyWatcher(parts.counters, parts.recent), ...watchers])],
   ])
   return { facilitator: createSchemeFacilitator({ schemes, events: parts.events }), cores }
 }
@@ -72,7 +75,7 @@ function openNetwork(
   if (core === undefined || firstKey === undefined) return []
   const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
-  const alerts = new RelayerAlerts(ledger.webhooks.relayerAlerts)
+  const alerts = new RelayerAlerts(ledger.webhooks.alerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
   const relayers = new RelayerPool({
     chain,
@@ -96,6 +99,7 @@ function openNetwork(
       chain,
       relayers,
       assets: settlementAssets(assets),
+      onGas: (project, wei) => counters.spendFor(project, network.chainId, wei),
       acceptContractPayers,
       codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger.counts, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),

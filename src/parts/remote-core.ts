@@ -15,7 +15,7 @@ export function openRemoteCore(
   parts: CoreParts,
 ): Core {
   const formats = new Map([[EXACT, exactFormat]])
-  const watchers = [latencyWatcher(parts.counters), ...parts.telemetry.watchers]
+  const watchers = [latencyWatcher(parts.counters, parts.recent), ...parts.telemetry.watchers]
   const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
   const remote = { ...parts, logger, facilitator, formats, watch }
   return { facilitator: createRemoteFacilitator(remote), cores: [] }

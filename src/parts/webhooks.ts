@@ -12,12 +12,19 @@ export type Webhooks = Pick<WebhookDispatcher, 'wake' | 'close'>
 /** Delivers webhooks: what this process has settled at once, and what others have left. */
 export function openWebhooks(
   resolved: ResolvedOptions,
-  parts: Pick<CoreParts, 'ledger' | 'events'> & { readonly directory: ProjectDirectory },
+  parts: Pick<CoreParts, 'ledger' | 'events' | 'telemetry'> & {
+    readonly directory: ProjectDirectory
+  },
 ): Webhooks {
-  const { ledger, events, directory } = parts
+  const { ledger, events, directory, telemetry } = parts
   const { deliveries } = ledger.webhooks
   const describe = settlementDescriber((id) => directory.findMerchant(id), resolved.networkNames)
-  const dispatcher = new WebhookDispatcher({ ...resolved, deliveries, describe })
+  const dispatcher = new WebhookDispatcher({
+    ...resolved,
+    deliveries,
+    describe,
+    onAttempt: (kind) => telemetry.metrics?.countDelivery(kind),
+  })
   for (const name of [
     ...(['settled', 'failed', 'pending'] as const),
     ...(['refundSettled', 'refundFailed', 'refundPending'] as const),

@@ -1,10 +1,11 @@
 import { ServerResponse, type OutgoingHttpHeaders } from 'node:http'
 import { isClosed, onceClosed } from '../http/once-closed.js'
+import { MAX_STORED_BYTES } from '../idempotency/store.js'
 import { destroyLater } from './destroy-later.js'
 import { HeldBody, type HeldLimits } from './held-body.js'
 import { PipedSources } from './piped-sources.js'
 import { fixHead, ignoredHeaderMethods, markHead, type HeadArguments } from './response-head.js'
-import { headersSince, MAX_STORED_BYTES, type RecordedResponse } from './stored-response.js'
+import { headersSince, type RecordedResponse } from './stored-response.js'
 import { optionalArguments, refuseWrite, toBytes, type WriteCallback } from './write-arguments.js'
 
 /** How a handler's response ended. */

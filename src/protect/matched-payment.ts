@@ -37,12 +37,14 @@ export async function readMatchingPayment(
   asked: { readonly route: PaidRoute; readonly offer: Offer },
   req: Request,
 ): Promise<ReadPayment> {
-  const { offer } = asked
+  const { route, offer } = asked
   const askAgain = (asking: Asking, status?: 402 | 400): ReadPayment => {
     if (offer.failure !== undefined) throw offer.failure
     return { kind: 'payment_required', offer, ...asking, status }
   }
-  const presented = readPayment(req, context.facilitator.formats)
+  const { formats } = context.facilitator
+  const version1 = route.v1 ? route.merchant : undefined
+  const presented = await readPayment(req, { formats, version1 })
   switch (presented.kind) {
     case 'none':
       return askAgain({ error: NOT_PAID })
@@ -51,13 +53,15 @@ export async function readMatchingPayment(
     case 'other_version':
       return askAgain({ error: 'invalid_x402_version' })
     case 'payment': {
-      const { decoded, accepted } = presented
+      const { decoded, accepted, isVersion1 } = presented
       if (!(await keepsEcho(context, offer, presented)))
         return askAgain({ error: 'extension_echo_mismatch' })
       const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (isRefusal(quote)) return askAgain({ error: quote.refused, message: quote.message })
       const { entry, applied, redeemOnly = false, storedOnly = false } = quote
-      const payment = paymentFor(decoded, entry)
+      // The answer names the network as the payment did.
+      const named = isVersion1 ? { ...entry, network: accepted.network } : entry
+      const payment = paymentFor(decoded, named)
       const askedPrice = askedPriceOf(offer, quote)
       return {
         kind: 'matched',

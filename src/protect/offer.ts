@@ -22,6 +22,8 @@ export interface Offer {
   readonly price?: ParsedPrice | undefined
   /** The page that shows the offer to browsers; `undefined` if they get JSON. */
   readonly paywall?: Paywall | undefined
+  /** Whether the body of its 402 is of x402 version 1, beside the header of version 2. */
+  readonly v1?: boolean | undefined
   /** Called with the length of the `PAYMENT-REQUIRED` header that this offer was written into. */
   readonly onWritten?: ((headerBytes: number) => void) | undefined
   /** Called when what was paid for is about to go out, with the entry that was paid. */
@@ -42,8 +44,8 @@ export function offerOf(
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
 export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
   if (offer.failure === undefined) return offer
-  const { resource, paywall, bazaar, onSold } = offer
-  return { ...offerOf(resource, [{ entry }]), paywall, bazaar, onSold }
+  const { resource, paywall, v1, bazaar, onSold } = offer
+  return { ...offerOf(resource, [{ entry }]), paywall, v1, bazaar, onSold }
 }
 
 /** The method that a request is charged for: `HEAD` costs the same as `GET`. */

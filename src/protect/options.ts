@@ -174,6 +174,12 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    */
   readonly redeemWithoutProof?: RedeemWithoutProof | undefined
   /**
+   * Whether buyers of x402 version 1 (`x402-fetch`, `x402-axios`) are served beside those of version 2: the
+   * body of the 402 is of version 1 then, and its header of version 2. They send no `extra.offerId`, so an
+   * open payment of theirs is redeemed as `redeemWithoutProof` says. @defaultValue the merchant's
+   */
+  readonly v1?: boolean
+  /**
    * Your own name for what is bought, for example an order number: 1 to 200 visible characters. It is
    * kept with the payment, and settlements are found by it. A function runs for each request that
    * presents a payment, before anything is charged. @defaultValue none
@@ -212,6 +218,7 @@ const optionsSchema = z.strictObject({
     )
     .optional(),
   paywall: paywallSchema.optional(),
+  v1: z.boolean().optional(),
 })
 
 /**

@@ -24,7 +24,10 @@ export interface PaidRequest<Input = unknown> {
   readonly amount: string
   /** Address of the token. */
   readonly asset: string
-  /** Id of the network: CAIP-2, or the short name with `networkNames: 'short'`. */
+  /**
+   * Id of the network: CAIP-2, or the short name with `networkNames: 'short'` and for payments of x402
+   * version 1.
+   */
   readonly network: string
   /** The entry of `accepts` that is paid. */
   readonly requirements: PaymentRequirements

@@ -4,6 +4,7 @@ import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
 import { explainReason } from '../protocol/reason-words.js'
 import { withProtocolVersion, X402_VERSION, type PaymentRequired } from '../protocol/payment.js'
+import { paymentRequiredV1 } from '../protocol/version-1.js'
 import type { Offer } from './offer.js'
 import { varyByAccept } from './paywall/prefers-html.js'
 import { exposeHeaders } from './respond.js'
@@ -12,7 +13,7 @@ import { exposeHeaders } from './respond.js'
 export const NOT_PAID = 'Payment required'
 
 /** The entries of a 402, their resource, and what it says about it. */
-export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar'>
+export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'v1'>
 
 /** The error of a 402. */
 export interface Asking {
@@ -59,8 +60,15 @@ export function askForPayment(
   const { paywall, price, quotes } = offer
   if (paywall !== undefined) varyByAccept(res)
   if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, quotes, status })
-  const headerBytes = writePaymentRequired(res, JSON.stringify(document), status)
+  const header = JSON.stringify(document)
+  const headerBytes = writePaymentRequired(res, { header, body: bodyOf(offer, document) }, status)
   offer.onWritten?.(headerBytes)
+}
+
+/** The body of a 402 where it is another one than its header: of version 1. */
+export function bodyOf({ v1 }: AskedPayment, document: PaymentRequired): string | undefined {
+  const version1 = v1 === true ? paymentRequiredV1(document) : undefined
+  return version1 && JSON.stringify(version1)
 }
 
 /**
@@ -68,13 +76,17 @@ export function askForPayment(
  *
  * @returns The length of that header.
  */
-export function writePaymentRequired(res: Response, json: string, status: 402 | 400 = 402): number {
+export function writePaymentRequired(
+  res: Response,
+  { header: json, body = json }: { readonly header: string; readonly body?: string | undefined },
+  status: 402 | 400 = 402,
+): number {
   exposeHeaders(res)
   res.statusCode = status
   const header = Buffer.from(json).toString('base64')
   res.setHeader(PAYMENT_REQUIRED, header)
   res.setHeader('Cache-Control', 'no-store')
   res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  res.end(json)
+  res.end(body)
   return header.length
 }

@@ -2,14 +2,21 @@
 import type { Request, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { newOfferId } from '../protocol/offer-id.js'
-import { NOT_PAID, paymentRequired, writePaymentRequired } from './payment-required.js'
+import { bodyOf, NOT_PAID, paymentRequired, writePaymentRequired } from './payment-required.js'
 import type { AskedPayment } from './payment-required.js'
 
 /** Responds with a 402 to a request without a payment. */
 export type RespondUnpaid = (req: Request, res: Response) => void
 
-/** Prepared documents by route and URL, each as the pieces between its offer ids. */
-export type PreparedDocuments = LRUCache<string, readonly string[]>
+/** A document, and the body beside it where that is another one. */
+interface PreparedDocument {
+  /** The pieces between its offer ids. */
+  readonly pieces: readonly string[]
+  readonly body: string | undefined
+}
+
+/** Prepared documents by route and URL. */
+export type PreparedDocuments = LRUCache<string, PreparedDocument>
 
 /** Characters that one route keeps, and those that a route keeps for all its merchants. */
 export const MOST_PREPARED = { ofRoute: 128 * 1024, ofMerchants: 1024 * 1024 }
@@ -18,8 +25,8 @@ export const MOST_PREPARED = { ofRoute: 128 * 1024, ofMerchants: 1024 * 1024 }
 export function newDocuments(maxSize: number): PreparedDocuments {
   return new LRUCache({
     maxSize,
-    sizeCalculation: (pieces, key) =>
-      pieces.reduce((length, piece) => length + piece.length, key.length),
+    sizeCalculation: ({ pieces, body = '' }, key) =>
+      pieces.reduce((length, piece) => length + piece.length, key.length + body.length),
   })
 }
 
@@ -53,15 +60,17 @@ export function preparePaymentRequired({
   return (req, res) => {
     const url = urlOf(req)
     const key = variantOf ? `${own} ${variantOf(req)} ${url}` : `${own} ${url}`
-    let pieces = documents.get(key)
-    if (pieces === undefined) documents.set(key, (pieces = prepareDocument(askedAt(url, req))))
-    writePaymentRequired(res, pieces.join(newOfferId()))
+    let prepared = documents.get(key)
+    if (prepared === undefined) documents.set(key, (prepared = prepareDocument(askedAt(url, req))))
+    const { pieces, body } = prepared
+    writePaymentRequired(res, { header: pieces.join(newOfferId()), body })
   }
 }
 
-/** The JSON of a document, in the pieces between its offer ids. */
-export function prepareDocument(asked: AskedPayment): readonly string[] {
+/** The JSON of a document, in the pieces between its offer ids, and the body beside it. */
+export function prepareDocument(asked: AskedPayment): PreparedDocument {
   // It is random: no part of the document happens to contain it.
   const id = newOfferId()
-  return JSON.stringify(paymentRequired(asked, { error: NOT_PAID }, id)).split(id)
+  const document = paymentRequired(asked, { error: NOT_PAID }, id)
+  return { pieces: JSON.stringify(document).split(id), body: bodyOf(asked, document) }
 }

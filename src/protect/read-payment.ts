@@ -2,9 +2,11 @@ import type { Request } from 'express'
 import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
 import { decodePayload, type DecodedPayload } from '../protocol/decoded-payment.js'
 import type { DocumentError } from '../protocol/document.js'
-import { isOtherVersion, parsePaymentPayload } from '../protocol/payment.js'
+import { isOtherVersion, parsePaymentPayload, versionOf } from '../protocol/payment.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
+import { VERSION_1 } from '../protocol/version-1.js'
 import type { SchemeFormats } from '../schemes/scheme.js'
+import { readPaymentV1, type Seller } from './payment-of-version-1.js'
 
 /** The payment of a request, if it has one. */
 export type PresentedHeader =
@@ -18,7 +20,16 @@ export type PresentedHeader =
       readonly decoded: DecodedPayload
       /** The entry of `accepts` that the payer chose. */
       readonly accepted: PaymentRequirements
+      /** Whether it came in version 1, whose buyers name networks otherwise. */
+      readonly isVersion1: boolean
     }
+
+/** Dependencies of {@link readPayment}. */
+export interface PaymentReading {
+  readonly formats: SchemeFormats
+  /** The seller of a route that takes payments of version 1, too. */
+  readonly version1?: Seller | undefined
+}
 
 const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
 
@@ -31,7 +42,10 @@ export function bringsPayment({ headers }: Request): boolean {
 }
 
 /** Reads the payment of a request, from either of its header names. */
-export function readPayment(req: Request, formats: SchemeFormats): PresentedHeader {
+export async function readPayment(
+  req: Request,
+  { formats, version1 }: PaymentReading,
+): Promise<PresentedHeader> {
   const name = PAYMENT_HEADERS.find((one) => req.get(one) !== undefined)
   if (name === undefined) return { kind: 'none' }
   const unreadable = (problem: string): PresentedHeader => ({
@@ -41,8 +55,12 @@ export function readPayment(req: Request, formats: SchemeFormats): PresentedHead
 
   const header = decodeHeader(req.get(name) ?? '')
   if (!header.ok) return unreadable(header.problem)
-  if (isOtherVersion(header.value)) return { kind: 'other_version' }
-  const payload = parsePaymentPayload(header.value)
+  const isVersion1 = name === X_PAYMENT && versionOf(header.value) === VERSION_1
+  if (isOtherVersion(header.value) && !(version1 && isVersion1)) return { kind: 'other_version' }
+  const payload =
+    version1 && isVersion1
+      ? await readPaymentV1(header.value, version1, formats)
+      : parsePaymentPayload(header.value)
   if (!payload.ok) return unreadable(describe('', payload.errors))
   const decoded = decodePayload(payload.value)
   const { accepted, paymentId } = decoded
@@ -50,7 +68,7 @@ export function readPayment(req: Request, formats: SchemeFormats): PresentedHead
   const errors = formats.get(accepted.value.scheme)?.errors(decoded) ?? []
   if (errors.length > 0) return unreadable(describe('payload', errors))
   if (!paymentId.ok) return unreadable(describe('', paymentId.errors))
-  return { kind: 'payment', decoded, accepted: accepted.value }
+  return { kind: 'payment', decoded, accepted: accepted.value, isVersion1 }
 }
 
 function describe(parent: string, errors: readonly DocumentError[]): string {

@@ -80,6 +80,8 @@ export class PaidRoute {
   readonly minValiditySeconds: number | undefined
   readonly warnings: RouteWarnings
   readonly redeemWithoutProof: RedeemWithoutProof
+  /** Whether buyers of x402 version 1 are served, too. */
+  readonly v1: boolean
   /** The page for browsers; `undefined` if they get JSON. */
   readonly paywall: Paywall | undefined
   /** Responds to a request without a payment, if that response is the same for every request. */
@@ -100,6 +102,7 @@ export class PaidRoute {
     this.#options = options
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
+    this.v1 = options.v1 ?? this.merchant.v1
     this.paywall = openPaywall(context, this.merchant, options.paywall)
     this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
@@ -152,13 +155,13 @@ export class PaidRoute {
     const { price, askedPrice } = await this.#ask(req)
     if (isFree(price)) return undefined
     const resource = this.#resourceAt(this.#urlOf(req))
-    const { paywall } = this
+    const { paywall, v1 } = this
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
     const bazaar = this.#bazaarOf(req)
     const onSold = (entry: PaymentRequirements): void =>
       this.#noteSale(req, { resource, bazaar, entry })
-    const shown = { askedPrice, price, paywall, onWritten, bazaar, onSold }
+    const shown = { askedPrice, price, paywall, v1, onWritten, bazaar, onSold }
     if (this.#fixedQuotes !== undefined)
       return { ...shown, ...offerOf(resource, this.#fixedQuotes) }
     try {
@@ -174,7 +177,7 @@ export class PaidRoute {
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (!bringsPayment(req)) throw error
-      return { paywall, bazaar, onSold, ...offerOf(resource, [], error) }
+      return { paywall, v1, bazaar, onSold, ...offerOf(resource, [], error) }
     }
   }
 
@@ -266,10 +269,12 @@ export class PaidRoute {
   #prepareUnpaid(accepts: readonly PaymentRequirements[]): RespondUnpaid | undefined {
     if (typeof this.#price === 'function' || isFree(this.#price.price)) return undefined
     const { price } = this.#price
+    const { v1 } = this
     const askedAt = (url: string, req: Request): AskedPayment => ({
       resource: this.#resourceAt(url),
       accepts,
       bazaar: this.#bazaarOf(req),
+      v1,
     })
     const urlOf = (req: Request): string => this.#urlOf(req)
     const { documents } = this.#context

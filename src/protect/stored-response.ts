@@ -2,12 +2,10 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Response } from 'express'
 import { onceClosed } from '../http/once-closed.js'
+import { MAX_STORED_BYTES } from '../idempotency/store.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { keepPrivate } from './cache-control.js'
 import { exposeHeaders, paymentResponseHeaders, respondRouteProblem } from './respond.js'
-
-/** Largest body in bytes that is stored. For a larger one, only the headers are. */
-export const MAX_STORED_BYTES = 256 * 1024
 
 /** A response that went out, or is about to. */
 export interface RecordedResponse {

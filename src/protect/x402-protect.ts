@@ -52,7 +52,8 @@ export type X402Protect = <const Input extends RouteInput | undefined = undefine
  * Express middleware that charges for a route.
  *
  * It is generic, so that the handlers behind it keep the types that Express gives them: in
- * `app.get('/report/:id', x402Protect('$0.25'), handler)`, `req.params.id` is a string.
+ * `app.get('/report/:id', x402Protect('$0.25'), handler)`, `req.params.id` is a string. That of a route
+ * with `input` tells them what `req.x402.input` is, by the type of `res.locals`.
  *
  * @example
  * ```ts
@@ -64,33 +65,25 @@ export type X402Protect = <const Input extends RouteInput | undefined = undefine
 export type X402Middleware<Input extends RouteInput | undefined = undefined> = [Input] extends [
   RouteInput,
 ]
-  ? InputMiddleware<InputOf<Input>>
-  : PlainMiddleware
-
-/**
- * Middleware of a route with `input`. It tells the handlers behind it what `req.x402.input` is, by the
- * type of `res.locals`.
- */
-type InputMiddleware<Input> = (
-  // oxlint-disable-next-line typescript/no-explicit-any -- as Express's own types have it
-  req: Request<Request['params'], any, any, Request['query'], X402Locals<Input>>,
-  // oxlint-disable-next-line typescript/no-explicit-any -- as Express's own types have it
-  res: Response<any, X402Locals<Input>>,
-  next: NextFunction,
-) => void
-
-type PlainMiddleware = <
-  Params,
-  ResBody,
-  ReqBody,
-  Query,
-  // oxlint-disable-next-line typescript/no-explicit-any -- the constraint of Express's own types
-  Locals extends Record<string, any>,
->(
-  req: Request<Params, ResBody, ReqBody, Query, Locals>,
-  res: Response<ResBody, Locals>,
-  next: NextFunction,
-) => void
+  ? (
+      // oxlint-disable-next-line typescript/no-explicit-any -- as Express's own types have it
+      req: Request<Request['params'], any, any, Request['query'], X402Locals<InputOf<Input>>>,
+      // oxlint-disable-next-line typescript/no-explicit-any -- as Express's own types have it
+      res: Response<any, X402Locals<InputOf<Input>>>,
+      next: NextFunction,
+    ) => void
+  : <
+      Params,
+      ResBody,
+      ReqBody,
+      Query,
+      // oxlint-disable-next-line typescript/no-explicit-any -- the constraint of Express's own types
+      Locals extends Record<string, any>,
+    >(
+      req: Request<Params, ResBody, ReqBody, Query, Locals>,
+      res: Response<ResBody, Locals>,
+      next: NextFunction,
+    ) => void
 
 /** Where routes are found that were declared. */
 interface DeclaringContext {
@@ -135,13 +128,24 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  *
  * @internal
  */
+<<<<<<< HEAD
 export function createX402Protect(context: PaidRoutesContext & DeclaringContext): X402Protect {
   const protect = (price: Price | PriceFunction, options?: ProtectOptions): PlainMiddleware => {
+=======
+export function createX402Protect(gateway: ProtectContext): X402Protect {
+  const context = {
+    ...gateway,
+    heldBudget: new HeldBudget(gateway.maxHeldBytesTotal),
+    countRequest: createPaymentRateLimit(gateway),
+    waived: new WaivedCounter(gateway.counters),
+  }
+  const protect = (price: Price | PriceFunction, options?: ProtectOptions): X402Middleware => {
+>>>>>>> found
     requireCall(price)
     const route = declareRoute(context, price, options)
     const problemPage = openProblemPage(options?.paywall, context.paywall)
     const paid = { skip: options?.skip, problemPage, ...route }
-    const x402Middleware: PlainMiddleware = (req, res, next) => {
+    const x402Middleware: X402Middleware = (req, res, next) => {
       // The types of a route's parameters and body matter to its handlers only.
       const exchange = { req, res, next } as unknown as Exchange
       handlePaidRequest(context, paid, exchange).catch(next)

@@ -6,7 +6,7 @@ import type { ProjectDirectory, TokenHolder } from '../merchants/project-directo
 import { API_KEY, PROJECT_TOKEN } from '../protocol/headers.js'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { Guard } from './serve-endpoints.js'
+import type { Guard } from './guard.js'
 
 /**
  * Makes a handler that finds the project of a request, and refuses none.

@@ -46,6 +46,8 @@ export interface RequestBody<Schema extends z.ZodType = z.ZodType> {
   readonly schema: Schema
   /** A whole body that shows how it is used. */
   readonly example: object
+  /** Its form in version 1 of x402, for the description: such bodies are read by `handle`. */
+  readonly version1?: z.ZodObject
   /** Members that are neither read nor refused; `'any'` for x402 documents, which may be extended anywhere. */
   readonly tolerates?: readonly string[] | 'any'
 }

@@ -21,6 +21,7 @@ import { pluginEndpoints } from './plugins/plugin-endpoints.js'
 import { limitRequests } from './rate-limit.js'
 import { refundEndpoints, refundListEndpoints } from './refund-endpoints.js'
 import { bindEndpoints, serveEndpoints, type Mounted } from './serve-endpoints.js'
+import { settlementSummary } from './settlement-summary.js'
 import { settlementEndpoints } from './settlement-endpoints.js'
 import { streamEndpoints } from './streams/stream-endpoints.js'
 import { allowAnyOrigin, ucpEndpoints } from './ucp-endpoints.js'
@@ -39,6 +40,7 @@ export const apiEndpoints = [
   ...pluginEndpoints,
   ...discoveryEndpoints,
   ...settlementEndpoints(MERCHANT),
+  settlementSummary(MERCHANT),
   ...refundEndpoints(MERCHANT),
   ...refundListEndpoints(MERCHANT),
   ...webhookEndpoints(MERCHANT_WEBHOOKS),

@@ -1,30 +1,54 @@
 /**
  * Payments of another version of x402, at verify and settle.
  *
- * They have another shape. Their SDKs show a reason, but no error of HTTP.
+ * They have another shape. Merchants with `v1` take those of version 1. The SDKs of the others show a reason, but
+ * no error of HTTP.
  */
 import type { Request, Response } from 'express'
-import { isOtherVersion, versionOf } from '../protocol/payment.js'
+import { isOtherVersion, versionOf, type PaymentSubmission } from '../protocol/payment.js'
 import { shown } from '../protocol/same-offer.js'
+import { VERSION_1 } from '../protocol/version-1.js'
 import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
+import type { Call } from './define-endpoint.js'
+import { readSubmissionV1, type Submission } from './submission.js'
 
-/** The refusal of such a payment, and the network that it names. */
+/** The refusal of a payment of a version that is not spoken, and the network that it names. */
 interface OtherVersion {
   readonly reason: 'invalid_x402_version'
   readonly network: string
 }
 
-/** Refuses a payment of another version, and counts it; `undefined` for every other body. */
-export function refuseOtherVersion(
+/** A payment to verify or settle, or the refusal of its version. */
+type Submitted =
+  | { readonly submission: Submission | PaymentSubmission }
+  | { readonly submission?: never; readonly other: OtherVersion }
+
+/**
+ * Reads the body of verify and settle.
+ *
+ * @throws `RequestProblem` 400 with every invalid member
+ */
+export function readSubmission(
+  context: Pick<RouterContext, 'counters'>,
+  { req, res, readBody }: Pick<Call<unknown, Submission>, 'req' | 'res' | 'readBody'>,
+): Submitted {
+  const { paymentPayload } = membersOf(req.body)
+  // The payment's own version counts, where it has one.
+  const document: unknown = versionOf(paymentPayload) === undefined ? req.body : paymentPayload
+  if (!isOtherVersion(document)) return { submission: readBody() }
+  if (merchantOf(res).v1 && versionOf(document) === VERSION_1)
+    return { submission: readSubmissionV1(req) }
+  return { other: refuse(context, req, res) }
+}
+
+/** Refuses a payment of another version, and counts it. */
+function refuse(
   { counters }: Pick<RouterContext, 'counters'>,
   { body }: Request,
   res: Response,
-): OtherVersion | undefined {
+): OtherVersion {
   const { paymentPayload, paymentRequirements } = membersOf(body)
-  // The payment's own version counts, where it has one.
-  if (!isOtherVersion(versionOf(paymentPayload) === undefined ? body : paymentPayload))
-    return undefined
   const reason = 'invalid_x402_version'
   const { project } = merchantOf(res)
   counters.count(project, 'presented')

@@ -16,6 +16,7 @@ import { quoteFiat } from './quote-fiat.js'
 import { settlePayment } from './settle-payment.js'
 import { submissionBody } from './submission.js'
 import { WITH_CHAIN, WITH_RATE, WITH_TRANSACTION } from './usual-problems.js'
+import { kindsInVersion1 } from '../protocol/version-1.js'
 import { verifyPayment } from './verify-payment.js'
 import { lazyDocuments } from './lazy-documents.js'
 
@@ -177,13 +178,14 @@ export const paymentEndpoints: readonly Endpoint[] = [
     },
     problems: WITH_CHAIN,
     async handle({ facilitator }, { res }) {
-      const { accepts } = merchantOf(res)
+      const { accepts, v1 } = merchantOf(res)
       const supported = await facilitator.supported()
+      const kinds = supported.kinds.filter(({ network }) =>
+        accepts.some((asset) => sameNetwork(asset.network.caip2, network)),
+      )
       return {
         ...supported,
-        kinds: supported.kinds.filter(({ network }) =>
-          accepts.some((asset) => sameNetwork(asset.network.caip2, network)),
-        ),
+        kinds: v1 ? [...kinds, ...kindsInVersion1(kinds)] : kinds,
         extensions: [...new Set([...supported.extensions, PAYMENT_IDENTIFIER, BAZAAR])],
       }
     },

@@ -2,12 +2,12 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { Scope } from '../merchants/access.js'
 import { parseDocument } from '../protocol/document.js'
 import { parseStrictDocument } from '../protocol/strict-document.js'
 import type { RouterContext } from './context.js'
 import { shapeOf } from './define-endpoint.js'
 import type { Access, Call, Description, Endpoint } from './define-endpoint.js'
+import type { Guard } from './guard.js'
 import { invalidRequest } from './invalid-request.js'
 import { jsonBody, readBody } from './json-body.js'
 import { limitSome } from './rate-limit.js'
@@ -35,11 +35,6 @@ export interface Mounted {
   /** Finds the project of a request below `/api/v2/merchant` that has no token. Refuses none. */
   readonly identifyMerchant?: RequestHandler
 }
-
-/** Makes the access check of an endpoint. */
-export type Guard = (
-  endpoint: Pick<Description, 'method'> & { readonly scope: Scope },
-) => RequestHandler
 
 /** Access checks, by the access that an endpoint asks for. */
 export type Guards = Partial<Readonly<Record<Access, Guard>>>

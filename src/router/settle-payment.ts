@@ -22,7 +22,7 @@ import { parseUint256 } from '../protocol/primitives.js'
 import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { Call } from './define-endpoint.js'
-import { refuseOtherVersion } from './other-version.js'
+import { readSubmission } from './other-version.js'
 import { bindPaymentId, paymentIdKey } from './payment-id.js'
 import { identifySubmission, type IdentifiedSubmission, type Submission } from './submission.js'
 import { appliedRateOf } from './quote-fiat.js'
@@ -56,12 +56,13 @@ interface SettleRequest {
  */
 export async function settlePayment(
   context: RouterContext,
-  { req, res, readBody }: Call<unknown, Submission>,
+  call: Call<unknown, Submission>,
 ): Promise<SettleResponse> {
+  const { req, res } = call
   const { project, repeatSettlements } = merchantOf(res)
-  const other = refuseOtherVersion(context, req, res)
-  if (other !== undefined) return unsettledResponse(other)
-  const submission = identifySubmission(readBody())
+  const submitted = readSubmission(context, call)
+  if (submitted.submission === undefined) return unsettledResponse(submitted.other)
+  const submission = identifySubmission(submitted.submission)
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
   const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]

@@ -1,11 +1,13 @@
 /** The body of verify and settle. */
+import type { Request } from 'express'
 import { z } from 'zod'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import { readPaymentId } from '../protocol/payment-identifier.js'
 import { submissionSchema, type PaymentSubmission } from '../protocol/payment.js'
+import { parseSubmissionV1, submissionSchemaV1 } from '../protocol/version-1.js'
 import type { RequestBody } from './define-endpoint.js'
 import { AUTHORIZATION, OFFER, SIGNATURE } from './examples.js'
-import { invalidBody } from './json-body.js'
+import { invalidBody, readBody } from './json-body.js'
 
 /** An object that may be left out. PHP writes one without members as an empty list. */
 const optionalObject = {
@@ -85,6 +87,15 @@ export const submissionBody = {
       }),
     reference: referenceMember,
   }),
+  version1: submissionSchemaV1.extend({
+    paymentPayload: submissionSchemaV1.shape.paymentPayload.meta({
+      description:
+        'Where the merchant has `v1`: what the payer signed, as it came in the `X-PAYMENT` header.',
+    }),
+    paymentRequirements: submissionSchemaV1.shape.paymentRequirements.meta({
+      description: 'What the shop asks for, as version 1 writes it.',
+    }),
+  }),
   tolerates: 'any',
   example: {
     paymentPayload: {
@@ -106,9 +117,16 @@ export interface IdentifiedSubmission extends PaymentSubmission {
   readonly reference?: string
 }
 
+/** Reads the body of a request in version 1 as one of version 2. @throws `RequestProblem` 400 */
+export const readSubmissionV1 = (req: Request): PaymentSubmission =>
+  readBody(req, parseSubmissionV1)
+
 /** Reads the id that the payer gave the payment. @throws `RequestProblem` 400 for a malformed one */
-export function identifySubmission(submission: Submission): IdentifiedSubmission {
-  const { paymentPayload, paymentRequirements, reference } = submission
+export function identifySubmission(
+  submission: Submission | PaymentSubmission,
+): IdentifiedSubmission {
+  const { paymentPayload, paymentRequirements } = submission
+  const reference = 'reference' in submission ? submission.reference : undefined
   const id = readPaymentId(paymentPayload)
   if (!id.ok)
     throw invalidBody(

@@ -4,7 +4,7 @@ import { invalidResponse, isFinal, isUndecided } from '../protocol/reason-words.
 import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { Call } from './define-endpoint.js'
-import { refuseOtherVersion } from './other-version.js'
+import { readSubmission } from './other-version.js'
 import { paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
 import { identifySubmission, type Submission } from './submission.js'
 import { onceForKey, readHeaderKey } from './repeatable-request.js'
@@ -17,13 +17,14 @@ import { onceForKey, readHeaderKey } from './repeatable-request.js'
  */
 export async function verifyPayment(
   context: RouterContext,
-  { req, res, readBody }: Call<unknown, Submission>,
+  call: Call<unknown, Submission>,
 ): Promise<VerifyResponse> {
+  const { req, res } = call
   const merchant = merchantOf(res)
   const { project } = merchant
-  const other = refuseOtherVersion(context, req, res)
-  if (other !== undefined) return invalidResponse(other)
-  const submission = identifySubmission(readBody())
+  const submitted = readSubmission(context, call)
+  if (submitted.submission === undefined) return invalidResponse(submitted.other)
+  const submission = identifySubmission(submitted.submission)
   const payment = decodePayment(submission.paymentPayload, submission.paymentRequirements)
   const byId = paymentIdKey(res, project, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })

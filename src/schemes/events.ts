@@ -42,17 +42,40 @@ export interface PaymentEvent {
   readonly decimals?: number | undefined
 }
 
-/** A payment that has a settlement. */
+/**
+ * A payment that has a settlement.
+ *
+ * @example
+ * ```ts
+ * import type { RecordedPaymentEvent } from 'express-x402-gateway'
+ *
+ * const lineOf = ({ payment, reference, price }: RecordedPaymentEvent): string =>
+ *   [payment, reference, price].join(' ')
+ * ```
+ */
 export interface RecordedPaymentEvent extends PaymentEvent {
+  /** Id of the payment, as in settlements and log lines. */
   readonly payment: string
 }
 
-/** A refund: `payer` is the merchant, and `payTo` the buyer. */
+/**
+ * A refund: `payer` is the merchant, and `payTo` the buyer.
+ *
+ * @example
+ * ```ts
+ * import type { Gateway, RefundEvent } from 'express-x402-gateway'
+ *
+ * function bookRefunds(gateway: Gateway, book: (refund: RefundEvent) => void): void {
+ *   gateway.on('refundSettled', book)
+ * }
+ * ```
+ */
 export interface RefundEvent extends RecordedPaymentEvent {
   /** Id of the settlement that is paid back. */
   readonly payment: string
   /** Id of the refund. */
   readonly refund: string
+  /** Hash of the transaction. */
   readonly transaction: string
 }
 

@@ -1,23 +1,25 @@
 import type { Counters } from '../ledger/counters.js'
 import type { PresentedPayment } from '../schemes/scheme.js'
 import type { PaymentEnd, PaymentWatch, PaymentWatcher, Phase } from './payment-watch.js'
+import type { RecentOutcomes } from './recent-outcomes.js'
 
 const nothing = (): void => undefined
 const UNWATCHED: PaymentWatch = { phase: () => nothing, submitted: nothing, end: nothing }
 
-/** Times payments for the latency view, except refused payments and refunds. */
-export function latencyWatcher(counters: Counters): PaymentWatcher {
+/** Times payments for the latency view, except refused payments and refunds, and notes how they end. */
+export function latencyWatcher(counters: Counters, recent?: RecentOutcomes): PaymentWatcher {
   return {
     begin: (presented) =>
       presented.refundOf !== undefined || presented.purpose === 'verify'
         ? UNWATCHED
-        : new LatencyWatch(counters, presented),
+        : new LatencyWatch(counters, presented, recent),
   }
 }
 
 /** Times of one payment, by `performance.now()`. Every payment has one, so it is small. */
 class LatencyWatch implements PaymentWatch {
   readonly #counters: Counters
+  readonly #recent: RecentOutcomes | undefined
   readonly #terms: PresentedPayment['terms']
   readonly #startedAt = performance.now()
   /** Set until `verify` has been counted. */
@@ -25,8 +27,9 @@ class LatencyWatch implements PaymentWatch {
   /** Duration of `settle`, until it is known to have succeeded. */
   #settleMs: number | undefined
 
-  constructor(counters: Counters, { terms }: PresentedPayment) {
+  constructor(counters: Counters, { terms }: PresentedPayment, recent?: RecentOutcomes) {
     this.#counters = counters
+    this.#recent = recent
     this.#terms = terms
   }
 
@@ -56,7 +59,9 @@ class LatencyWatch implements PaymentWatch {
 
   submitted(): void {}
 
-  end({ kind }: PaymentEnd): void {
+  end(how: PaymentEnd): void {
+    const { kind } = how
+    this.#recent?.note(how)
     if (kind === 'released') this.#countVerified()
     if (kind === 'undelivered') this.#countSettled()
     if (kind === 'settled') this.#time('total', performance.now() - this.#startedAt)

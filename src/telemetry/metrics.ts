@@ -28,6 +28,9 @@ const WEI = 1e18
 
 const PHASES: readonly Phase[] = ['verify', 'reserve', 'handler', 'settle', 'confirm', 'deliver']
 
+/** Projects that have a label of their own; the payments of further ones are counted together. */
+const MOST_PROJECTS = 200
+
 const knownReasons: ReadonlySet<string> = new Set(reasons)
 
 /** A network and its relayers. */
@@ -42,6 +45,13 @@ export interface MetricsParts {
   readonly events: EventBus
   /** CAIP-2 ids of the gateway's networks, the only ones in labels. */
   readonly networks: readonly string[]
+}
+
+/** What a gateway knows of what it depends on. */
+export interface HealthReadings {
+  readonly nodes: ReadonlyMap<string, { readonly isUp: boolean; readonly blockAgeSeconds?: number }>
+  readonly oldestPendingSeconds: number
+  readonly failingWebhooks: number
 }
 
 /** A gauge that is read on each scrape. */
@@ -62,10 +72,12 @@ export class Metrics implements PaymentWatcher {
   readonly #client: typeof PromClient
   readonly #registry: PromClient.Registry
   readonly #networks: ReadonlySet<string>
+  readonly #projects = new Set<string>()
   readonly #phases: ReadonlyMap<Phase, PromClient.Histogram.Internal<'phase'>>
   readonly #errors: PromClient.Counter<'code'>
   readonly #rpc: PromClient.Histogram<'network' | 'method' | 'outcome'>
   readonly #ledger: PromClient.Histogram<'operation' | 'outcome'>
+  readonly #deliveries: PromClient.Counter<'outcome'>
 
   /** @throws `ConfigError` if the package `prom-client` is missing. */
   constructor({ events, networks }: MetricsParts) {
@@ -89,6 +101,12 @@ export class Metrics implements PaymentWatcher {
     const errors = 'Payments that could not be taken because of an outside failure or a bug.'
     const name = 'x402_payment_errors_total'
     this.#errors = new client.Counter({ name, help: errors, labelNames: ['code'], registers })
+    this.#deliveries = new client.Counter({
+      name: 'x402_webhook_attempts_total',
+      help: 'Attempts to deliver a webhook: delivered, retry (tried again later), failed (given up).',
+      labelNames: ['outcome'],
+      registers,
+    })
     client.collectDefaultMetrics({ register: this.#registry })
     this.#count(events)
   }
@@ -111,6 +129,48 @@ export class Metrics implements PaymentWatcher {
         this.#errors.inc({ code: isOutsideFailure(how.error) ? how.error.code : 'internal_error' })
       },
     }
+  }
+
+  /** Counts an attempt to deliver a webhook. */
+  countDelivery(outcome: string): void {
+    if (outcome !== 'returned') this.#deliveries.inc({ outcome })
+  }
+
+  /** Adds gauges of nodes, pending payments and webhooks. */
+  watchHealth(read: () => HealthReadings): void {
+    const ofNodes = (
+      value: (node: {
+        readonly isUp: boolean
+        readonly blockAgeSeconds?: number
+      }) => number | undefined,
+    ) =>
+      [...read().nodes].flatMap(([network, node]) => {
+        const found = value(node)
+        return found === undefined ? [] : [{ labels: { network }, value: found }]
+      })
+    this.gauge({
+      name: 'x402_node_up',
+      help: 'Whether the node of a network answers, on the right chain, without lagging behind.',
+      labels: ['network'],
+      read: () => ofNodes(({ isUp }) => Number(isUp)),
+    })
+    this.gauge({
+      name: 'x402_node_block_age_seconds',
+      help: 'Age of the latest block that a node has.',
+      labels: ['network'],
+      read: () => ofNodes(({ blockAgeSeconds }) => blockAgeSeconds),
+    })
+    const alone = (value: number) => [{ labels: {}, value }]
+    this.gauge({
+      name: 'x402_oldest_pending_payment_seconds',
+      help: 'Age of the oldest payment in the ledger whose transaction is not decided; 0 for none.',
+      read: () => alone(read().oldestPendingSeconds),
+    })
+    this.gauge({
+      name: 'x402_webhooks_failing',
+      help: 'Webhooks to which nothing could be delivered for a day.',
+      read: () => alone(read().failingWebhooks),
+    })
   }
 
   /** Makes a listener for requests to a network's node. */
@@ -200,9 +260,16 @@ export class Metrics implements PaymentWatcher {
       labelNames: ['network', 'outcome', 'reason'],
       registers: [this.#registry],
     })
+    const ofProjects = new this.#client.Counter({
+      name: 'x402_project_payments_total',
+      help: 'Payments by project and outcome.',
+      labelNames: ['project', 'outcome'],
+      registers: [this.#registry],
+    })
     for (const outcome of OUTCOMES)
       events.on(outcome, (event) => {
         const reason = 'reason' in event ? event.reason : ''
+        ofProjects.inc({ outcome, project: this.#projectOf(event.project) })
         payments.inc({
           outcome,
           network: this.#networkOf(event.network),
@@ -217,6 +284,13 @@ export class Metrics implements PaymentWatcher {
     })
     for (const [event, outcome] of REFUND_OUTCOMES)
       events.on(event, ({ network }) => refunds.inc({ outcome, network: this.#networkOf(network) }))
+  }
+
+  /** The first projects that are seen; a label takes memory for as long as the process lives. */
+  #projectOf(id: string | undefined): string {
+    if (id === undefined) return 'none'
+    if (this.#projects.size < MOST_PROJECTS) this.#projects.add(id)
+    return this.#projects.has(id) ? id : 'other'
   }
 
   /** Clients may write anything. */

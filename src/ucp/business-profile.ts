@@ -1,47 +1,22 @@
 import { ConfigError } from '../errors.js'
 import { handlerDescriptor, UCP_VERSION } from './handler.js'
-
-/** Entries of a profile by reverse-domain name. */
-export type UcpRegistry = Readonly<Record<string, readonly object[]>>
-
-/**
- * Options of {@link ucpProfile}: a profile without this gateway's payment handler.
- *
- * @example
- * ```ts
- * import type { UcpProfileOptions } from 'express-x402-gateway'
- *
- * const options: UcpProfileOptions = {
- *   capabilities: { 'dev.ucp.shopping.checkout': [{ version: '2026-04-08' }] },
- * }
- * ```
- */
-export interface UcpProfileOptions {
-  /** UCP version of the business. @defaultValue `'2026-04-08'` */
-  readonly version?: string
-  /**
-   * Services of the business: `{ 'dev.ucp.shopping': [{ version, transport, endpoint }] }`.
-   * @defaultValue none
-   */
-  readonly services?: UcpRegistry
-  /**
-   * Capabilities of the business: `{ 'dev.ucp.shopping.checkout': [{ version, schema }] }`.
-   * @defaultValue none
-   */
-  readonly capabilities?: UcpRegistry
-  /** Other payment handlers of the business. @defaultValue none */
-  readonly paymentHandlers?: UcpRegistry
-}
+import { checkProfileOptions, KEYS_VERSION } from './profile-options.js'
+import type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './profile-options.js'
 
 /** The profile of a business, published at `/.well-known/ucp`. */
 export interface UcpProfile {
-  /** The only member of the document. Names inside are UCP's. */
+  /** Names inside are UCP's. */
   readonly ucp: {
     readonly version: string
+    readonly supported_versions?: Readonly<Record<string, string>>
     readonly services: UcpRegistry
     readonly capabilities: UcpRegistry
     readonly payment_handlers: UcpRegistry
   }
+  /** Since UCP 2026-08-25. */
+  readonly keys?: readonly UcpPublicKey[]
+  /** Before UCP 2026-08-25. */
+  readonly signing_keys?: readonly UcpPublicKey[]
 }
 
 /** The UCP payment handler of a gateway. */
@@ -56,13 +31,14 @@ export interface UcpHandler {
  * Writes the UCP profile of a business that is paid through a gateway.
  *
  * Serve the profile at `/.well-known/ucp`. It is the same for every client and holds no secret. It
- * follows UCP 2026-01-23, 2026-04-08 and the later draft, as long as the given parts do.
+ * follows UCP 2026-01-23, 2026-04-08 and 2026-08-25, as long as the given parts do.
  *
  * @param gateway - A gateway with `ucp.docsUrl` or `publicUrl`: profiles contain absolute URLs.
  * `publicUrl` is enough when the gateway's router is mounted at the root.
  * @param options - Other declarations of the business.
  * @returns The profile, ready for `res.json`.
- * @throws {@link ConfigError} with code `config_invalid` when the gateway has neither URL.
+ * @throws {@link ConfigError} with code `config_invalid` when the gateway has neither URL, when a key is not
+ * public, and when platforms would refuse a version.
  *
  * @example
  * ```ts
@@ -87,6 +63,17 @@ export function ucpProfile(
       'missing_option',
     )
   const { version = UCP_VERSION, services = {}, capabilities = {}, paymentHandlers } = options
+  const { keys, supportedVersions: supported_versions } = options
+  checkProfileOptions({ ...options, version })
   const payment_handlers = { ...paymentHandlers, [id]: [handlerDescriptor({ id, docsUrl })] }
-  return { ucp: { version, services, capabilities, payment_handlers } }
+  return {
+    ucp: {
+      version,
+      ...(supported_versions && { supported_versions }),
+      services,
+      capabilities,
+      payment_handlers,
+    },
+    ...(keys && { [version < KEYS_VERSION ? 'signing_keys' : 'keys']: keys }),
+  }
 }

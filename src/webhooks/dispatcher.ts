@@ -1,6 +1,6 @@
 import type { WebhookStore } from '../ledger/index.js'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { ClaimedDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
+import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
 import type { Logger } from '../logger.js'
 import { LRUCache } from 'lru-cache'
 import { attempt, type AttemptOptions } from './attempt.js'
@@ -28,6 +28,8 @@ const CLOSING_MS = 1000
 export interface WebhookDispatcherOptions extends AttemptOptions {
   readonly deliveries: WebhookStore['deliveries']
   readonly logger: Logger
+  /** Called with the result of each attempt. */
+  readonly onAttempt?: (kind: AttemptOutcome['kind']) => void
 }
 
 /**
@@ -158,6 +160,7 @@ export class WebhookDispatcher {
     const isBusy = this.#attempts.size >= MOST_AT_ONCE / 2
     const isSlow = performance.now() - startedAt > (isBusy ? SLOW_WHEN_BUSY_MS : SLOW_MS)
     this.#loadOf(endpoint.id).isSuspect = outcome.kind !== 'delivered' || isSlow
+    this.#options.onAttempt?.(outcome.kind)
     await this.#options.deliveries.conclude(claimed, outcome)
     if (outcome.kind !== 'failed') return
     const { id: delivery, project, type, payment, attempts } = claimed

@@ -1,9 +1,11 @@
 import type { WebhookStore } from '../ledger/index.js'
-import type { RelayerBalance } from '../ledger/webhooks/relayer-alerts.js'
 import type { Network } from '../protocol/networks.js'
 
 /** How often the ledger is asked about a relayer that stays low (ms). */
 const REMINDER_MS = 60_000
+
+/** Digits of a balance: as many as 2^256 has, so that texts are ordered as numbers are. */
+const DIGITS = 78
 
 export interface ReadFunds {
   readonly relayer: string
@@ -29,10 +31,10 @@ interface Noted {
  * stay low. Every process reads balances; the ledger lets only one of them send the alert.
  */
 export class RelayerAlerts {
-  readonly #store: WebhookStore['relayerAlerts']
+  readonly #store: WebhookStore['alerts']
   readonly #noted = new Map<string, Noted>()
 
-  constructor(store: WebhookStore['relayerAlerts']) {
+  constructor(store: WebhookStore['alerts']) {
     this.#store = store
   }
 
@@ -44,7 +46,11 @@ export class RelayerAlerts {
     const known = this.#noted.get(name)
     const at = performance.now()
     if (known?.isLow === isLow && (!isLow || at - known.at < REMINDER_MS)) return
-    const account: RelayerBalance = { chainId, relayer, balance }
+    const alert = {
+      type: 'relayer.low',
+      about: `${chainId} ${relayer.toLowerCase()}`,
+      level: balance.toString().padStart(DIGITS, '0'),
+    } as const
     const data = {
       network: caip2,
       address: relayer,
@@ -54,7 +60,7 @@ export class RelayerAlerts {
     const note = async (): Promise<void> => {
       // In order, however slow the ledger is.
       await known?.done
-      await (isLow ? this.#store.tellLow(account, data) : this.#store.noteFunded(account))
+      await (isLow ? this.#store.tell(alert, data) : this.#store.end(alert))
     }
     // If the ledger does not answer, the next reading tries again.
     this.#noted.set(name, { isLow, at, done: note().catch(() => this.#noted.delete(name)) })

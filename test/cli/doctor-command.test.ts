@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -21,6 +21,7 @@ import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 
 const devnet = useDevnet()
 const postgres = await findPostgres()
+const isRedisThere = await hasRedis()
 
 let cwd: string
 let proxy: RpcProxy
@@ -36,6 +37,17 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const cleanUp of cleanups.splice(0).toReversed()) await cleanUp()
 })
+
+/** Whether a Redis is in the usual place on this machine. */
+async function hasRedis(): Promise<boolean> {
+  const socket = connect(6379, '127.0.0.1')
+  const isThere = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return isThere
+}
 
 /** Runs `doctor`. */
 async function doctor(args: readonly string[] = [], env: Record<string, string> = {}) {
@@ -129,7 +141,9 @@ describe('doctor on a sound setup', () => {
     await write()
     const { code, printed, complained } = await doctor()
     expect({ code, complained }).toStrictEqual({ code: 0, complained: [] })
-    expect(printed.at(-1)).toBe(`${printed.length - 1} checks passed.`)
+    expect(printed.at(-1)).toMatch(
+      new RegExp(`^${printed.length - 1} checks passed: configuration, ledger, .*network`),
+    )
     expect(await readFile(join(cwd, 'gateway.config.json'), 'utf8')).toContain('base-sepolia')
     await expect(readFile(join(cwd, 'data/ledger.db'))).rejects.toThrow('ENOENT')
   })
@@ -141,7 +155,7 @@ describe('doctor on a sound setup', () => {
     await gateway.check()
     const publicUrl = await listen(express().use(gateway.gatewayRouter()))
     await write({ publicUrl })
-    expect((await doctor()).printed.at(-1)).toMatch(/^\d+ checks passed\.$/)
+    expect((await doctor()).printed.at(-1)).toMatch(/^\d+ checks passed: .*\.$/)
     await gateway.close()
   })
 
@@ -155,7 +169,7 @@ describe('doctor on a sound setup', () => {
     await ledger.close()
     await write()
     const env = { X402_DATABASE_URL: schema.url }
-    expect((await doctor([], env)).printed.at(-1)).toMatch(/^\d+ checks passed\.$/)
+    expect((await doctor([], env)).printed.at(-1)).toMatch(/^\d+ checks passed: .*\.$/)
   })
 
   it('prints everything it has seen with --json', async () => {
@@ -236,6 +250,13 @@ describe('doctor on a network', () => {
   it('finds a node that does not answer', async () => {
     await write({}, { rpcUrl: 'http://127.0.0.1:9' })
     expect(await named()).toStrictEqual(['error chain_unreachable'])
+    const { printed } = await doctor()
+    expect(printed[0]).toContain('Base Sepolia (networks.base-sepolia.rpcUrl): The node')
+    expect(printed.at(-1)).toMatch(
+      /^1 error, 0 warnings\. \d+ checks passed: configuration, ledger/,
+    )
+    const env = { X402_RPC_URL: 'http://127.0.0.1:9' }
+    expect((await doctor([], env)).printed[0]).toContain('Base Sepolia (X402_RPC_URL): The node')
   })
 
   it('prints no terminal control sequences of a node', async () => {
@@ -299,6 +320,30 @@ describe('doctor on a network', () => {
   })
 })
 
+describe('doctor on Redis', () => {
+  it('finds that it does not answer, or is no Redis', async () => {
+    await write()
+    const env = { X402_REDIS_URL: 'redis://:pa55word@127.0.0.1:9' }
+    expect(await named([], env)).toStrictEqual(['error redis_unreachable'])
+    const { code, printed } = await doctor([], env)
+    expect([code, printed[0]]).toEqual([1, expect.stringContaining('X402_REDIS_URL')])
+    expect(printed[0]).toContain('ECONNREFUSED')
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+    cleanups.push(() => silent.close())
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    await write({ rateLimit: { redisUrl: `redis://127.0.0.1:${port}` } })
+    expect(await named()).toStrictEqual(['error redis_unreachable'])
+  })
+
+  if (isRedisThere)
+    it('says that it counts', async () => {
+      await write({ rateLimit: { redisUrl: 'redis://127.0.0.1:6379' } })
+      expect(await named()).toStrictEqual([])
+      expect((await doctor()).printed.join()).toContain('The Redis of rateLimit.redisUrl counts')
+    })
+})
+
 describe('doctor on webhooks', () => {
   const file = () => join(cwd, 'data/ledger.db')
 
@@ -341,7 +386,7 @@ describe('doctor on webhooks', () => {
     const url = await listen(express())
     await register({ url }, { url, project: OPERATOR })
     await deliver({ kind: 'delivered', status: 200 }, undefined)
-    expect((await doctor()).printed.at(-1)).toMatch(/^\d+ checks passed\.$/)
+    expect((await doctor()).printed.at(-1)).toMatch(/^\d+ checks passed: .*\.$/)
   })
 
   it('finds a host that the DNS does not know, and an address that is not public', async () => {
@@ -360,7 +405,7 @@ describe('doctor on webhooks', () => {
     const { printed } = await doctor()
     expect(printed).toStrictEqual([
       expect.stringMatching(/webhook_unreachable: .*127\.0\.0\.1:9 .*ECONNREFUSED/),
-      '0 errors, 1 warning.',
+      expect.stringMatching(/^0 errors, 1 warning\. \d+ checks passed: configuration, ledger/),
     ])
   })
 

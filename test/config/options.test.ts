@@ -376,6 +376,24 @@ it.each([
   expect(() => resolveOptions(options as never)).toThrow(words)
 })
 
+it('options, networks and merchants may be undefined where they are not set', () => {
+  const of = (given: object, network: object, merchant: object) =>
+    resolveOptions({
+      networks: { base: { ...BASE, ...network } },
+      projects: [{ id: 'shop', merchant: { payTo: PAY_TO, ...merchant } }],
+      ...given,
+    })
+  const unset = of(
+    { publicUrl: undefined, rateLimit: undefined, metrics: undefined, admin: undefined },
+    { maxFeePerGasGwei: undefined, assets: undefined, acceptContractPayers: undefined },
+    { name: undefined, currency: undefined, minAmount: undefined, accepts: undefined },
+  )
+  const { networks, projects, rateLimit, publicUrl, metrics } = of({}, {}, {})
+  expect(unset).toMatchObject({ networks, rateLimit, metrics })
+  expect(unset.publicUrl).toBe(publicUrl)
+  expect(unset.projects[0]?.merchant).toEqual(projects[0]?.merchant)
+})
+
 describe('the code of a mistake', () => {
   const shopOf = (merchant: object) => ({ networks: { base: BASE }, projects: [shop(merchant)] })
   const network = (settings: object) => ({ networks: { base: { ...BASE, ...settings } } })

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { createTestClient, http, parseEther, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import type { LedgerStore } from '../../src/ledger/index.js'
+import { OPERATOR_EVENTS } from '../../src/ledger/webhooks.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { shopOptions, useDevnet, SHOP_TOKEN } from '../support/devnet.js'
@@ -52,7 +53,7 @@ describe.each(stores)('webhooks of the operator, on %s', (_name, openStore) => {
   it('tell of a relayer without gas money once for all gateways, and again after it was funded', async () => {
     const gateways = [await serve(ledgers[0]!), await serve(ledgers[1]!)]
     const { id, events, secret } = await register(gateways[0]!)
-    expect(events).toEqual(['relayer.low'])
+    expect(events).toEqual(OPERATOR_EVENTS)
     const look = () => Promise.all(gateways.map(({ gateway }) => gateway.check()))
     await look()
     await until(() => receiver.received.length > 0)

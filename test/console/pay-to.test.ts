@@ -1,13 +1,14 @@
 /** The address that a merchant is paid at: who changes it, who is told, and when it counts. */
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
+import { checksumAddress } from '../../src/crypto/checksum-address.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import type { AdminOptions } from '../../src/config/options.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { until } from '../support/until.js'
 import { startReceiver, type Receiver } from '../webhooks/receiver.js'
-import { stores } from '../webhooks/stores.js'
+import { stores, type TestStore } from '../webhooks/stores.js'
 import { ADMIN_TOKEN, adminOf, CLOSED, PAY_TO, type AdminClient } from './admin.js'
 
 const OTHER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -18,10 +19,12 @@ const BOB = { name: 'Bob', role: 'operator', token: 'a-token-of-bob-himself' } a
 describe.each(stores)('payTo, on %s', (_name, openStore) => {
   const toEnd = useCleanup()
   let ledgers: readonly LedgerStore[]
+  let pass: TestStore['pass']
   let receiver: Receiver
   beforeEach(async () => {
     const store = await openStore(toEnd)
     ledgers = [store.ledger, store.another()]
+    pass = (ms) => store.pass(ms)
     receiver = await startReceiver(toEnd)
   })
 
@@ -54,7 +57,7 @@ describe.each(stores)('payTo, on %s', (_name, openStore) => {
       merchant: { payTo: OTHER, name: 'Acme' },
     })
     expect(refused).toMatchObject({ status: 403, body: { code: 'forbidden' } })
-    const others = { merchant: { name: 'Acme', payTo: PAY_TO.toUpperCase().replace('0X', '0x') } }
+    const others = { merchant: { name: 'Acme', payTo: checksumAddress(PAY_TO) } }
     expect(await bob.ask('PATCH', '/projects/acme', others)).toMatchObject({
       status: 200,
       body: { merchant: { name: 'Acme' } },
@@ -120,7 +123,7 @@ describe.each(stores)('payTo, on %s', (_name, openStore) => {
 
   it('changes when its time has come, once for all gateways', async () => {
     const api = await serveAcme({ payToDelay: '2d' })
-    const another = await serve({ payToDelay: '2d' }, ledgers[1]!)
+    const another = await serve({ payToDelay: '2d' }, ledgers[1])
     const { projects } = ledgers[0]!
     const { settings, version } = (await projects.findProject('acme'))!
     const soon = { payTo: OTHER, afterMs: 300 }
@@ -128,6 +131,7 @@ describe.each(stores)('payTo, on %s', (_name, openStore) => {
     await projects.updateProject({ id: 'acme', settings, version, nextPayTo: soon }, by)
     const early = await projects.applyNextPayTo({ id: 'acme', version: version + 1 })
     expect(early).toBe('changed')
+    await pass(soon.afterMs)
     for (const gateway of [api, another])
       await until(async () => {
         const { merchant, nextPayTo } = (await gateway.ask('GET', '/projects/acme')).body

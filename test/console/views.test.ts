@@ -201,6 +201,25 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       expect(busy.runway.days).toBeGreaterThan(0)
     })
 
+    it('show the operator what gas has cost for each project, as much as relayers have spent', async () => {
+      type Gas = readonly { readonly project: string; readonly network: string; wei: string }[]
+      const gas = (await asAdmin('/gas')).body.gas as Gas
+      const projects = gas.map(({ project }) => project)
+      expect(projects).toEqual(expect.arrayContaining(['other', 'shop']))
+      const sum = (some: readonly string[]) => some.reduce((all, wei) => all + BigInt(wei), 0n)
+      const { relayers } = (await asAdmin('/relayers')).body
+      const spent = sum(relayers.map((one: { spent: string }) => one.spent))
+      const all = sum(gas.map(({ wei }) => wei))
+      // Each payment is rounded up to a gwei, and so is each transaction.
+      const rounding = 100n * 10n ** 9n
+      expect(all <= spent + rounding && all > 0n).toBe(true)
+      const own = (await asAdmin('/gas?project=shop')).body.gas as Gas
+      expect(own).toEqual(gas.filter(({ project }) => project === 'shop'))
+      expect((await asMerchant('/gas')).status).toBe(404)
+      const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)
+      expect((await asAdmin(`/gas?from=${tomorrow}`)).body.gas).toEqual([])
+    })
+
     it('show the operator the state of networks, without their URLs', async () => {
       const { body } = await asAdmin('/networks')
       expect(body.networks).toMatchObject([

@@ -33,6 +33,10 @@ const shop = useShop(
     app.get('/page', x402Protect('$0.01', paged), (req, res) => {
       res.json(req.x402?.input.query)
     })
+    const any = { type: 'object', properties: { 'x-lang': { type: 'string' } } }
+    app.get('/headers', x402Protect('$0.01', { input: { headers: any } }), (req, res) => {
+      res.json(req.x402?.input.headers)
+    })
     const throws = z.object({}).refine(() => {
       throw new Error('A check of the app.')
     })
@@ -147,6 +151,14 @@ describe('a route with input', () => {
     for (const page of ['', '1e3', '0x10', '3;', '1.5', '%00'])
       expect((await shop.ask(`/page?page=${page}`)).status).toBe(400)
     expect((await shop.ask('/page?page=1&page=2')).status).toBe(400)
+  })
+
+  it('shows no payment and no cookie among the headers', async () => {
+    const headers = { 'X-Lang': 'de', Cookie: 'a=b' }
+    const seen = (await (await pay('/headers', { headers })).json()) as Record<string, string>
+    expect(seen['x-lang']).toBe('de')
+    for (const name of ['payment-signature', 'x-payment', 'cookie'])
+      expect(seen).not.toHaveProperty(name)
   })
 
   it('tells the developer of a body that was not parsed', async () => {
@@ -345,6 +357,16 @@ describe('gateway.openapi', () => {
       paths: { '/one': { get: { 'x-payment-info': { price: { amount: '0.01' } } } } },
     })
     expect((await shop.gateway.openapi(express())).paths).toEqual({})
+  })
+
+  it('gives each operation an id of its own', async () => {
+    const { x402Protect } = shop.gateway
+    const sell = (operationId?: string) =>
+      x402Protect('$0.01', { merchant: 'shop', ...(operationId && { operationId }) })
+    const app = express().get('/a-b', sell()).get('/a/b', sell()).get('/c', sell('get_a_b'))
+    const { paths } = await shop.gateway.openapi(app)
+    const ids = Object.values(paths).map(({ get }) => (get as { operationId: string }).operationId)
+    expect(ids).toEqual(['get_a_b', 'get_a_b_2', 'get_a_b_3'])
   })
 
   it('leaves the paths of an app without paid routes to the app', async () => {

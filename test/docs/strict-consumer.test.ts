@@ -62,7 +62,7 @@ describe('the options of a route', () => {
   it('take functions whose request is typed by the route, and undefined for what is not set', () => {
     const code = `
       import express, { type Request } from 'express'
-      import { x402Protect } from 'express-x402-gateway'
+      import { createGateway, x402Protect } from 'express-x402-gateway'
 
       type ById = Request<{ id: string }, unknown, { pages: number }>
       declare const description: string | undefined
@@ -74,6 +74,12 @@ describe('the options of a route', () => {
         quoteFor: (req: ById) => req.params.id,
         reference: (req: ById) => req.params.id,
         chargeIf: undefined,
+      })
+      createGateway({
+        publicUrl: process.env['PUBLIC_URL'],
+        networks: { base: { rpcUrl: process.env['RPC_URL'], maxFeePerGasGwei: undefined } },
+        projects: [{ id: 'shop', merchant: { payTo: '0x', name: process.env['NAME'] } }],
+        admin: undefined,
       })
       express().get('/report/:id', protect, (req, res) => void res.json(req.params.id))
       x402Protect((req) => '$' + String(req.query['price']), { skip: (req) => req.method === 'HEAD' })

@@ -32,7 +32,7 @@ const FILL: readonly string[] = [
       ${padded('n')}, 1, CASE WHEN n % 20 = 7 AND n < 4000 THEN 'pending' ELSE 'delivered' END, 0, 1000000 + n, 1000000, 1000000000000000 + n FROM s`,
   `${numbers(OTHERS)} INSERT INTO x402_projects (id, settings, version, position, created_at, updated_at)
     SELECT 'project-' || n, '{}', 1, n, n, n FROM s`,
-  `${numbers(OTHERS)} INSERT INTO x402_project_tokens (id, project, hash, label, position, created_at)
+  `${numbers(OTHERS)} INSERT INTO x402_project_tokens (id, project, hash, label, scopes, position, created_at)
     SELECT 'tok_' || n, 'project-' || (n / 5), ${padded('n', 64)}, '', n, n FROM s`,
   `${numbers(OTHERS)} INSERT INTO x402_audit_log (position, id, at, actor, action, project)
     SELECT n, 'change-' || n, n, 'admin', 'project.created', 'project-' || (n % 1000) FROM s`,
@@ -80,8 +80,7 @@ const ACTS: readonly Act[] = [
   ['an endpoint', ({ webhooks }) => webhooks.endpoints.find('project-1', ENDPOINT)],
   [
     'a relayer that is low',
-    ({ webhooks }) =>
-      webhooks.relayerAlerts.tellLow({ chainId: 1, relayer: '0x', balance: 1n }, {}),
+    ({ webhooks }) => webhooks.alerts.tell({ type: 'relayer.low', about: '1 0x', level: '1' }, {}),
   ],
   ['a project', ({ projects }) => projects.findProject('project-7')],
   ['the tokens of a project', ({ projects }) => projects.listTokens('project-7')],

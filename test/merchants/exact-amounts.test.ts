@@ -40,6 +40,7 @@ function merchantWith(terms: Partial<Merchant>): Merchant {
     maxTimeoutSeconds: 300,
     repeatSettlements: false,
     redeemWithoutProof: 'same-address',
+    v1: false,
     ...terms,
   }
 }

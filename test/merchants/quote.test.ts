@@ -37,6 +37,7 @@ const merchantWith = (terms: Partial<Merchant> = {}): Merchant => ({
   maxTimeoutSeconds: 300,
   repeatSettlements: false,
   redeemWithoutProof: 'same-address',
+  v1: false,
   ...terms,
 })
 

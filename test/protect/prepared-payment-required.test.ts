@@ -142,7 +142,7 @@ describe('a document that was prepared', () => {
         fc.string({ unit: 'binary' }),
         (url, description) => {
           const asked = { resource: { url, description }, accepts }
-          const pieces = prepareDocument(asked)
+          const { pieces } = prepareDocument(asked)
           for (const id of [newOfferId(), newOfferId()])
             expect(pieces.join(id)).toBe(
               JSON.stringify(paymentRequired(asked, { error: 'Payment required' }, id)),

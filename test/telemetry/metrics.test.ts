@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
+import { readFile } from 'node:fs/promises'
 import { privateKeyToAddress } from 'viem/accounts'
 import { ConfigError } from '../../src/errors.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { GatewayOptions } from '../../src/config/options.js'
+import { createEventBus } from '../../src/schemes/events.js'
+import { Metrics } from '../../src/telemetry/metrics.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, type TestServer } from '../support/http.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
@@ -44,7 +47,46 @@ function valueOf(text: string, line: string): number | undefined {
   return found === undefined ? undefined : Number(found.slice(line.length + 1))
 }
 
+/** Names of metrics in a file of `example-app/monitoring`; those of histograms have endings. */
+async function metricsIn(file: string): Promise<readonly string[]> {
+  const path = new URL(`../../example-app/monitoring/${file}`, import.meta.url)
+  const names = (await readFile(path, 'utf8')).match(/\b(?:x402|nodejs|process)_[a-z0-9_]+/g) ?? []
+  return [...new Set(names)].map((name) => name.replace(/_(?:bucket|count|sum)$/, ''))
+}
+
 describe('metrics', () => {
+  it.each(['prometheus-rules.yaml', 'grafana-dashboard.json'])('are those of %s', async (file) => {
+    const gateway = createGateway(shopOptions(devnet, withMetrics()))
+    closing.push(() => gateway.close())
+    const server = await serve(gateway)
+    let text = ''
+    await until(async () => {
+      text = await read(server)
+      return valueOf(text, 'x402_node_up{network="eip155:84532"}') === 1
+    })
+    expect(valueOf(text, 'x402_oldest_pending_payment_seconds')).toBe(0)
+    const known = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
+    const used = await metricsIn(file)
+    expect(used.length).toBeGreaterThan(6)
+    expect(used.filter((name) => !known.includes(name))).toEqual([])
+  })
+
+  it('have a label for each of the first projects, and one for all others', async () => {
+    const events = createEventBus(() => undefined)
+    const metrics = new Metrics({ events, networks: [] })
+    const ids = { payment: '1', transaction: '0x' }
+    const payment = { ...ids, network: 'base', asset: '0x', amount: '1', payTo: '0x' }
+    for (let index = 0; index < 300; index++)
+      events.emit('submitted', { ...payment, project: `project-${index}` })
+    events.emit('submitted', { ...payment, project: 'project-0' })
+    events.emit('submitted', payment)
+    const text = await metrics.text()
+    const of = (project: string) =>
+      valueOf(text, `x402_project_payments_total{outcome="submitted",project="${project}"}`)
+    expect([of('project-0'), of('project-199'), of('project-200')]).toEqual([2, 1, undefined])
+    expect([of('other'), of('none')]).toEqual([100, 1])
+  })
+
   it('count payments by outcome and reason, and time every phase, request and ledger operation', async () => {
     const shop = await openShop(
       devnet,
@@ -71,6 +113,10 @@ describe('metrics', () => {
     )
     expect(text).toMatch(/x402_ledger_seconds_count\{operation="reserve",outcome="done"\} [1-9]/)
     expect(text).toContain('nodejs_eventloop_lag_seconds')
+    for (const outcome of ['settled', 'refused'])
+      expect(text).toMatch(
+        new RegExp(`x402_project_payments_total\\{outcome="${outcome}",project="[^"]+"\\} 1\\n`),
+      )
     const relayer = privateKeyToAddress(devnet.relayerKeys[0]!)
     const own = `{${network},relayer="${relayer}"}`
     await until(async () => {

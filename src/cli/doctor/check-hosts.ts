@@ -1,8 +1,10 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import type { Environment } from '../../config/read/variables.js'
 import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { inspectHost } from './certificate.js'
 import { caution, fault, type DoctorFinding } from './doctor-finding.js'
+import { rpcOption } from './option-names.js'
 
 /** A URL and its option. The host is not shown: it may contain a key. */
 interface NamedUrl {
@@ -13,14 +15,13 @@ interface NamedUrl {
 /** Checks that the hosts of all URLs resolve, and that their certificates are valid. */
 export async function checkHosts(
   resolved: ResolvedOptions,
-  facilitatorUrl: string | undefined,
+  env: Environment,
 ): Promise<readonly DoctorFinding[]> {
   const { networks, publicUrl } = resolved
+  const facilitatorUrl = env['X402_FACILITATOR_URL']?.trim()
   const urls: readonly NamedUrl[] = [
     ...networks.flatMap(({ network, core }) =>
-      core
-        ? [{ option: `networks.${network.shortName ?? network.caip2}.rpcUrl`, url: core.rpcUrl }]
-        : [],
+      core ? [{ option: rpcOption(env, network), url: core.rpcUrl }] : [],
     ),
     ...(publicUrl ? [{ option: 'publicUrl', url: publicUrl }] : []),
     ...(facilitatorUrl ? [{ option: 'X402_FACILITATOR_URL', url: facilitatorUrl }] : []),

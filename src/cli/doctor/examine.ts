@@ -1,7 +1,9 @@
 import { openConfig } from '../../config/read/config-file.js'
+import type { Environment } from '../../config/read/variables.js'
 import { resolveOptions, type ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { isConfigError } from '../../errors.js'
 import { openGateway } from '../../gateway.js'
+import type { Finding } from '../../health/finding.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { createMemoryLedger } from '../../ledger/memory-ledger.js'
 import type { LedgerInspector } from '../../ledger/operate/inspect-ledger.js'
@@ -18,8 +20,10 @@ import { checkFiles } from './check-files.js'
 import { checkHosts } from './check-hosts.js'
 import { checkProjects } from './check-projects.js'
 import { checkPublicUrl } from './check-public-url.js'
+import { checkRedis } from './check-redis.js'
 import { checkWebhooks } from './check-webhooks.js'
 import { caution, fault, type DoctorFinding } from './doctor-finding.js'
+import { rpcOption } from './option-names.js'
 
 export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
   readonly config: string | undefined
@@ -37,9 +41,11 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
     const database = await checkDatabase(located)
     try {
       const resolved = opened.with(resolveOptions, withoutDatabase(opened.env))
+      // Closing the gateway ends the connection.
+      const redis = await checkRedis(resolved, opened.env)
       const outside = await Promise.all([
-        checkHosts(resolved, opened.env['X402_FACILITATOR_URL']?.trim()),
-        checkGateway(resolved, database.inspector),
+        checkHosts(resolved, opened.env),
+        checkGateway(resolved, database.inspector, opened.env),
         checkPublicUrl(resolved),
         checkWebhooks(resolved, database.webhooks ?? []),
       ])
@@ -47,6 +53,7 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
         ...files,
         ...database.findings,
         ...checkProjects(resolved, opened.file === undefined),
+        ...redis,
         ...outside.flat(),
       ]
     } catch (error) {
@@ -74,6 +81,7 @@ function describeMistakes(error: unknown): readonly DoctorFinding[] {
 async function checkGateway(
   resolved: ResolvedOptions,
   inspector: LedgerInspector | undefined,
+  env: Environment,
 ): Promise<readonly DoctorFinding[]> {
   const gateway = openGateway({
     ...resolved,
@@ -87,14 +95,33 @@ async function checkGateway(
         .filter(({ subject }) => subject !== 'ledger')
         // If the ledger cannot be read, pending transactions may be the gateway's own.
         .filter(({ code }) => inspector !== undefined || code !== 'foreign_transactions')
-        .map(({ message, cause, ...rest }) => ({
-          ...rest,
-          message: cause === undefined ? message : `${message} (${cause})`,
-        }))
+        .map((finding) => {
+          const { cause, ...rest } = named(resolved, finding, env)
+          return cause === undefined ? rest : { ...rest, message: `${rest.message} (${cause})` }
+        })
     )
   } finally {
     await gateway.close()
   }
+}
+
+/** Failures whose message does not say which network, token or facilitator was asked. */
+const NAMELESS = /^(The node|The facilitator|The chain|did not|failed)/
+
+/** A finding that names its network, the option to correct, and what else it is about. */
+function named(
+  { networks }: Pick<ResolvedOptions, 'networks'>,
+  finding: Finding,
+  env: Environment,
+): Finding {
+  const { subject, message, symbol, address, network: id } = finding
+  if (finding.status === 'ok' || !NAMELESS.test(message)) return finding
+  if (subject === 'facilitator') return { ...finding, message: `X402_FACILITATOR_URL: ${message}` }
+  const network = networks.find((one) => one.network.caip2 === id)?.network
+  if (network === undefined) return finding
+  const about = [symbol, subject === 'relayer' && address].filter(Boolean).join(' ')
+  const place = `${about && `${subject} ${about} on `}${network.name} (${rpcOption(env, network)})`
+  return { ...finding, message: `${place}: ${message}` }
 }
 
 /** Makes a store show the relayers' transactions of the real ledger. */

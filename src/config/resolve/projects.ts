@@ -55,6 +55,7 @@ const merchantSchema = z.strictObject({
   redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
   branding: brandingSchema.optional(),
   listed: z.boolean().default(true),
+  v1: z.boolean().optional(),
 } satisfies FieldsOf<MerchantOptions>)
 
 /** The merchant is checked apart, so that its mistakes are reported beside those of its project. */
@@ -87,7 +88,8 @@ export function resolveProjects(
       hashOf(token, { taken: takenHashes, report: within(reportHere, `tokens.${position}`) }),
     )
     if (merchant === undefined) return [{ id, tokenHashes }]
-    const context = { project: id, configured, networks, report: within(reportHere, 'merchant') }
+    const reportThere = within(reportHere, 'merchant')
+    const context = { project: id, configured, networks, defaults: options, report: reportThere }
     const settings = isObject(merchant) ? omitUndefined(merchant) : {}
     const resolved = resolveMerchant(merchant, context)
     if (!paused || resolved === undefined)
@@ -97,12 +99,16 @@ export function resolveProjects(
 }
 
 /** Makes the reader of merchants that are configured at run time. They follow the rules of the options. */
-export function merchantReader(networks: readonly ResolvedNetwork[]): ReadMerchant {
+export function merchantReader(
+  networks: readonly ResolvedNetwork[],
+  defaults: MerchantDefaults = {},
+): ReadMerchant {
   const configured = networks.map(({ network }) => network.caip2)
   return (settings, project) => {
     const errors: DocumentError[] = []
     const report: Report = (path, _code, message) => void errors.push({ path, message })
-    const merchant = resolveMerchant(settings, { project, configured, networks, report })
+    const context = { project, configured, networks, defaults, report }
+    const merchant = resolveMerchant(settings, context)
     return merchant !== undefined && errors.length === 0
       ? { ok: true, value: merchant }
       : { ok: false, errors }
@@ -125,16 +131,20 @@ function hashOf(
   return [hash]
 }
 
+/** What a merchant does not say, the gateway does. */
+export type MerchantDefaults = Pick<GatewayOptions, 'v1'>
+
 interface MerchantContext {
   readonly project: string
   /** The names of networks as the options write them, wrong ones included. */
   readonly configured: readonly string[]
   readonly networks: readonly ResolvedNetwork[]
+  readonly defaults: MerchantDefaults
   readonly report: Report
 }
 
 function resolveMerchant(given: unknown, context: MerchantContext): Merchant | undefined {
-  const { project, configured, networks, report } = context
+  const { project, configured, networks, defaults, report } = context
   if (configured.length === 0)
     report('accepts', 'missing_option', 'there is no network: configure `networks`')
   const merchant = readOption(merchantSchema, given, report)
@@ -166,7 +176,8 @@ function resolveMerchant(given: unknown, context: MerchantContext): Merchant | u
       'invalid_address',
       `is the contract of ${token.symbol}: what is sent there is lost; write an address of your own`,
     )
-  return { ...merchant, project, accepts: accepts ?? offered }
+  const v1 = merchant.v1 ?? defaults.v1 === true
+  return { ...merchant, v1, project, accepts: accepts ?? offered }
 }
 
 /** Tokens that a mistake lists, at most. */

@@ -138,7 +138,7 @@ function resolveFixed(source: Readonly<Record<string, unknown>>, context: Contex
   return fixedRates(Object.fromEntries(sound), settings)
 }
 
-function clockOf({ now }: GatewayOptions): Pick<GatewayOptions, 'now'> {
+function clockOf({ now }: GatewayOptions): { readonly now?: () => number } {
   return now === undefined ? {} : { now }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { ClientRateLimitInfo, Options, Store } from 'express-rate-limit'
 import type * as IoredisModule from 'ioredis'
 import type * as RateLimitRedisModule from 'rate-limit-redis'
@@ -9,6 +10,9 @@ const PREFIX = 'x402-limit:'
 
 /** How long a request waits for Redis before it passes uncounted (ms). */
 const PATIENCE_MS = 250
+
+/** A probe that was cut short is forgotten after this time (ms). */
+const PROBE_WINDOW_MS = 1000
 
 /** Longest pause between two attempts to connect. */
 const LONGEST_PAUSE_MS = 1000
@@ -73,6 +77,19 @@ export class RedisCounts implements Store {
 
   resetKey(key: string): Promise<void> {
     return this.#run((counts) => counts.resetKey(key))
+  }
+
+  /** Counts one request, and forgets it. @returns The kind of the failure, if it cannot count */
+  async probe(): Promise<string | undefined> {
+    const key = `probe-${randomUUID()}`
+    try {
+      this.#options ??= { windowMs: PROBE_WINDOW_MS } as Options
+      await this.#run((counts) => counts.increment(key))
+      await this.#run((counts) => counts.resetKey(key))
+      return undefined
+    } catch (error) {
+      return (error as { readonly cause: Error }).cause.message
+    }
   }
 
   /** Ends the connection. */

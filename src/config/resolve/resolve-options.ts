@@ -75,6 +75,7 @@ const optionsSchema = z.strictObject({
     )
     .default(DEFAULT_HANDLER_ID),
   networkNames: z.enum(['caip2', 'short']).default('caip2'),
+  v1: z.boolean().default(false),
   networks: z
     .record(z.string(), z.unknown(), 'must be an object, like { base: { rpcUrl, relayerKeys } }')
     .optional(),
@@ -128,6 +129,8 @@ export interface ResolvedOptions extends ResolvedAdmin {
   readonly docsUrl?: string | undefined
   readonly handlerId: string
   readonly networkNames: NetworkNameStyle
+  /** Whether x402 version 1 is spoken, too, where a merchant does not say. */
+  readonly v1: boolean
   readonly networks: readonly ResolvedNetwork[]
   readonly projects: readonly Project[]
   /** Whether the console is served. */

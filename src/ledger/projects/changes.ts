@@ -65,8 +65,10 @@ async function startChange(
     .where('name', '=', PROJECTS_VERSION)
     .returning('version')
     .executeTakeFirstOrThrow()
-  const { at } = await db.selectNoFrom(now.as('at')).executeTakeFirstOrThrow()
-  return { position: Number(version), at }
+  // PostgreSQL's driver reads it as text.
+  const time = now.$castTo<number | string>()
+  const { at } = await db.selectNoFrom(time.as('at')).executeTakeFirstOrThrow()
+  return { position: Number(version), at: Number(at) }
 }
 
 async function wasMade(db: Kysely<LedgerDatabase>, id: string): Promise<boolean> {

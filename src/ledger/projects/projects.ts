@@ -238,7 +238,7 @@ export class Projects {
         return change
       }),
     )
-    this.#tell()
+    if (outcome === 'done') this.#tell()
     return outcome
   }
 

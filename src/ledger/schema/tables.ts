@@ -99,12 +99,12 @@ export const TABLES = {
     replaces: 'TEXT',
     written_at: 'BIGINT NOT NULL',
   },
-  /** One row for each relayer that an alert was sent about. */
-  x402_relayer_alerts: {
-    chain_id: 'BIGINT NOT NULL',
-    relayer: 'TEXT NOT NULL',
-    /** What it had then, in wei, with as many digits for every balance. */
-    balance: 'TEXT NOT NULL',
+  /** One row for everything that the operator was told of, and that is not known to be over. */
+  x402_alerts: {
+    /** Type of the event, and what it is about. */
+    name: 'TEXT NOT NULL PRIMARY KEY',
+    /** How bad it was then: of a relayer, its balance in wei, with as many digits for every balance. */
+    level: 'TEXT NOT NULL',
     told_at: 'BIGINT NOT NULL',
   },
   /** One row for each idempotency key, with the answer to its request. */
@@ -279,7 +279,6 @@ export const TABLES = {
 const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
   x402_relayer_nonces: 'chain_id, relayer',
   x402_relayer_transactions: 'chain_id, relayer, account_nonce',
-  x402_relayer_alerts: 'chain_id, relayer',
   x402_counts: 'project, day, kind, label, slot',
 }
 

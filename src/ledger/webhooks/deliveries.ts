@@ -4,6 +4,7 @@ import {
   type AttemptOutcome,
   type ClaimedDelivery,
   type DeliveryQuery,
+  type FailingWebhook,
   type WebhookDelivery,
   type WebhookEndpoint,
 } from '../webhooks.js'
@@ -18,10 +19,21 @@ import {
   insertDelivery,
   type ClaimedRow,
 } from './rows.js'
-import { CLAIM, CONCLUDE, DROP_ORPHANS, NAME_DUE, PRUNE, PRUNED_AT_ONCE } from './statements.js'
+import {
+  CLAIM,
+  CONCLUDE,
+  DROP_ORPHANS,
+  NAME_DUE,
+  NAME_FAILING,
+  PRUNE,
+  PRUNED_AT_ONCE,
+} from './statements.js'
 
 /** Endpoints that one statement looks up. */
 const NAMED_AT_ONCE = 500
+
+/** PostgreSQL's driver reads times as text. */
+type FailingRow = Omit<FailingWebhook, 'since'> & { readonly since: number | string }
 
 /** A delivery that is not about a payment. */
 interface NewDelivery {
@@ -124,6 +136,14 @@ export class WebhookDeliveries {
         .limit(limit)
         .execute()
       return rows.map(deliveryOf)
+    })
+  }
+
+  /** Webhooks to which nothing could be delivered for so long (ms), those that fail longest first. */
+  listFailing(forMs: number): Promise<readonly FailingWebhook[]> {
+    return this.#store.run(async ({ run }) => {
+      const rows = (await run(NAME_FAILING, [forMs])) as readonly FailingRow[]
+      return rows.map((row) => ({ ...row, since: Number(row.since) }))
     })
   }
 

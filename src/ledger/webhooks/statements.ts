@@ -103,6 +103,29 @@ export const PRUNE: Statement = {
    RETURNING id`,
 }
 
+/** Webhooks that are named at once. */
+const MOST_FAILING = 100
+
+/** Names webhooks with a delivery that has failed for some time, and to which nothing was delivered since. */
+export const NAME_FAILING: Statement = {
+  postgres: (now) => failing(`${now} - $1::bigint`),
+  sqlite: (now) => failing(`${now} - ?`),
+}
+
+function failing(then: string): string {
+  return `
+   WITH limits(at) AS (SELECT ${then})
+   SELECT w.endpoint, w.project, w.since FROM (
+     SELECT a.endpoint, a.project, min(a.created_at) AS since FROM x402_webhook_deliveries AS a
+     WHERE a.state = 'pending' AND a.attempts > 0 AND a.created_at < (SELECT at FROM limits)
+     GROUP BY a.endpoint, a.project) AS w
+   WHERE NOT EXISTS (
+     SELECT 1 FROM x402_webhook_deliveries AS d
+     WHERE d.endpoint = w.endpoint AND d.state = 'delivered' AND d.created_at >= w.since
+       AND d.delivered_at > (SELECT at FROM limits))
+   ORDER BY w.since, w.endpoint LIMIT ${MOST_FAILING}`
+}
+
 /**
  * Forgets the deliveries of endpoints that were deleted while an event was written. Each endpoint takes one
  * look-up in an index, however many deliveries it has.

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
-import { ANSWERS_KEPT_MS } from '../../idempotency/store.js'
 import type { Logger } from '../../logger.js'
 import type { Merchant } from '../../merchants/project.js'
 import type { Quote } from '../../merchants/quote.js'
@@ -8,16 +7,15 @@ import type { ParsedPrice } from '../../money/price.js'
 import { encodeHeader, PAYMENT_REQUIRED } from '../../protocol/headers.js'
 import type { PaymentRequired } from '../../protocol/payment.js'
 import { exposeHeaders } from '../respond.js'
-import { MAX_STORED_BYTES } from '../stored-response.js'
 import { describeOffers } from './describe-offers.js'
 import { formatFiat } from './format-price.js'
 import { resolvePaywall } from './options.js'
 import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles, type PageFiles } from './page-files.js'
-import { PAYMENT_COOKIE } from './payment-cookie.js'
 import { isPreview, varyByAccept } from './prefers-html.js'
 import { isForPerson } from './problem-page.js'
+import { programData } from './program-data.js'
 import { renderPage } from './render-page.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
@@ -121,19 +119,15 @@ export class Paywall {
       resource,
       notice: refusal && texts[refusal],
       data: {
+        ...programData(this.#context.now()),
         document,
         offers,
         locale,
         texts,
-        messages: messageOf,
         title: resource.description || (accepts.length > 0 ? texts.heading : texts.notAvailable),
         price: price && formatFiat(price, merchant, locale),
         seller: options.name ?? merchant.name ?? hostOf(resource.url),
         canRepeat: req.method === 'GET' || req.method === 'HEAD',
-        now: Math.floor(this.#context.now() / 1000),
-        cookie: PAYMENT_COOKIE,
-        maxStoredBytes: MAX_STORED_BYTES,
-        storedSeconds: ANSWERS_KEPT_MS / 1000,
       },
     })
   }

@@ -153,7 +153,9 @@ export const supportedResponse = document(
     kinds: list(
       'Each scheme on each network that the merchant takes payments on.',
       z.object({
-        x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
+        x402Version: z
+          .literal([1, 2])
+          .meta({ description: 'Version of x402: 1 as well, if the merchant has `v1`.' }),
         scheme: text('Payment scheme.', 'exact'),
         network,
       }),

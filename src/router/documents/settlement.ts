@@ -79,6 +79,25 @@ export const settlementList = document('SettlementList', 'A page of settlements.
   nextCursor,
 })
 
+/** What was settled in one token. */
+export const settlementSum = document('SettlementSum', 'What was settled in one token.', {
+  network,
+  testnet,
+  asset: address('Contract of the token.'),
+  symbol: text('Symbol of the token.').optional(),
+  decimals: integer('Digits after the point of one token.').optional(),
+  count: count('Settlements that were paid.'),
+  amount: atomicUnits('Atomic units that were paid, before refunds.'),
+  refunded: atomicUnits('Atomic units of them that were refunded.'),
+})
+
+/** `…/settlements-summary`. */
+export const settlementSummary = document('SettlementSummary', 'What a search comes to.', {
+  count: count('Settlements that were looked at, in any state.'),
+  isMore: z.boolean().meta({ description: 'Whether the search finds more than that.' }),
+  sums: list('Sums of those that were paid, each of one token.', settlementSum),
+})
+
 /** A settlement, as operators see it. */
 export const adminSettlement = document(
   'AdminSettlement',

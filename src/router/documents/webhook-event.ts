@@ -1,7 +1,13 @@
 /** The bodies of webhooks. */
 import { z } from 'zod'
 import { CHECKOUT_EVENTS } from '../../ledger/checkouts.js'
-import { OPERATOR_EVENTS, TEST_EVENT, WEBHOOK_EVENTS } from '../../ledger/webhooks.js'
+import {
+  OPERATOR_EVENTS,
+  PAY_TO_CHANGED,
+  TEST_EVENT,
+  WEBHOOK_EVENTS,
+  type OperatorEvent,
+} from '../../ledger/webhooks.js'
 import { document } from './component.js'
 import { address, anyObject, count, integer, network, object, text, time } from './fields.js'
 import { checkout } from './payment-link.js'
@@ -50,19 +56,69 @@ const checkoutEvent = document(
   bodyOf([...CHECKOUT_EVENTS], checkout),
 )
 
-const relayerLow = document(
-  'RelayerLowWebhook',
-  'A webhook about a relayer that runs out of gas money.',
+const payToChanged = document(
+  'PayToChangedWebhook',
+  'A webhook about another address that is, or will be, paid. Every webhook of the project gets it.',
   bodyOf(
-    ['relayer.low'],
+    [PAY_TO_CHANGED],
+    object('The address.', {
+      project: text('Id of the project.'),
+      payTo: address('The address that is paid from `effectiveAt` on.'),
+      previousPayTo: address('The address that it replaces.'),
+      effectiveAt: time('From when on it is paid.'),
+    }),
+  ),
+)
+
+/** Data of the alerts to operators. */
+const ALERTS: Readonly<
+  Record<Exclude<OperatorEvent, typeof PAY_TO_CHANGED>, readonly [subject: string, z.ZodType]>
+> = {
+  'relayer.low': [
+    'a relayer that runs out of gas money',
     object('The relayer.', {
       network,
       address: address('Its account.'),
       balance: text('Wei that it has.', '1000000000000000'),
       settlements: count('Settlements that it pays for.'),
     }),
-  ),
-)
+  ],
+  'network.failing': [
+    'a node that does not answer, lags behind, or is on the wrong chain',
+    object('What was found.', {
+      network,
+      code: text('What is wrong, as in findings.', 'chain_unreachable'),
+      message: text('The same in words.'),
+      block: integer('Number of the latest block.').optional(),
+      blockAgeSeconds: integer('Its age.').optional(),
+    }),
+  ],
+  'payments.pending': [
+    'a payment that has been pending for long',
+    object('The payment that has been pending longest.', {
+      payment: text('Id of its settlement.'),
+      network,
+      project: text('Id of the project.').optional(),
+      pendingSeconds: integer('For how long.', 600),
+    }),
+  ],
+  'webhook.failing': [
+    'a webhook to which nothing could be delivered for a day',
+    object('The webhook.', {
+      webhook: text('Its id.'),
+      project: text('Id of its project; absent for the operator’s own.').optional(),
+      since: time('When the oldest event was written that it did not get.'),
+    }),
+  ],
+  'errors.high': [
+    'many payments that fail, and not because of the buyers',
+    object('Payments of the last minutes at one gateway.', {
+      errors: count('Payments that a failure prevented.'),
+      settled: count('Payments that were settled.'),
+      minutes: integer('How many minutes.', 10),
+    }),
+  ],
+}
 
 const testEvent = document(
   'TestWebhook',
@@ -74,18 +130,17 @@ const testEvent = document(
 export const projectWebhooks: Readonly<Record<string, z.ZodType>> = Object.fromEntries([
   ...payments.map((type) => [type, paymentEvent] as const),
   ...refunds.map((type) => [type, refundEvent] as const),
+  [PAY_TO_CHANGED, payToChanged],
   ...CHECKOUT_EVENTS.map((type) => [type, checkoutEvent] as const),
   [TEST_EVENT, testEvent],
 ])
 
-const described: Readonly<Record<string, z.ZodType>> = { 'relayer.low': relayerLow }
-
-/** The body of each event of operators. */
+/** The body of each event of operators alone. */
 export const operatorWebhooks: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
-  OPERATOR_EVENTS.map((type) => {
+  OPERATOR_EVENTS.flatMap((type) => {
+    if (type === PAY_TO_CHANGED) return []
     const id = `${type.replaceAll(/(^|[._])(\w)/g, (_all, _dot, first: string) => first.toUpperCase())}Webhook`
-    const anyBody = (): z.ZodType =>
-      document(id, 'A webhook for operators.', bodyOf([type], anyObject('What has happened.')))
-    return [type, described[type] ?? anyBody()]
+    const [subject, data] = ALERTS[type]
+    return [[type, document(id, `A webhook about ${subject}.`, bodyOf([type], data))] as const]
   }),
 )

@@ -25,8 +25,9 @@ const TOLERATED = {
 }
 
 /** The schema of a body. */
-export function bodySchema({ schema, tolerates = [] }: RequestBody): JsonSchema {
+export function bodySchema({ schema, version1, tolerates = [] }: RequestBody): JsonSchema {
   const body = describe(shapeOf(schema))
+  if (version1 !== undefined) return { anyOf: [body, describe(version1.shape)] }
   if (tolerates === 'any') return body
   const tolerated = tolerates.map((name) => [name, TOLERATED] as const)
   const properties = { ...(body['properties'] as object), ...Object.fromEntries(tolerated) }

@@ -106,7 +106,7 @@ suite('the pages of the console', () => {
       await visit(page, view)
       expect(await page.locator('main img, main script').count()).toBe(0)
     }
-    await page.getByRole('row').filter({ hasText: '<img src=x' }).getByRole('link').click()
+    await page.getByRole('row').filter({ hasText: '<img src=x' }).getByRole('link').first().click()
     await page.getByRole('heading', { name: 'Purchase' }).waitFor()
     await page.getByText(EVIL, { exact: true }).waitFor()
     await visit(page, views['webhook']!)

@@ -93,7 +93,8 @@ suite('the console', () => {
     const { page } = operator
     await field(page, 'Paid to').fill(world.devnet.merchant.address)
     await field(page, 'Name').fill('Acme reports')
-    await field(page, 'USDC on Base Sepolia').check()
+    expect(await field(page, 'USDC on Base Sepolia').isChecked()).toBe(true)
+    await field(page, 'All tokens of the gateway, also later ones').uncheck()
     await button(page, 'Create merchant').click()
     await page.getByRole('heading', { level: 1, name: CREATED }).waitFor()
     await page
@@ -278,9 +279,9 @@ suite('the console', () => {
     await button(page, 'Edit').click()
     await field(page, 'Name').fill('Acme & Sons')
     await button(page, 'Save').click()
-    await page.getByText('Acme & Sons').waitFor()
+    await page.getByText('Acme & Sons').first().waitFor()
     await visit(page, ['#/audit', 'Audit log'])
-    const row = page.getByRole('row').filter({ hasText: 'Project updated' })
+    const row = page.getByRole('row').filter({ hasText: 'Merchant updated' })
     expect(await row.textContent()).toContain('name Acme reports Acme & Sons')
   })
 

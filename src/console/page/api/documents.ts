@@ -31,6 +31,7 @@ export type Checkout = DocumentOf<typeof checkout>
 export type CheckoutPage = DocumentOf<typeof checkoutList>
 export type RefundPage = DocumentOf<typeof settlements.adminRefundPage>
 
+export type SettlementSummary = DocumentOf<typeof settlements.settlementSummary>
 export type Revenue = DocumentOf<typeof reports.revenueReport>
 export type RevenueGroup = Revenue['revenue'][number]
 export type Funnel = DocumentOf<typeof reports.funnelReport>
@@ -69,5 +70,6 @@ export type Webhook = DocumentOf<typeof webhook> &
   Partial<Pick<DocumentOf<typeof webhookWithSecret>, 'secret'>>
 export type Delivery = DocumentOf<typeof delivery>
 export type Relayer = DocumentOf<typeof admin.relayerList>['relayers'][number]
+export type GasOfProject = DocumentOf<typeof admin.gasReport>['gas'][number]
 export type NetworkFinding = DocumentOf<typeof admin.networkList>['networks'][number]
 export type AuditEntry = DocumentOf<typeof admin.auditLog>['entries'][number]

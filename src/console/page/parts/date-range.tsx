@@ -42,9 +42,11 @@ export function spanOf({ from, to }: DateRange) {
 interface DateRangeFieldsProps {
   readonly value: DateRange
   readonly onValue: (range: DateRange) => void
+  /** Whether either end may be left out. */
+  readonly mayBeOpen?: boolean
 }
 
-export function DateRangeFields({ value, onValue }: DateRangeFieldsProps) {
+export function DateRangeFields({ value, onValue, mayBeOpen = false }: DateRangeFieldsProps) {
   return (
     <>
       <div class="presets" role="group" aria-label="Time">
@@ -68,14 +70,14 @@ export function DateRangeFields({ value, onValue }: DateRangeFieldsProps) {
         type="date"
         value={value.from}
         max={value.to}
-        onValue={(from) => from !== '' && onValue({ ...value, from })}
+        onValue={(from) => (mayBeOpen || from !== '') && onValue({ ...value, from })}
       />
       <TextField
         label="To"
         type="date"
         value={value.to}
         min={value.from}
-        onValue={(to) => to !== '' && onValue({ ...value, to })}
+        onValue={(to) => (mayBeOpen || to !== '') && onValue({ ...value, to })}
       />
     </>
   )

@@ -45,26 +45,41 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
       rows={of}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Time', cell: ({ at }) => <Time at={at} as="short" /> },
-        { title: 'Action', cell: ({ action }) => words(action) },
         {
-          title: 'Merchant',
-          cell: ({ project }) =>
-            project !== undefined && <a href={linkTo(['merchants', project])}>{project}</a>,
+          title: 'Time',
+          cell: (entry) => (
+            <>
+              <Time at={entry.at} as="short" />
+              <span class="phone">
+                {actionOf(entry)}
+                <small class="sub">
+                  <Merchant of={entry} />
+                </small>
+              </span>
+            </>
+          ),
         },
-        { title: 'By', isMinor: true, cell: ({ actor }) => <code>{actor}</code> },
+        { title: 'Action', isMinor: true, cell: actionOf },
+        { title: 'Merchant', isMinor: true, cell: (entry) => <Merchant of={entry} /> },
+        { title: 'By', isMinor: true, cell: ({ actor }) => actor },
         { title: 'Change', cell: (entry) => <Change of={entry} /> },
       ]}
     />
   )
 }
 
+/** The API says project where this page says merchant. */
+const actionOf = ({ action }: AuditEntry): string => words(action.replace('project', 'merchant'))
+
+function Merchant({ of: { project } }: { readonly of: AuditEntry }) {
+  if (project === undefined) return <>–</>
+  return <a href={linkTo(['merchants', project])}>{project}</a>
+}
+
 /** Members that differ, with old and new values. */
 function Change({ of: { token, before = {}, after = {} } }: { readonly of: AuditEntry }) {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  const changed = names
-    .map((name) => ({ name, was: shown(before[name]), is: shown(after[name]) }))
-    .filter(({ was, is }) => was !== is)
+  const [was, is] = [flatten(before), flatten(after)]
+  const names = [...new Set([...was.keys(), ...is.keys()])]
   return (
     <ul class="changes">
       {token !== undefined && (
@@ -72,16 +87,46 @@ function Change({ of: { token, before = {}, after = {} } }: { readonly of: Audit
           <code>{token}</code>
         </li>
       )}
-      {changed.map(({ name, was, is }) => (
-        <li key={name}>
-          {name} {was !== '' && <del>{was}</del>} {is !== '' && <ins>{is}</ins>}
-        </li>
-      ))}
+      {names
+        .filter((name) => was.get(name) !== is.get(name))
+        .map((name) => (
+          <li key={name}>
+            {name} {was.has(name) && <del>{was.get(name)}</del>}{' '}
+            {is.has(name) && <Value name={name} value={is.get(name) ?? ''} />}
+          </li>
+        ))}
     </ul>
   )
 }
 
+/** A new value. Payments and refunds are linked. */
+function Value({ name, value }: { readonly name: string; readonly value: string }) {
+  const isPayment = name === 'settlement' || name === 'refund'
+  return <ins>{isPayment ? <a href={linkTo(['settlements', value])}>{value}</a> : value}</ins>
+}
+
+/** Longest value that is shown: a logo is as long as its picture. */
+const MAX_SHOWN = 200
+
+/** The members of an object and of the objects in it, as text. */
+function flatten(object: object, prefix = ''): Map<string, string> {
+  return new Map(
+    Object.entries(object).flatMap(([name, value]: [string, unknown]) => {
+      const path = prefix + name
+      if (Array.isArray(value)) return [[path, value.map(inWords).join(', ')] as const]
+      if (typeof value === 'object' && value !== null) return [...flatten(value, `${path}.`)]
+      return [[path, shown(value)] as const]
+    }),
+  )
+}
+
+/** An entry of a list: of `accepts`, say. */
+function inWords(value: unknown): string {
+  const { asset, network } = { asset: undefined, network: undefined, ...(value as object) }
+  return asset === undefined ? shown(value) : `${shown(asset)} on ${shown(network)}`
+}
+
 function shown(value: unknown): string {
-  if (value === undefined) return ''
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > MAX_SHOWN ? `${text.slice(0, 40)}… (${text.length} characters)` : text
 }

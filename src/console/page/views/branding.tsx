@@ -21,7 +21,7 @@ interface BrandingProps {
 /** How the payment page of a merchant looks, and the form to change it. */
 export function BrandingSection({ of, path, onSaved }: BrandingProps) {
   const [isEdited, setEdited] = useState(false)
-  const { branding = {}, name } = of.merchant ?? {}
+  const { branding = {} } = of.merchant ?? {}
   const isStored = of.source === 'database'
   return (
     <Section
@@ -55,22 +55,16 @@ export function BrandingSection({ of, path, onSaved }: BrandingProps) {
           }}
         />
       ) : (
-        <BrandingFacts of={branding} name={name} />
+        <BrandingFacts of={branding} />
       )}
     </Section>
   )
 }
 
-interface BrandingFactsProps {
-  readonly of: Branding
-  readonly name: string | undefined
-}
-
-function BrandingFacts({ of: { logo, accent, texts }, name }: BrandingFactsProps) {
+function BrandingFacts({ of: { logo, accent, texts } }: { readonly of: Branding }) {
   return (
     <Facts
       of={[
-        ['Name', name ?? 'the host of the shop'],
         ['Logo', logo === undefined ? 'none' : <Logo of={logo} />],
         ['Button colour', accent === undefined ? 'the usual one' : <Swatch of={accent} />],
         ...Object.entries(texts ?? {}).map(([key, text]) => [`Text “${key}”`, text] as const),

@@ -74,12 +74,19 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
       rows={of}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} as="short" /> },
+        {
+          title: 'Time',
+          isMinor: true,
+          cell: ({ createdAt }) => <Time at={createdAt} as="short" />,
+        },
         {
           title: 'Event',
-          cell: ({ type, payment }) => (
+          cell: ({ type, payment, createdAt }) => (
             <>
               <code>{type}</code>
+              <small class="sub phone">
+                <Time at={createdAt} as="short" />
+              </small>
               {payment !== undefined && (
                 <small class="sub">
                   <a href={linkTo(['settlements', payment])}>View payment</a>
@@ -90,13 +97,15 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
         },
         { title: 'State', cell: (one) => <State of={one} /> },
         { title: 'Attempts', isNumber: true, isMinor: true, cell: ({ attempts }) => attempts },
-        { title: 'Last response', cell: (one) => <Answer of={one} /> },
         {
-          title: 'Actions',
+          title: 'Last response',
           cell: (one) => (
-            <May scope="webhooks">
-              <Resend of={one} path={path} onSent={onSent} />
-            </May>
+            <>
+              <Answer of={one} />
+              <May scope="webhooks">
+                <Resend of={one} path={path} onSent={onSent} />
+              </May>
+            </>
           ),
         },
       ]}
@@ -110,19 +119,21 @@ function State({ of: { state, nextAttemptAt } }: { readonly of: Delivery }) {
       <StatusBadge status={state} />
       {nextAttemptAt !== undefined && (
         <small class="sub">
-          next attempt <Time at={nextAttemptAt} as="ago" />
+          next attempt {isOver(nextAttemptAt) ? 'now' : <Time at={nextAttemptAt} as="ago" />}
         </small>
       )}
     </>
   )
 }
 
+const isOver = (time: string): boolean => Date.parse(time) <= Date.now()
+
 /** Shows the receiver's response as text. */
 function Answer({ of: { lastStatus, lastError, lastResponse } }: { readonly of: Delivery }) {
   if (lastStatus === undefined && lastError === undefined) return <>–</>
   return (
     <div class="answer">
-      {lastStatus !== undefined && <code>{lastStatus}</code>} {lastError}
+      {lastStatus === undefined ? lastError : `HTTP ${lastStatus}`}
       {lastResponse && (
         <details>
           <summary>Response</summary>

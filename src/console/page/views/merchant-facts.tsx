@@ -1,6 +1,7 @@
 import type { Project } from '../api/documents.js'
 import { formatFiat } from '../format/money.js'
 import { formatDuration } from '../format/text.js'
+import { CopyButton } from '../parts/copy.js'
 import { Facts } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 
@@ -18,7 +19,15 @@ export function MerchantFacts({
     <Facts
       of={[
         ['Name', merchant.name],
-        ['Paid to', merchant.payTo && <code class="break">{merchant.payTo}</code>],
+        [
+          'Paid to',
+          merchant.payTo && (
+            <>
+              <code class="break">{merchant.payTo}</code>{' '}
+              <CopyButton text={merchant.payTo} label="address" />
+            </>
+          ),
+        ],
         ['Currency', currency],
         [
           'Accepts',

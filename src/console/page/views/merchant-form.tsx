@@ -140,38 +140,53 @@ function MainFields({ draft, change, errorOf, isMoved }: Fields) {
           hint="Payments to a wrong address are lost. The merchant’s webhooks are told of the new one."
         />
       )}
-      <TextField
+      <SelectField
         label="Currency"
         value={draft.currency}
         onValue={(currency) => change({ currency })}
         error={errorOf('merchant.currency')}
-        hint="ISO 4217, such as USD or EUR."
+        hint="Of prices that name none."
+        options={currenciesWith(draft.currency)}
       />
     </>
   )
 }
 
+/** The currencies that the browser knows, with their names, and one that is set already. */
+function currenciesWith(chosen: string): ReadonlyArray<readonly [value: string, label: string]> {
+  const names = new Intl.DisplayNames(undefined, { type: 'currency' })
+  const known = Intl.supportedValuesOf('currency')
+  const codes = known.includes(chosen) ? known : [chosen, ...known]
+  return codes.map((code) => [code, `${code} – ${names.of(code) ?? code}`] as const)
+}
+
+/** Which tokens are taken: all, also those that the gateway gets later, or some. */
 function Accepted({ draft, change, errorOf }: Fields) {
   const { networks } = useSession()
+  const choices = choicesOf(networks, draft.accepts)
+  const takesAll = draft.accepts.length === 0
+  const taken = takesAll ? choices.map(([value]) => value) : draft.accepts
   const error = errorOf('merchant.accepts')
   return (
     <fieldset>
       <legend>Accepted tokens</legend>
-      {choicesOf(networks, draft.accepts).map(([value, label]) => (
+      <CheckField
+        label="All tokens of the gateway, also later ones"
+        isChecked={takesAll}
+        onChange={(isChecked) => change({ accepts: isChecked ? [] : taken })}
+      />
+      {choices.map(([value, label]) => (
         <CheckField
           key={value}
           label={label}
-          isChecked={draft.accepts.includes(value)}
+          isChecked={taken.includes(value)}
           onChange={(isChecked) =>
             change({
-              accepts: isChecked
-                ? [...draft.accepts, value]
-                : draft.accepts.filter((one) => one !== value),
+              accepts: isChecked ? [...taken, value] : taken.filter((one) => one !== value),
             })
           }
         />
       ))}
-      <p class="hint">Choose none to accept all tokens of the gateway.</p>
       {error && <p class="field-error">{error}</p>}
     </fieldset>
   )

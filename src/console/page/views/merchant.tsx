@@ -61,24 +61,35 @@ export function MerchantView({ id }: { readonly id: string }) {
           <WebhookList owner={webhooksOf(id)} />
         </>
       )}
-      {isDeleting && (
-        <Confirm
-          title={`Delete ${id}?`}
-          verb="Delete merchant"
-          act={() => ask('DELETE', path)}
-          onClose={() => setDeleting(false)}
-          onDone={() => {
-            announce(`${id} was deleted.`)
-            navigate(linkTo(['merchants']))
-          }}
-        >
-          <p>
-            Tokens and webhooks stop working at once. Payments are kept, and the id cannot be used
-            again.
-          </p>
-        </Confirm>
-      )}
+      {isDeleting && <Delete id={id} path={path} onClose={() => setDeleting(false)} />}
     </Page>
+  )
+}
+
+interface DeleteProps {
+  readonly id: string
+  readonly path: string
+  readonly onClose: () => void
+}
+
+/** Deletes a merchant, after asking. */
+function Delete({ id, path, onClose }: DeleteProps) {
+  return (
+    <Confirm
+      title={`Delete ${id}?`}
+      verb="Delete merchant"
+      act={() => ask('DELETE', path)}
+      onClose={onClose}
+      onDone={() => {
+        announce(`${id} was deleted.`)
+        navigate(linkTo(['merchants']))
+      }}
+    >
+      <p>
+        Tokens and webhooks stop working at once. Payments are kept, and the id cannot be used
+        again.
+      </p>
+    </Confirm>
   )
 }
 

@@ -82,23 +82,7 @@ function Create({ path, isRotation, onCancel, onCreated, ...before }: CreateProp
         hint="Where it is used, such as “shop server”."
       />
       {!isRotation && (
-        <fieldset>
-          <legend>It may</legend>
-          {SCOPES.map(([scope, meaning]) => (
-            <CheckField
-              key={scope}
-              label={<code>{scope}</code>}
-              hint={meaning}
-              isChecked={scopes.includes(scope)}
-              onChange={(isChecked) =>
-                setScopes(isChecked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
-              }
-            />
-          ))}
-          {action.problem?.errorOf('scopes') && (
-            <p class="field-error">{action.problem.errorOf('scopes')}</p>
-          )}
-        </fieldset>
+        <ScopeFields value={scopes} onValue={setScopes} error={action.problem?.errorOf('scopes')} />
       )}
       <div class="actions dialog-foot">
         <button type="button" class="button" onClick={onCancel}>
@@ -142,5 +126,31 @@ function Created({ token, replaced, onRevoke, onClose }: CreatedProps) {
         </button>
       </div>
     </>
+  )
+}
+
+interface ScopeFieldsProps {
+  readonly value: Token['scopes']
+  readonly onValue: (scopes: Token['scopes']) => void
+  readonly error: string | undefined
+}
+
+function ScopeFields({ value, onValue, error }: ScopeFieldsProps) {
+  return (
+    <fieldset>
+      <legend>It may</legend>
+      {SCOPES.map(([scope, meaning]) => (
+        <CheckField
+          key={scope}
+          label={<code>{scope}</code>}
+          hint={meaning}
+          isChecked={value.includes(scope)}
+          onChange={(isChecked) =>
+            onValue(isChecked ? [...value, scope] : value.filter((one) => one !== scope))
+          }
+        />
+      ))}
+      {error && <p class="field-error">{error}</p>}
+    </fieldset>
   )
 }

@@ -105,19 +105,22 @@ export function RevenueShares({ of, by }: RevenueSharesProps) {
       rows={of.slice(0, MAX_SHARES)}
       keyOf={(group) => `${group[by] ?? ''} ${String(group.other)} ${tokenOf(group)}`}
       columns={[
-        { title: by === 'project' ? 'Merchant' : 'Resource', cell: (group) => <Name of={group} /> },
+        {
+          title: by === 'project' ? 'Merchant' : 'Resource',
+          cell: (group) => (
+            <>
+              <Name of={group} />
+              <small class="sub">
+                <NetworkName of={group} />
+              </small>
+            </>
+          ),
+        },
         {
           title: 'Payments',
           isNumber: true,
           isMinor: true,
           cell: ({ count }) => formatNumber(count),
-        },
-        { title: 'Network', isMinor: true, cell: (group) => <NetworkName of={group} /> },
-        {
-          title: 'Refunded',
-          isNumber: true,
-          isMinor: true,
-          cell: (group) => formatToken({ ...group, amount: group.refunded }),
         },
         { title: 'Net revenue', isNumber: true, cell: (group) => <Money of={netOf(group)} /> },
       ]}

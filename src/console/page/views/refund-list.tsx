@@ -12,7 +12,7 @@ import { Pager } from '../parts/pager.js'
 import { ProjectField } from '../parts/project-field.js'
 import { Table, type Column } from '../parts/table.js'
 import { Money, NetworkName, Time } from '../parts/values.js'
-import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
+import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
 import { Why } from './refunds.js'
 
@@ -24,14 +24,14 @@ const STATUSES = [
 ] as const
 
 /** The refunds of all settlements. */
-export function RefundList({ route: { query } }: { readonly route: Route }) {
+export function RefundList({ route }: { readonly route: Route }) {
   const { role } = useSession()
-  const get = (name: string): string => query.get(name) ?? ''
+  const get = (name: string): string => route.query.get(name) ?? ''
   const [status, network, project] = [get('status'), get('network'), get('project')]
-  const [from, to, cursor] = [get('from'), get('to'), get('cursor')]
+  const [from, to, cursor] = [get('from'), get('to'), cursorOf(route)]
   const filters = { status, network, project, from, to }
-  const here = (change: object): string => linkTo(['refunds'], { ...filters, ...change })
-  const go = (change: Partial<typeof filters>): void => navigate(here(change))
+  const go = (change: Partial<typeof filters>): void =>
+    navigate(linkTo(['refunds'], { ...filters, ...change }))
   const asked = { status, network, project, ...spanOf({ from, to }), cursor }
   const page = useLoad<RefundPage>(`${role}/refunds${queryOf(asked)}`)
   return (
@@ -70,10 +70,7 @@ export function RefundList({ route: { query } }: { readonly route: Route }) {
             ) : (
               <RefundTable of={refunds} />
             )}
-            <Pager
-              first={cursor === '' ? undefined : here({})}
-              next={nextCursor === undefined ? undefined : here({ cursor: nextCursor })}
-            />
+            <Pager route={route} next={nextCursor} />
           </>
         )}
       </LoadedView>
@@ -97,15 +94,20 @@ function RefundTable({ of }: { readonly of: readonly Refund[] }) {
       columns={[
         {
           title: 'Time',
-          cell: ({ createdAt, settlement }) => (
-            <a href={linkTo(['settlements', settlement])}>
-              <Time at={createdAt} as="short" />
-            </a>
+          cell: (one) => (
+            <>
+              <a href={linkTo(['settlements', one.settlement])}>
+                <Time at={one.createdAt} as="short" />
+              </a>
+              <span class="phone">
+                <Why of={one} />
+              </span>
+            </>
           ),
         },
         { title: 'Status', cell: (one) => <Status of={one} /> },
         { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
-        { title: 'Reason', cell: (one) => <Why of={one} /> },
+        { title: 'Reason', isMinor: true, cell: (one) => <Why of={one} /> },
         { title: 'For', isMinor: true, cell: ({ reference, route }) => reference ?? route ?? '–' },
         { title: 'Network', isMinor: true, cell: (one) => <NetworkName of={one} /> },
         ...merchant,

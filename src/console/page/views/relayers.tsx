@@ -1,4 +1,4 @@
-import type { NetworkFinding, Relayer } from '../api/documents.js'
+import type { GasOfProject, NetworkFinding, Relayer } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { decimalOf, formatDecimal } from '../format/money.js'
 import { formatNumber } from '../format/text.js'
@@ -7,6 +7,7 @@ import { Empty, LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
 import { Hex } from '../parts/values.js'
+import { linkTo } from '../state/route.js'
 import { findNetwork, useSession } from '../state/session.js'
 
 const COIN_DECIMALS = 18
@@ -14,8 +15,10 @@ const COIN_DECIMALS = 18
 export function Relayers() {
   const relayers = useLoad<{ readonly relayers: readonly Relayer[] }>('admin/relayers')
   const networks = useLoad<{ readonly networks: readonly NetworkFinding[] }>('admin/networks')
+  const gas = useLoad<{ readonly gas: readonly GasOfProject[] }>('admin/gas')
   const reload = (): void => {
     relayers.reload()
+    gas.reload()
     networks.reload()
   }
   return (
@@ -40,6 +43,9 @@ export function Relayers() {
             found.length === 0 ? <NotHere /> : <RelayerTable of={found} />
           }
         </LoadedView>
+      </Section>
+      <Section title="Gas by merchant" note="What payments and refunds have cost in 30 days.">
+        <LoadedView of={gas}>{({ gas: found }) => <GasTable of={found} />}</LoadedView>
       </Section>
       <Section title="Pending transactions">
         <LoadedView of={relayers}>{({ relayers: found }) => <Waiting of={found} />}</LoadedView>
@@ -89,16 +95,28 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
       columns={[
         {
           title: 'Account',
-          cell: ({ address, network }) => (
+          cell: (one) => (
             <>
-              <Hex value={address} network={network} kind="address" />
-              <small class="sub">{findNetwork(session, network)?.name ?? network}</small>
+              <Hex value={one.address} network={one.network} kind="address" />
+              <small class="sub">{findNetwork(session, one.network)?.name ?? one.network}</small>
+              <span class="phone">
+                <State of={one} />
+              </span>
             </>
           ),
         },
-        { title: 'State', cell: (one) => <State of={one} /> },
-        { title: 'Balance', isNumber: true, cell: ({ balance }) => coins(balance) },
-        { title: 'Runway', isNumber: true, cell: (one) => <Runway of={one} /> },
+        { title: 'State', isMinor: true, cell: (one) => <State of={one} /> },
+        { title: 'Balance', isMinor: true, isNumber: true, cell: ({ balance }) => coins(balance) },
+        {
+          title: 'Enough for',
+          isNumber: true,
+          cell: (one) => (
+            <>
+              <Runway of={one} />
+              <small class="sub phone">{coins(one.balance)} left</small>
+            </>
+          ),
+        },
         {
           title: 'Spent in 30 days',
           isNumber: true,
@@ -111,6 +129,29 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
           isMinor: true,
           cell: ({ pending = [] }) => formatNumber(pending.length),
         },
+      ]}
+    />
+  )
+}
+
+function GasTable({ of }: { readonly of: readonly GasOfProject[] }) {
+  const session = useSession()
+  if (of.length === 0) return <Empty title="No gas was spent" />
+  return (
+    <Table
+      caption="Gas by merchant"
+      rows={of.toSorted((one, other) => (BigInt(one.wei) < BigInt(other.wei) ? 1 : -1))}
+      keyOf={({ project, network }) => `${network} ${project}`}
+      columns={[
+        {
+          title: 'Merchant',
+          cell: ({ project }) => <a href={linkTo(['merchants', project])}>{project}</a>,
+        },
+        {
+          title: 'Network',
+          cell: ({ network }) => findNetwork(session, network)?.name ?? network,
+        },
+        { title: 'Gas', isNumber: true, cell: ({ wei }) => coins(wei) },
       ]}
     />
   )
@@ -134,13 +175,20 @@ function State({ of: { error, isLow } }: { readonly of: Relayer }) {
   return isLow ? <Badge tone="wait">low</Badge> : <Badge tone="good">funded</Badge>
 }
 
+/** Beyond these, the numbers say nothing more. */
+const MANY_PAYMENTS = 1_000_000
+const MANY_DAYS = 3650
+
 function Runway({ of: { runway } }: { readonly of: Relayer }) {
   if (runway === undefined) return <>–</>
+  const { payments, days } = runway
   return (
     <>
-      {formatNumber(runway.payments)} payments
-      {runway.days !== undefined && (
-        <small class="sub">{formatNumber(Math.round(runway.days))} days</small>
+      {payments > MANY_PAYMENTS ? 'over a million' : formatNumber(payments)} payments
+      {days !== undefined && (
+        <small class="sub">
+          {days > MANY_DAYS ? 'over 10 years' : `${formatNumber(Math.round(days))} days`}
+        </small>
       )}
     </>
   )

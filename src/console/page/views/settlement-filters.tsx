@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { DateRangeFields } from '../parts/date-range.js'
 import { SelectField, TextField } from '../parts/field.js'
 import { NetworkField } from '../parts/network-field.js'
 import { ProjectField } from '../parts/project-field.js'
@@ -20,6 +21,7 @@ const STATUSES = [
 
 const KINDS = {
   nothing: 'Payer, transaction, URL of a resource, reference, or id',
+  partial: 'Paste the whole address or hash, or click a payer in the list',
   payer: 'Searches by payer',
   transaction: 'Searches by transaction',
   settlement: 'Opens the payment with this id',
@@ -63,20 +65,7 @@ export function SettlementFilters({ value }: { readonly value: Filters }) {
       />
       <NetworkField value={value.network} onValue={(network) => go({ network })} />
       <ProjectField value={value.project} onValue={(project) => go({ project })} />
-      <TextField
-        label="From"
-        type="date"
-        value={value.from}
-        max={value.to}
-        onValue={(from) => go({ from })}
-      />
-      <TextField
-        label="To"
-        type="date"
-        value={value.to}
-        min={value.from}
-        onValue={(to) => go({ to })}
-      />
+      <DateRangeFields value={value} onValue={({ from, to }) => go({ from, to })} mayBeOpen />
     </form>
   )
 }

@@ -18,7 +18,7 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
   const { role } = useSession()
   const project: readonly Column<Settlement>[] =
     role === 'admin'
-      ? [{ title: 'Merchant', isMinor: true, cell: (one) => one.project ?? '–' }]
+      ? [{ title: 'Merchant', isMinor: true, cell: (one) => <Merchant of={one} /> }]
       : []
   return (
     <Table
@@ -45,10 +45,27 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
         {
           title: 'Payer',
           isMinor: true,
-          cell: ({ payer }) => <code title={payer}>{shorten(payer)}</code>,
+          cell: ({ payer }) => (
+            <a
+              class="above"
+              href={linkTo(['settlements'], { search: payer })}
+              title={`Payments of ${payer}`}
+            >
+              <code>{shorten(payer)}</code>
+            </a>
+          ),
         },
       ]}
     />
+  )
+}
+
+function Merchant({ of: { project } }: { readonly of: Settlement }) {
+  if (project === undefined) return <>–</>
+  return (
+    <a class="above" href={linkTo(['merchants', project])}>
+      {project}
+    </a>
   )
 }
 
@@ -87,7 +104,7 @@ function pathOf(resource: string | undefined): string | undefined {
 
 function TimeLink({ of, isAgo }: { readonly of: Settlement; readonly isAgo: boolean }) {
   return (
-    <a href={linkTo(['settlements', of.id])}>
+    <a class="whole-row" href={linkTo(['settlements', of.id])}>
       <Time at={of.createdAt} as={isAgo ? 'ago' : 'short'} />
     </a>
   )

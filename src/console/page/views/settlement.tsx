@@ -2,6 +2,7 @@ import type { Settlement } from '../api/documents.js'
 import { useLoad, useReloadWhile } from '../api/use-load.js'
 import { formatToken } from '../format/money.js'
 import { PaymentBadge, TestBadge } from '../parts/badge.js'
+import { CopyButton } from '../parts/copy.js'
 import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
@@ -50,7 +51,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
   return (
     <Facts
       of={[
-        ['Merchant', project],
+        ['Merchant', project && <MerchantLink of={project} />],
         ['Reference', reference],
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],
@@ -60,10 +61,21 @@ function Purchase({ of }: { readonly of: Settlement }) {
           'Net',
           refunded && formatToken({ ...of, amount: String(BigInt(amount) - BigInt(refunded)) }),
         ],
-        ['Id', <code class="break">{of.id}</code>],
+        [
+          'Id',
+          <>
+            <code class="break">{of.id}</code> <CopyButton text={of.id} label="id" />
+          </>,
+        ],
       ]}
     />
   )
+}
+
+/** A merchant has no page about others. */
+function MerchantLink({ of }: { readonly of: string }) {
+  if (useSession().role !== 'admin') return <>{of}</>
+  return <a href={linkTo(['merchants', of])}>{of}</a>
 }
 
 function OnChain({ of }: { readonly of: Settlement }) {

@@ -1,10 +1,13 @@
-import type { SettlementPage } from '../api/documents.js'
+import type { SettlementPage, SettlementSummary } from '../api/documents.js'
 import { apiUrl } from '../api/client.js'
 import { useLoad } from '../api/use-load.js'
+import { formatToken } from '../format/money.js'
+import { formatNumber } from '../format/text.js'
 import { spanOf } from '../parts/date-range.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Page } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
+import { Money, NetworkName } from '../parts/values.js'
 import { cursorOf, linkTo, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
 import { readSearch } from './search.js'
@@ -19,6 +22,9 @@ export function Settlements({ route }: { readonly route: Route }) {
     `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`,
   )
   const isFiltered = Object.values(filters).some((value) => value !== '')
+  const summary = useLoad<SettlementSummary>(
+    isFiltered ? `${role}/settlements-summary${queryOf(query)}` : undefined,
+  )
   return (
     <Page
       title="Settlements"
@@ -29,6 +35,7 @@ export function Settlements({ route }: { readonly route: Route }) {
       }
     >
       <SettlementFilters key={JSON.stringify(filters)} value={filters} />
+      {isFiltered && summary.data && <Summary of={summary.data} />}
       <LoadedView of={page} room="tall">
         {({ settlements, nextCursor }) => (
           <>
@@ -42,6 +49,27 @@ export function Settlements({ route }: { readonly route: Route }) {
         )}
       </LoadedView>
     </Page>
+  )
+}
+
+/** How many payments were found, and what they come to. */
+function Summary({ of: { count, isMore, sums } }: { readonly of: SettlementSummary }) {
+  return (
+    <div class="found" role="status">
+      <p>
+        {isMore && 'The newest '}
+        {formatNumber(count)} {count === 1 ? 'payment' : 'payments'}
+        {isMore && ' of more'}
+      </p>
+      {sums.map((sum) => (
+        <p key={`${sum.network} ${sum.asset}`}>
+          <Money of={sum} /> <NetworkName of={sum} />
+          {sum.refunded !== '0' && (
+            <small class="sub">{formatToken({ ...sum, amount: sum.refunded })} refunded</small>
+          )}
+        </p>
+      ))}
+    </div>
   )
 }
 

@@ -18,7 +18,7 @@ export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
   const [secret, setSecret] = useState<string>()
   return (
     <Section
-      title="Webhooks"
+      title={owner.heading}
       note={note}
       actions={
         <May scope="webhooks">

@@ -19,6 +19,10 @@ const MERCHANT_EVENTS: Events = [
 
 const OPERATOR_EVENTS: Events = [
   ['relayer.low', 'A relayer has gas money for few more settlements.'],
+  ['network.failing', 'A node does not answer, lags behind, or is on the wrong chain.'],
+  ['payments.pending', 'A payment has been pending for ten minutes.'],
+  ['webhook.failing', 'A merchant’s webhook has failed for a day.'],
+  ['errors.high', 'Many payments fail, and not because of the buyers.'],
   ['merchant.pay_to_changed', 'A merchant is, or will be, paid at another address.'],
 ]
 
@@ -30,6 +34,8 @@ export interface WebhookOwner {
   readonly label: string
   readonly linkOf: (id: string) => string
   readonly events: Events
+  /** Heading of the list, which may be below one that says what it is. */
+  readonly heading: string
   /** Text above the list, and of an empty list. */
   readonly note: string
   readonly invitation: string
@@ -39,6 +45,7 @@ const OWN = {
   href: linkTo(['webhooks']),
   label: 'Webhooks',
   linkOf: (id: string) => linkTo(['webhooks', id]),
+  heading: 'Endpoints',
 }
 
 const OF_PAYMENTS = {
@@ -66,6 +73,7 @@ export function webhooksOf(project: string): WebhookOwner {
     ...OF_PAYMENTS,
     path: `admin/projects/${encodeURIComponent(project)}/webhooks`,
     href: linkTo(['merchants', project]),
+    heading: 'Webhooks',
     label: project,
     linkOf: (id) => linkTo(['merchants', project, 'webhooks', id]),
   }

@@ -88,6 +88,7 @@ export class Purchases {
   remove(payment: KeptPayment): void {
     this.#before = undefined
     forget(payment)
+    if (data.offers.length === 0) return location.reload()
     this.#show({ kind: 'offer' })
   }
 

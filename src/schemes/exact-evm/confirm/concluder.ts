@@ -117,6 +117,8 @@ export class Concluder {
     if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
     else if (isUnpaid(decision)) core.payers.noteFailed(payment, transaction)
     endPayment(core, payment)
+    const wei = core.gasShares.charge(transaction)
+    if (wei > 0n) core.onGas?.(payment.project, wei)
     const isPaid = decision.kind === 'paid'
     const event = {
       transaction,

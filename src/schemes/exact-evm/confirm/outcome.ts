@@ -58,6 +58,7 @@ export async function judgeReceipt(
 ): Promise<Outcome> {
   core.relayers.noteMined(receipt)
   core.payers.noteReceipt(receipt)
+  core.gasShares.note(receipt)
   const decided = judgeLogs(receipt, payment)
   if (decided.kind === 'paid') return decided
   if (usesOf(receipt, payment).length > 0) return decided

@@ -8,6 +8,7 @@ import type { SettlementAsset } from '../erc3009.js'
 import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { PendingSpend } from './pending-spend.js'
 import { GasLimits } from './gas-limits.js'
+import { GasShares } from './gas-shares.js'
 import { domainSeparator } from '../digest.js'
 import { TransferSimulator } from './simulate.js'
 
@@ -21,17 +22,23 @@ export interface SettlementNetwork {
   readonly pendingSpend: PendingSpend
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
+  readonly gasShares: GasShares
+  /** Called with what a payment or refund has cost, in wei. */
+  readonly onGas?: ((project: string | undefined, wei: bigint) => void) | undefined
   /** Block time (ms). */
   readonly blockMs: number
 }
 
 /** Options of {@link createSettlementNetwork}. */
-export type SettlementNetworkOptions = Pick<SettlementNetwork, 'chain' | 'relayers' | 'assets'> &
+export type SettlementNetworkOptions = Pick<
+  SettlementNetwork,
+  'chain' | 'relayers' | 'assets' | 'onGas'
+> &
   PayerGuardOptions
 
 /** Makes the dependencies of settling on one network. */
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
-  const { chain, relayers, assets } = parts
+  const { chain, relayers, assets, onGas } = parts
   return {
     chain,
     relayers,
@@ -40,6 +47,8 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     pendingSpend: new PendingSpend(chain),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
+    gasShares: new GasShares(),
+    onGas,
     blockMs: blockTimeMs(chain.network),
   }
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LedgerStore } from '../../src/ledger/index.js'
-import { ALERT_PAUSE_MS } from '../../src/ledger/webhooks/relayer-alerts.js'
+import { ALERT_PAUSE_MS } from '../../src/ledger/webhooks/alerts.js'
 import { OPERATOR, type WebhookEvent } from '../../src/ledger/webhooks.js'
 import { useCleanup } from '../support/cleanup.js'
 import { stores } from '../webhooks/stores.js'
 
-const LOW = { chainId: 84_532, relayer: '0xAb', balance: 9n * 10n ** 18n }
-const DATA = { address: LOW.relayer }
+const LOW = { type: 'relayer.low', about: '84532 0xab', level: '50' } as const
+const DATA = { address: '0xAb' }
 
 let names = 0
 async function register(
@@ -29,9 +29,7 @@ describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) 
     const shop = await register(ledger, { project: 'shop' })
     const ledgers = [ledger, another(), another()]
     const told = await Promise.all(
-      Array.from({ length: 12 }, (_, index) =>
-        ledgers[index % 3]!.webhooks.relayerAlerts.tellLow(LOW, DATA),
-      ),
+      Array.from({ length: 12 }, (_, index) => ledgers[index % 3]!.webhooks.alerts.tell(LOW, DATA)),
     )
     expect(told.filter(Boolean)).toHaveLength(1)
     for (const endpoint of endpoints) {
@@ -46,44 +44,44 @@ describe.each(stores)('alerts of relayers in the %s ledger', (_name, openStore) 
 
   it('are repeated after an hour, and not before', async () => {
     const { ledger, pass } = await openStore(toEnd)
-    const { relayerAlerts } = ledger.webhooks
+    const { alerts } = ledger.webhooks
     await register(ledger)
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
+    expect(await alerts.tell(LOW, DATA)).toBe(true)
     await pass(ALERT_PAUSE_MS - 60_000)
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+    expect(await alerts.tell(LOW, DATA)).toBe(false)
     await pass(60_000)
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+    expect(await alerts.tell(LOW, DATA)).toBe(true)
+    expect(await alerts.tell(LOW, DATA)).toBe(false)
   })
 
   it('are repeated after the relayer was funded, but not after a change of fees', async () => {
     const { ledger, another } = await openStore(toEnd)
-    const { relayerAlerts } = ledger.webhooks
+    const { alerts } = ledger.webhooks
     await register(ledger)
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
-    await relayerAlerts.noteFunded(LOW)
-    await relayerAlerts.noteFunded({ ...LOW, balance: 1n })
-    await relayerAlerts.noteFunded({ ...LOW, chainId: 1, balance: 10n ** 20n })
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
-    await another().webhooks.relayerAlerts.noteFunded({ ...LOW, balance: 10n ** 19n })
-    expect(await relayerAlerts.tellLow({ ...LOW, relayer: '0xab', balance: 1n }, DATA)).toBe(true)
+    expect(await alerts.tell(LOW, DATA)).toBe(true)
+    await alerts.end(LOW)
+    await alerts.end({ ...LOW, level: '10' })
+    await alerts.end({ ...LOW, about: '1 0xab', level: '90' })
+    expect(await alerts.tell(LOW, DATA)).toBe(false)
+    await another().webhooks.alerts.end({ ...LOW, level: '51' })
+    expect(await alerts.tell({ ...LOW, level: '10' }, DATA)).toBe(true)
   })
 
   it('are separate for each network and relayer', async () => {
     const { ledger } = await openStore(toEnd)
-    const { relayerAlerts } = ledger.webhooks
+    const { alerts } = ledger.webhooks
     await register(ledger)
-    for (const other of [{}, { chainId: 1 }, { relayer: '0xcd' }])
-      expect(await relayerAlerts.tellLow({ ...LOW, ...other }, DATA)).toBe(true)
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+    for (const other of [{}, { about: '1 0xab' }, { about: '84532 0xcd' }])
+      expect(await alerts.tell({ ...LOW, ...other }, DATA)).toBe(true)
+    expect(await alerts.tell(LOW, DATA)).toBe(false)
   })
 
   it('are not used up while the operator has no endpoint', async () => {
     const { ledger } = await openStore(toEnd)
-    const { relayerAlerts } = ledger.webhooks
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(false)
+    const { alerts } = ledger.webhooks
+    expect(await alerts.tell(LOW, DATA)).toBe(false)
     const endpoint = await register(ledger)
-    expect(await relayerAlerts.tellLow(LOW, DATA)).toBe(true)
+    expect(await alerts.tell(LOW, DATA)).toBe(true)
     expect(await toldTo(ledger, endpoint)).toHaveLength(1)
   })
 })

@@ -1,0 +1,203 @@
+import type { LedgerStore } from '../ledger/index.js'
+import type { Alert } from '../ledger/webhooks/alerts.js'
+import type { FailingWebhook } from '../ledger/webhooks.js'
+import type { Logger } from '../logger.js'
+import type { OwnNetwork } from './check-gateway.js'
+import { checkNetwork } from './check-network.js'
+import { findings, type Finding } from './finding.js'
+
+/** How often it looks (ms), and how many rounds pass between two looks at webhooks. */
+const LOOK_MS = 30_000
+const ROUNDS_PER_WEBHOOKS = 20
+
+/** A payment is pending for long after this time (s). */
+const LONG_PENDING_SECONDS = 600
+
+/** Errors, and their part of all payments, from which on there are many. */
+const MANY_ERRORS = { count: 5, part: 0.2 }
+
+const DAY_MS = 86_400_000
+
+export interface GatewayWatchOptions {
+  /** None with a remote facilitator. */
+  readonly cores: readonly OwnNetwork[]
+  readonly ledger: Pick<LedgerStore, 'payments' | 'webhooks'>
+  /** Payments of the last ten minutes. */
+  readonly recent: { read(): { readonly errors: number; readonly settled: number } }
+  /** Whether somebody reads {@link GatewayWatch.readings}: without, it looks only for an operator's webhooks. */
+  readonly isRead: boolean
+  readonly wakeWebhooks: () => void
+  readonly logger: Logger
+  readonly stopping: AbortSignal
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** @defaultValue 30000 */
+  readonly lookMs?: number | undefined
+}
+
+/** What the last look has found. */
+export interface Readings {
+  /** By CAIP-2 id; the age of the latest block is known if the node answers. */
+  readonly nodes: ReadonlyMap<string, { readonly isUp: boolean; readonly blockAgeSeconds?: number }>
+  /** Age of the oldest payment whose transaction is not decided (s); 0 for none. */
+  readonly oldestPendingSeconds: number
+  readonly failingWebhooks: number
+}
+
+/** An alert that may be due, with its data. */
+interface Due {
+  readonly alert: Alert
+  readonly isOn: boolean
+  readonly data: object
+  /** For the log, when it begins. */
+  readonly message: string
+}
+
+/**
+ * Looks after the gateway, so that its operator is told before buyers are: nodes, payments that stay pending,
+ * webhooks that fail, and errors. Every process looks; the ledger lets one of them tell.
+ */
+export class GatewayWatch {
+  readings: Readings = { nodes: new Map(), oldestPendingSeconds: 0, failingWebhooks: 0 }
+  readonly #options: GatewayWatchOptions
+  readonly #timer: NodeJS.Timeout
+  /** Alerts that are on, by type and subject: each is logged when it begins. */
+  readonly #on = new Set<string>()
+  /** Networks whose last look found a failure: one failure alone may be a hiccup. */
+  #suspects: ReadonlySet<string> = new Set()
+  #failing: readonly FailingWebhook[] = []
+  #round = 0
+  #looking: Promise<void> | undefined
+
+  constructor(options: GatewayWatchOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.look(), options.lookMs ?? LOOK_MS).unref()
+    options.stopping.addEventListener('abort', () => clearInterval(this.#timer), { once: true })
+  }
+
+  /** Looks once, unless it is looking. Never rejects: requests report a ledger that does not answer. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch(() => undefined)
+      .finally(() => (this.#looking = undefined))
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { ledger, isRead, stopping, wakeWebhooks } = this.#options
+    if (stopping.aborted) return
+    if (!isRead && !(await ledger.webhooks.alerts.hasEndpoints())) return
+    const found = [...(await this.#nodes()), ...(await this.#pending()), ...this.#errors()]
+    const webhooks = await this.#webhooks()
+    let isTold = false
+    for (const due of [...found, ...webhooks]) isTold = (await this.#tell(due)) || isTold
+    if (isTold) wakeWebhooks()
+  }
+
+  /** @returns Whether there is something to deliver. */
+  async #tell({ alert, isOn, data, message }: Due): Promise<boolean> {
+    const { ledger, logger } = this.#options
+    const { type, about } = alert
+    const name = `${type} ${about}`
+    const wasOn = this.#on.has(name)
+    if (!isOn) {
+      this.#on.delete(name)
+      // Another process may have told: only what this one has seen begin is over.
+      if (wasOn) await ledger.webhooks.alerts.end({ type, about })
+      return false
+    }
+    this.#on.add(name)
+    if (!wasOn) logger.warn(message, { alert: type, ...data })
+    return ledger.webhooks.alerts.tell(alert, data)
+  }
+
+  async #nodes(): Promise<readonly Due[]> {
+    const { cores, now } = this.#options
+    const checked = await Promise.all(
+      cores.map(async ({ chain }) => {
+        const { caip2 } = chain.network
+        const place = { subject: 'network', network: caip2 } as const
+        const [found] = await findings(place, () => checkNetwork(chain, now()))
+        return [caip2, found] as const
+      }),
+    )
+    const failing = checked.filter(([, found]) => found?.status === 'error')
+    const nodes = checked.map(([caip2, found]) => [caip2, readingOf(found)] as const)
+    this.readings = { ...this.readings, nodes: new Map(nodes) }
+    const suspects = this.#suspects
+    this.#suspects = new Set(failing.map(([caip2]) => caip2))
+    return checked.flatMap(([network, found]) => {
+      if (found === undefined) return []
+      const { code, message, block, blockAgeSeconds } = found
+      const isOn = found.status === 'error' && (suspects.has(network) || code === 'chain_mismatch')
+      // Neither on nor over.
+      if (found.status === 'error' && !isOn) return []
+      const data = { network, code, message, block, blockAgeSeconds }
+      return [
+        {
+          ...{ alert: { type: 'network.failing', about: network } as const, isOn, data },
+          message: 'A network cannot be used: payments there fail.',
+        },
+      ]
+    })
+  }
+
+  async #pending(): Promise<readonly Due[]> {
+    const { ledger, now } = this.#options
+    const [oldest] = await ledger.payments.listSubmitted({ limit: 1 })
+    const seconds = oldest === undefined ? 0 : Math.floor((now() - oldest.createdAt) / 1000)
+    this.readings = { ...this.readings, oldestPendingSeconds: Math.max(0, seconds) }
+    const data = oldest && {
+      payment: oldest.id,
+      network: `eip155:${oldest.chainId}`,
+      project: oldest.project,
+      pendingSeconds: seconds,
+    }
+    return [
+      {
+        alert: { type: 'payments.pending', about: 'oldest' },
+        isOn: seconds >= LONG_PENDING_SECONDS,
+        data: data ?? {},
+        message: 'A payment has been pending for ten minutes: look at the relayers and the node.',
+      },
+    ]
+  }
+
+  #errors(): readonly Due[] {
+    const { errors, settled } = this.#options.recent.read()
+    const { count, part } = MANY_ERRORS
+    return [
+      {
+        alert: { type: 'errors.high', about: 'payments' },
+        isOn: errors >= count && errors >= part * (errors + settled),
+        data: { errors, settled, minutes: 10 },
+        message: 'Many payments fail for reasons that are not the buyers’.',
+      },
+    ]
+  }
+
+  async #webhooks(): Promise<readonly Due[]> {
+    if (this.#round++ % ROUNDS_PER_WEBHOOKS !== 0) return []
+    const before = this.#failing
+    const failing = await this.#options.ledger.webhooks.deliveries.listFailing(DAY_MS)
+    this.#failing = failing
+    this.readings = { ...this.readings, failingWebhooks: failing.length }
+    const isFailing = new Set(failing.map(({ endpoint }) => endpoint))
+    const over = before.filter(({ endpoint }) => !isFailing.has(endpoint))
+    return [...failing, ...over].map(({ endpoint, project, since }) => ({
+      alert: { type: 'webhook.failing', about: endpoint, pauseMs: DAY_MS },
+      isOn: isFailing.has(endpoint),
+      data: {
+        webhook: endpoint,
+        ...(project !== '' && { project }),
+        since: new Date(since).toISOString(),
+      },
+      message: 'Nothing could be delivered to a webhook for a day: correct its URL or receiver.',
+    }))
+  }
+}
+
+function readingOf(found: Finding | undefined) {
+  const { status = 'error', blockAgeSeconds } = found ?? {}
+  return { isUp: status !== 'error', ...(blockAgeSeconds !== undefined && { blockAgeSeconds }) }
+}

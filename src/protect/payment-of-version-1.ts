@@ -1,0 +1,78 @@
+import type { Merchant } from '../merchants/project.js'
+import type { Asset } from '../money/assets.js'
+import { decodePayment } from '../protocol/decoded-payment.js'
+import type { Parsed } from '../protocol/document.js'
+import { sameNetwork } from '../protocol/networks.js'
+import { parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
+import type { ExactEvmPayload, PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
+import { parsePaymentV1, type PaymentV1 } from '../protocol/version-1.js'
+import type { SchemeFormats } from '../schemes/scheme.js'
+
+/** Address of no token: what the merchant does not take has none. */
+const NO_TOKEN = `0x${'0'.repeat(40)}`
+
+/** The seller of a route that is open to version 1. */
+export type Seller = Pick<Merchant, 'accepts' | 'maxTimeoutSeconds'>
+
+/**
+ * Reads a payment of version 1 as one of version 2.
+ *
+ * It does not say which offer it accepts: that is what was signed, payee and amount of the authorization, in
+ * the token whose signature it bears. The offer of the route is compared with it afterwards.
+ */
+export async function readPaymentV1(
+  document: unknown,
+  seller: Seller,
+  formats: SchemeFormats,
+): Promise<Parsed<PaymentPayload>> {
+  const payment = parsePaymentV1(document)
+  if (!payment.ok) return payment
+  const signed = parseExactEvmPayload(payment.value.payload)
+  if (!signed.ok)
+    return {
+      ok: false,
+      errors: signed.errors.map((error) => ({ ...error, path: `payload.${error.path}` })),
+    }
+  const candidates = seller.accepts
+    .filter(({ network }) => sameNetwork(network.caip2, payment.value.network))
+    .map((asset) => payloadFor(payment.value, signed.value, { seller, asset, formats }))
+  const [first = payloadFor(payment.value, signed.value, { seller, formats }), ...others] =
+    candidates
+  const value = others.length === 0 ? first : ((await findSigned(candidates, formats)) ?? first)
+  return { ok: true, value }
+}
+
+interface Chosen {
+  readonly seller: Seller
+  readonly asset?: Asset
+  readonly formats: SchemeFormats
+}
+
+function payloadFor(
+  { scheme, network, payload, extensions }: PaymentV1,
+  { authorization }: ExactEvmPayload,
+  { seller: { maxTimeoutSeconds }, asset, formats }: Chosen,
+) {
+  const accepted = {
+    scheme,
+    network,
+    amount: authorization.value,
+    payTo: authorization.to,
+    maxTimeoutSeconds,
+    asset: asset?.address ?? NO_TOKEN,
+    extra: asset && formats.get(scheme)?.extra(asset),
+  } satisfies PaymentRequirements
+  return { x402Version: X402_VERSION, accepted, payload, extensions }
+}
+
+/** The signature of a contract's account fits none: such a payment is taken for the first token. */
+async function findSigned(
+  candidates: readonly ReturnType<typeof payloadFor>[],
+  formats: SchemeFormats,
+): Promise<PaymentPayload | undefined> {
+  for (const payload of candidates) {
+    const payment = decodePayment(payload, payload.accepted)
+    if (await formats.get(payload.accepted.scheme)?.isSignedByPayer(payment)) return payload
+  }
+  return undefined
+}

@@ -1,0 +1,74 @@
+/** `…/settlements-summary`: how many settlements a search finds, and what they come to. */
+import type { LedgerRecord } from '../ledger/index.js'
+import type { RouterContext } from './context.js'
+import { defineEndpoint } from './define-endpoint.js'
+import type { MadeDocument } from './documents/component.js'
+import type { settlementSum } from './documents/settlement.js'
+import { lazyDocuments } from './lazy-documents.js'
+import { owned, type PaymentsOwner } from './owner.js'
+import { refundTotals } from './refund-totals.js'
+import { filterQuery, ledgerFilters } from './settlement-query.js'
+
+const documents = lazyDocuments(() => import('./documents/settlement.js'))
+
+/** Most settlements that are summed: a search may find millions. */
+const MAX_SUMMED = 500
+
+/** The summary of an owner's settlements. */
+export function settlementSummary<Context extends RouterContext>(owner: PaymentsOwner<Context>) {
+  return defineEndpoint({
+    ...owned(owner, 'summarizeSettlements', 'Settlements'),
+    scope: 'read',
+    method: 'GET',
+    path: `${owner.prefix}/settlements-summary`,
+    summary: 'Count and sum settlements',
+    description: `How many settlements a search finds, and what was settled in each token. At most ${MAX_SUMMED} are looked at, the newest ones; \`isMore\` says that there are others.`,
+    query: owner.withScope(filterQuery),
+    responses: { 200: { description: 'The summary.', document: documents('settlementSummary') } },
+    async handle(context: Context, call) {
+      const { project } = owner.scopeOf(context, call)
+      const filters = ledgerFilters(call.query)
+      const limit = MAX_SUMMED + 1
+      const found = await context.ledger.payments.list({ ...filters, project, limit })
+      const records = found.slice(0, MAX_SUMMED)
+      return {
+        count: records.length,
+        isMore: found.length > MAX_SUMMED,
+        sums: await sumsOf(context, owner, records),
+      }
+    },
+  })
+}
+
+/** What was settled and refunded in each token, the one with most payments first. */
+async function sumsOf<Context extends RouterContext>(
+  context: Context,
+  owner: PaymentsOwner<Context>,
+  records: readonly LedgerRecord[],
+) {
+  const totals = await refundTotals(context.ledger, records)
+  const sums = new Map<string, Sum>()
+  for (const record of records) {
+    if (record.state !== 'settled') continue
+    const { network, testnet, asset, symbol, decimals, amount } = owner.documentOf(context, record)
+    const token = {
+      ...{ network, asset },
+      ...(testnet && { testnet }),
+      ...(symbol !== undefined && { symbol }),
+      ...(decimals !== undefined && { decimals }),
+    }
+    const { count, ...before } = sums.get(`${network} ${asset}`) ?? EMPTY
+    const refunded = totals.get(record.id)?.refunded ?? 0
+    sums.set(`${network} ${asset}`, {
+      ...token,
+      count: count + 1,
+      amount: String(BigInt(before.amount) + BigInt(amount)),
+      refunded: String(BigInt(before.refunded) + BigInt(refunded)),
+    })
+  }
+  return [...sums.values()].toSorted((one, other) => other.count - one.count)
+}
+
+const EMPTY = { count: 0, amount: '0', refunded: '0' }
+
+type Sum = MadeDocument<typeof settlementSum>

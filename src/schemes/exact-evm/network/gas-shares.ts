@@ -1,0 +1,39 @@
+import { LRUCache } from 'lru-cache'
+import { AUTHORIZATION_USED } from '../../../chain/abi.js'
+import type { Receipt } from '../../../chain/types.js'
+import type { Hex } from '../../../protocol/payment.js'
+
+/** How many transactions are remembered. */
+const REMEMBERED = 10_000
+
+/** What a transaction cost, in wei. */
+interface Cost {
+  /** For each payment that it made; all of it, if it made none. */
+  readonly each: bigint
+  /** Not charged to any payment yet. */
+  left: bigint
+}
+
+/** Divides the cost of a transaction among the payments that it made: they may be of several merchants. */
+export class GasShares {
+  readonly #costs = new LRUCache<Hex, Cost>({ max: REMEMBERED })
+
+  /** Notes what a transaction of ours cost. */
+  note({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
+    if (this.#costs.has(transaction)) return
+    const wei = gasUsed * gasPrice
+    const paid = logs.filter(({ topics }) => topics[0]?.toLowerCase() === AUTHORIZATION_USED).length
+    const members = BigInt(Math.max(paid, 1))
+    // Rounded up, so that nothing is left over.
+    this.#costs.set(transaction, { each: (wei + members - 1n) / members, left: wei })
+  }
+
+  /** Charges one payment with its share. @returns Wei; 0 for a transaction that is not ours. */
+  charge(transaction: Hex): bigint {
+    const cost = this.#costs.get(transaction)
+    if (cost === undefined) return 0n
+    const share = cost.each < cost.left ? cost.each : cost.left
+    cost.left -= share
+    return share
+  }
+}
