@@ -128,19 +128,8 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  *
  * @internal
  */
-<<<<<<< HEAD
 export function createX402Protect(context: PaidRoutesContext & DeclaringContext): X402Protect {
-  const protect = (price: Price | PriceFunction, options?: ProtectOptions): PlainMiddleware => {
-=======
-export function createX402Protect(gateway: ProtectContext): X402Protect {
-  const context = {
-    ...gateway,
-    heldBudget: new HeldBudget(gateway.maxHeldBytesTotal),
-    countRequest: createPaymentRateLimit(gateway),
-    waived: new WaivedCounter(gateway.counters),
-  }
   const protect = (price: Price | PriceFunction, options?: ProtectOptions): X402Middleware => {
->>>>>>> found
     requireCall(price)
     const route = declareRoute(context, price, options)
     const problemPage = openProblemPage(options?.paywall, context.paywall)
