@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { exportWriter } from '../../src/ledger/export-format.js'
+import { exportWriter, type ExportedPayment } from '../../src/ledger/export-format.js'
+import { findTimeZone } from '../../src/ledger/time-zone.js'
 import { newEntry } from '../support/ledger-entries.js'
 
 /** The field `resource` of a line, as a spreadsheet finds it that splits at `separator`. */
@@ -27,6 +28,30 @@ describe('a CSV of payments', () => {
   ])('escapes fields that a spreadsheet would compute, split at %j: %s', (separator, resource) => {
     const formulas = cells(resource, separator).filter((cell) => /^["\s]*[=+\-@]/.test(cell))
     expect(formulas).toEqual([])
+  })
+
+  it('has what a payment and a refund moved as numbers', () => {
+    const entry = newEntry({
+      chainId: 84532,
+      asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+      value: 250_000n,
+    })
+    const row = (payment: Partial<ExportedPayment>): string =>
+      exportWriter('csv', []).line({
+        ...{ ...entry, id: 'f00d', state: 'settled', transaction: undefined, reason: undefined },
+        ...{ delivered: true, createdAt: 0, updatedAt: 0, ...payment },
+      })
+    expect(row({ refunded: 100_000n })).toContain(',250000,0.250000,0.100000,0.250000,')
+    expect(row({ refundOf: 'beef' })).toContain(',250000,0.250000,,-0.250000,')
+    expect(row({ state: 'failed' })).toContain(',250000,0.250000,,0.000000,')
+    // The price of a pegged token, which a refund has not.
+    expect(row({})).toContain(',0.25,USD,')
+    expect(row({ refundOf: 'beef' })).not.toContain('USD,')
+    const times = exportWriter('csv', [], findTimeZone('Asia/Kolkata')).line({
+      ...{ ...entry, id: 'f00d', state: 'settled', transaction: undefined, reason: undefined },
+      ...{ delivered: true, createdAt: 0, updatedAt: 0 },
+    })
+    expect(times).toContain(',1970-01-01T05:30:00.000+05:30,')
   })
 
   it('keeps other text as it is', () => {
