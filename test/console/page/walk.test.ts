@@ -292,7 +292,7 @@ suite('the console', () => {
     await button(page, 'New webhook').click()
     await field(page, 'URL').fill(own.url)
     await page.getByRole('checkbox', { name: 'relayer.low' }).waitFor()
-    expect(await page.getByRole('checkbox', { name: /^payment/ }).count()).toBe(0)
+    expect(await page.getByRole('checkbox', { name: 'payment.settled' }).count()).toBe(0)
     await button(page, 'Add webhook').click()
     await button(page, 'Done').waitFor()
     const secret = await shownOnce(page)

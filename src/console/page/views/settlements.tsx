@@ -110,6 +110,8 @@ function apiQuery({ search, status, network, project, from, to }: Filters): Reco
     network,
     project,
     ...spanOf({ from, to }),
+    // A part of an address is the whole of no payment's: the hint says what to do.
+    ...(found.kind === 'partial' && { reference: search }),
     ...('value' in found && { [found.kind]: found.value }),
   }
 }
