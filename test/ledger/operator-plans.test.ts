@@ -33,7 +33,7 @@ const FILL: readonly string[] = [
   `${numbers(OTHERS)} INSERT INTO x402_projects (id, settings, version, position, created_at, updated_at)
     SELECT 'project-' || n, '{}', 1, n, n, n FROM s`,
   `${numbers(OTHERS)} INSERT INTO x402_project_tokens (id, project, hash, label, scopes, position, created_at)
-    SELECT 'tok_' || n, 'project-' || (n / 5), ${padded('n', 64)}, '', n, n FROM s`,
+    SELECT 'tok_' || n, 'project-' || (n / 5), ${padded('n', 64)}, '', 'read', n, n FROM s`,
   `${numbers(OTHERS)} INSERT INTO x402_audit_log (position, id, at, actor, action, project)
     SELECT n, 'change-' || n, n, 'admin', 'project.created', 'project-' || (n % 1000) FROM s`,
 ]
@@ -74,6 +74,7 @@ const ACTS: readonly Act[] = [
     'sending one again',
     ({ webhooks }) => webhooks.deliveries.resend({ project: 'project-1', id: ENDPOINT }, DELIVERY),
   ],
+  ['webhooks that fail', ({ webhooks }) => webhooks.deliveries.listFailing(86_400_000)],
   ['forgetting old deliveries', ({ webhooks }) => webhooks.deliveries.prune()],
   ['the endpoints of a project', ({ webhooks }) => webhooks.endpoints.list('project-1')],
   ['the endpoints of the operator', ({ webhooks }) => webhooks.endpoints.list(OPERATOR)],

@@ -2,16 +2,19 @@
 import { inBoth, type Statement } from '../engine/statement.js'
 import { CLAIM_MS, KEPT_MS } from '../webhooks.js'
 
-/** Names the endpoints that have a delivery which is due, by one look-up in an index for each that has one pending. */
-export const NAME_DUE: Statement = inBoth(
-  (now) => `
-   WITH RECURSIVE named(endpoint) AS (
+/** The endpoints that have a delivery pending, by one look-up in an index for each. */
+const NAMED_PENDING = `named(endpoint) AS (
      SELECT * FROM (SELECT a.endpoint FROM x402_webhook_deliveries AS a
        WHERE a.state = 'pending' AND a.endpoint > '' ORDER BY a.endpoint LIMIT 1) AS first
      UNION ALL
      SELECT (SELECT a.endpoint FROM x402_webhook_deliveries AS a
        WHERE a.state = 'pending' AND a.endpoint > named.endpoint ORDER BY a.endpoint LIMIT 1)
-     FROM named WHERE named.endpoint IS NOT NULL)
+     FROM named WHERE named.endpoint IS NOT NULL)`
+
+/** Names the endpoints that have a delivery which is due, by one look-up in an index for each that has one pending. */
+export const NAME_DUE: Statement = inBoth(
+  (now) => `
+   WITH RECURSIVE ${NAMED_PENDING}
    SELECT endpoint FROM named WHERE endpoint IS NOT NULL AND EXISTS (
      SELECT 1 FROM x402_webhook_deliveries AS a
      WHERE a.endpoint = named.endpoint AND a.state = 'pending' AND a.next_at <= (SELECT ${now}))`,
@@ -103,10 +106,16 @@ export const PRUNE: Statement = {
    RETURNING id`,
 }
 
-/** Webhooks that are named at once. */
+/** Webhooks that are named at once, and deliveries of each that are looked at. */
 const MOST_FAILING = 100
+const SAMPLE = 100
 
-/** Names webhooks with a delivery that has failed for some time, and to which nothing was delivered since. */
+/**
+ * Names webhooks with a delivery that has failed for some time, and to which nothing was delivered since.
+ *
+ * Of each webhook it looks at the deliveries that wait longest for their next attempt, which have failed most
+ * often, and at the newest ones: a receiver that is away may have a million.
+ */
 export const NAME_FAILING: Statement = {
   postgres: (now) => failing(`${now} - $1::bigint`),
   sqlite: (now) => failing(`${now} - ?`),
@@ -114,15 +123,20 @@ export const NAME_FAILING: Statement = {
 
 function failing(then: string): string {
   return `
-   WITH limits(at) AS (SELECT ${then})
+   WITH RECURSIVE ${NAMED_PENDING}, limits(at) AS (SELECT ${then})
    SELECT w.endpoint, w.project, w.since FROM (
-     SELECT a.endpoint, a.project, min(a.created_at) AS since FROM x402_webhook_deliveries AS a
-     WHERE a.state = 'pending' AND a.attempts > 0 AND a.created_at < (SELECT at FROM limits)
-     GROUP BY a.endpoint, a.project) AS w
-   WHERE NOT EXISTS (
-     SELECT 1 FROM x402_webhook_deliveries AS d
-     WHERE d.endpoint = w.endpoint AND d.state = 'delivered' AND d.created_at >= w.since
-       AND d.delivered_at > (SELECT at FROM limits))
+     SELECT named.endpoint,
+       (SELECT e.project FROM x402_webhook_endpoints AS e WHERE e.id = named.endpoint) AS project,
+       (SELECT min(t.created_at) FROM (
+         SELECT a.created_at, a.attempts FROM x402_webhook_deliveries AS a
+         WHERE a.endpoint = named.endpoint AND a.state = 'pending'
+         ORDER BY a.next_at DESC LIMIT ${SAMPLE}) AS t WHERE t.attempts > 0) AS since
+     FROM named WHERE named.endpoint IS NOT NULL) AS w
+   WHERE w.project IS NOT NULL AND w.since < (SELECT at FROM limits) AND NOT EXISTS (
+     SELECT 1 FROM (
+       SELECT d.state, d.delivered_at FROM x402_webhook_deliveries AS d WHERE d.endpoint = w.endpoint
+       ORDER BY d.created_at DESC, d.id DESC LIMIT ${SAMPLE}) AS newest
+     WHERE newest.state = 'delivered' AND newest.delivered_at > (SELECT at FROM limits))
    ORDER BY w.since, w.endpoint LIMIT ${MOST_FAILING}`
 }
 

@@ -1,0 +1,103 @@
+/** What people of each role find in the console, and how the address that is paid is changed. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Browser, Page } from 'playwright-core'
+import type { AdminRole } from '../../../src/merchants/access.js'
+import {
+  findChromium,
+  findViolations,
+  launch,
+  openTab,
+  PATIENCE_MS,
+} from '../../support/browser.js'
+import { serveGateway, type GatewayApi } from '../../router/api.js'
+import { adminOf, CLOSED, PAY_TO, type AdminClient } from '../admin.js'
+import { signIn, visit } from './browser.js'
+
+const OTHER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const executable = findChromium()
+const suite = executable === undefined ? describe.skip : describe
+const tokenOf = (role: AdminRole): string => `a-token-of-the-${role}-herself`
+
+let api: GatewayApi & AdminClient
+let browser: Browser
+let page: Page
+
+suite('people in the console', () => {
+  beforeAll(async () => {
+    const people = (['owner', 'operator', 'support', 'viewer'] as const).map((role) => ({
+      ...{ name: `Ada the ${role}`, role, token: tokenOf(role) },
+    }))
+    const served = await serveGateway({
+      ...CLOSED,
+      ...{ rateLimit: false, admin: { people, payToDelay: '2d' } },
+    })
+    api = { ...served, ...adminOf(served, tokenOf('owner')) }
+    await api.ask('POST', '/projects', { id: 'acme', merchant: { payTo: PAY_TO } })
+    browser = await launch(executable!)
+  }, 4 * PATIENCE_MS)
+  afterEach(() => page.context().close())
+  afterAll(async () => {
+    await browser.close()
+    await api.close()
+  })
+
+  async function enter(token: string, width = 1280): Promise<void> {
+    page = (await openTab(browser, { width })).page
+    await signIn(page, `${api.url}/console/`, token)
+  }
+
+  const buttons = async (): Promise<readonly string[]> =>
+    (await page.locator('main button').allTextContents()).map((text) => text.trim())
+
+  it.each([
+    ['viewer', []],
+    ['support', []],
+    ['operator', ['Edit', 'New token', 'New webhook']],
+    ['owner', ['Delete…', 'Edit', 'New token', 'New webhook']],
+  ] as const)('find what the role %s may use', async (role, may) => {
+    await enter(tokenOf(role))
+    expect(await page.locator('.who').textContent()).toMatch(
+      new RegExp(`Ada the ${role}.*${role}`, 'i'),
+    )
+    await visit(page, ['#/merchants/acme', 'acme'])
+    const found = await buttons()
+    const guarded = ['Delete…', 'Edit', 'New token', 'New webhook']
+    expect(guarded.filter((name) => found.includes(name))).toEqual(may)
+  })
+
+  it('choose what a token may do; its holder finds no more in the console', async () => {
+    await enter(tokenOf('operator'))
+    await visit(page, ['#/merchants/acme', 'acme'])
+    await page.getByRole('button', { name: 'New token' }).click()
+    for (const scope of ['settle', 'refund', 'webhooks']) await page.getByLabel(scope).uncheck()
+    expect(await findViolations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const token = page.locator('dialog code, dialog input[readonly]').first()
+    await token.waitFor()
+    const secret = (await token.textContent()) || (await token.inputValue())
+    await page.context().close()
+    await enter(secret)
+    expect(await page.getByRole('link', { name: 'Webhooks' }).count()).toBe(0)
+  })
+
+  it('enter a new address twice, see that it waits, and take it back', async () => {
+    await enter(tokenOf('owner'), 360)
+    await visit(page, ['#/merchants/acme', 'acme'])
+    await page.getByRole('button', { name: 'Edit', exact: true }).first().click()
+    await page.getByLabel('Paid to', { exact: true }).fill(OTHER)
+    await page.getByRole('button', { name: 'Save' }).click()
+    const again = page.getByLabel('Paid to, again')
+    expect(await again.getAttribute('aria-invalid')).toBe('true')
+    expect((await api.ask('GET', '/projects/acme')).body).not.toHaveProperty('nextPayTo')
+    await again.fill(OTHER)
+    await page.getByRole('button', { name: 'Save' }).click()
+    const takeBack = page.getByRole('button', { name: 'Keep the present address' })
+    await takeBack.waitFor()
+    expect(await findViolations(page)).toEqual([])
+    const { nextPayTo, merchant } = (await api.ask('GET', '/projects/acme')).body
+    expect([nextPayTo.payTo, merchant.payTo]).toEqual([OTHER, PAY_TO])
+    await takeBack.click()
+    await takeBack.waitFor({ state: 'detached' })
+    expect((await api.ask('GET', '/projects/acme')).body).not.toHaveProperty('nextPayTo')
+  })
+})
