@@ -1,9 +1,11 @@
 /** `…/settlements-summary`: how many settlements a search finds, and what they come to. */
-import type { LedgerRecord } from '../ledger/index.js'
+import type { RequestProblem } from '../http/respond-problem.js'
+import { EVERY_PROJECT, type LedgerRecord } from '../ledger/index.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint } from './define-endpoint.js'
 import type { MadeDocument } from './documents/component.js'
 import type { settlementSum } from './documents/settlement.js'
+import { invalidRequest } from './invalid-request.js'
 import { lazyDocuments } from './lazy-documents.js'
 import { owned, type PaymentsOwner } from './owner.js'
 import { refundTotals } from './refund-totals.js'
@@ -22,12 +24,14 @@ export function settlementSummary<Context extends RouterContext>(owner: Payments
     method: 'GET',
     path: `${owner.prefix}/settlements-summary`,
     summary: 'Count and sum settlements',
-    description: `How many settlements a search finds, and what was settled in each token. At most ${MAX_SUMMED} are looked at, the newest ones; \`isMore\` says that there are others.`,
+    description: `How many settlements a search finds, and what was settled in each token. At most ${MAX_SUMMED} are looked at, the newest ones; \`isMore\` says that there are others. Operators name a project or what they search for.`,
     query: owner.withScope(filterQuery),
     responses: { 200: { description: 'The summary.', document: documents('settlementSummary') } },
     async handle(context: Context, call) {
       const { project } = owner.scopeOf(context, call)
       const filters = ledgerFilters(call.query)
+      // Each project has a list of its own: of thousands, all would be read.
+      if (project === EVERY_PROJECT && filters.search === undefined) throw tooWide()
       const limit = MAX_SUMMED + 1
       const found = await context.ledger.payments.list({ ...filters, project, limit })
       const records = found.slice(0, MAX_SUMMED)
@@ -38,6 +42,11 @@ export function settlementSummary<Context extends RouterContext>(owner: Payments
       }
     },
   })
+}
+
+function tooWide(): RequestProblem {
+  const message = 'must be given, or one of payer, transaction, resource and reference'
+  return invalidRequest('query', [{ path: 'project', message }])
 }
 
 /** What was settled and refunded in each token, the one with most payments first. */

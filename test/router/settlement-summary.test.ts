@@ -51,6 +51,8 @@ describe('the summary of a search', () => {
     const path = '/settlements-summary?reference=order-1'
     const all = await admin.ask('GET', path)
     expect(all.body).toMatchObject({ count: 4, sums: sum(3, '100000000000000000018') })
+    const wide = await admin.ask('GET', '/settlements-summary?status=settled')
+    expect(wide).toMatchObject({ status: 400, body: { errors: [{ path: 'project' }] } })
     const one = await admin.ask('GET', `${path}&project=other`)
     expect(one.body).toMatchObject({ count: 1, sums: sum(1, '13') })
   })

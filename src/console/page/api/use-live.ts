@@ -53,6 +53,17 @@ export function useLive(
   return connection
 }
 
+/** Reloads a list once a lost connection is back: the stream tells only what happens from then on. */
+export function useReconnected(connection: Connection, reload: () => void): void {
+  const [wasLost, setLost] = useState(false)
+  useEffect(() => {
+    if (connection === 'lost') setLost(true)
+    if (connection !== 'live' || !wasLost) return
+    setLost(false)
+    reload()
+  }, [connection, wasLost, reload])
+}
+
 /** How often "seconds ago" is refreshed (ms). */
 const TICK_MS = 10_000
 

@@ -1,6 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Settlement, SettlementPage } from '../api/documents.js'
-import { useLive, useTicks, type Connection } from '../api/use-live.js'
+import { useLive, useReconnected, useTicks, type Connection } from '../api/use-live.js'
 import { useLoad } from '../api/use-load.js'
 import { formatToken } from '../format/money.js'
 import { Badge, type Tone } from '../parts/badge.js'
@@ -41,14 +41,7 @@ export function Live() {
     setShown((before) => withChange(before, settlement))
     announce(`${formatToken(settlement)} ${settlement.status}`)
   })
-  // What happened while the connection was lost is in the list only.
-  const wasLost = useRef(false)
-  useEffect(() => {
-    if (connection === 'lost') wasLost.current = true
-    if (connection !== 'live' || !wasLost.current) return
-    wasLost.current = false
-    newest.reload()
-  }, [connection, newest.reload])
+  useReconnected(connection, newest.reload)
   const togglePause = (): void => {
     setPaused(!isPaused)
     setShown(waiting.reduceRight(withChange, shown))

@@ -22,8 +22,10 @@ export function Settlements({ route }: { readonly route: Route }) {
     `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`,
   )
   const isFiltered = Object.values(filters).some((value) => value !== '')
+  // The gateway sums those of one merchant, or what a search finds.
+  const isSummed = isFiltered && (role === 'merchant' || filters.project + filters.search !== '')
   const summary = useLoad<SettlementSummary>(
-    isFiltered ? `${role}/settlements-summary${queryOf(query)}` : undefined,
+    isSummed ? `${role}/settlements-summary${queryOf(query)}` : undefined,
   )
   return (
     <Page
@@ -35,7 +37,7 @@ export function Settlements({ route }: { readonly route: Route }) {
       }
     >
       <SettlementFilters key={JSON.stringify(filters)} value={filters} />
-      {isFiltered && summary.data && <Summary of={summary.data} />}
+      {isSummed && summary.data && <Summary of={summary.data} />}
       <LoadedView of={page} room="tall">
         {({ settlements, nextCursor }) => (
           <>
@@ -108,6 +110,8 @@ function apiQuery({ search, status, network, project, from, to }: Filters): Reco
     network,
     project,
     ...spanOf({ from, to }),
+    // A part of an address is the whole of no payment's: the hint says what to do.
+    ...(found.kind === 'partial' && { reference: search }),
     ...('value' in found && { [found.kind]: found.value }),
   }
 }
