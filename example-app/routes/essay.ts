@@ -18,17 +18,15 @@ export const essay: Product = {
   path: '/essay',
   price: '$0.02',
   sell: ({ x402Protect }) =>
-    express
-      .Router()
-      .get(
-        '/essay',
-        x402Protect('$0.02', {
-          description: 'An essay on umbrellas',
-          mimeType: 'text/html',
-          output: z.string(),
-        }),
-        (_req, res) => {
-          res.type('html').send(ESSAY)
-        },
-      ),
+    express.Router().get(
+      '/essay',
+      x402Protect('$0.02', {
+        description: 'An essay on umbrellas',
+        mimeType: 'text/html',
+        output: z.string(),
+      }),
+      (_req, res) => {
+        res.type('html').send(ESSAY)
+      },
+    ),
 }

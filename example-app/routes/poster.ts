@@ -15,17 +15,15 @@ export const poster: Product = {
   path: '/poster',
   price: '$0.10',
   sell: ({ x402Protect }) =>
-    express
-      .Router()
-      .get(
-        '/poster',
-        x402Protect('$0.10', {
-          description: 'A poster of an umbrella',
-          mimeType: 'image/svg+xml',
-          output: z.string(),
-        }),
-        (_req, res) => {
-          res.attachment('umbrella.svg').send(POSTER)
-        },
-      ),
+    express.Router().get(
+      '/poster',
+      x402Protect('$0.10', {
+        description: 'A poster of an umbrella',
+        mimeType: 'image/svg+xml',
+        output: z.string(),
+      }),
+      (_req, res) => {
+        res.attachment('umbrella.svg').send(POSTER)
+      },
+    ),
 }

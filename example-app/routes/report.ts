@@ -10,18 +10,16 @@ export const report: Product = {
   price: '$0.25',
   sell({ x402Protect, memberKeys }) {
     const isMember = (req: Request): boolean => memberKeys.has(req.get('x-api-key') ?? '')
-    return express
-      .Router()
-      .get(
-        '/report',
-        x402Protect('$0.25', {
-          description: 'The report',
-          output: z.object({ report: z.string() }),
-          skip: isMember,
-        }),
-        (_req, res) => {
-          res.json({ report: 'Umbrellas sell better when it rains.' })
-        },
-      )
+    return express.Router().get(
+      '/report',
+      x402Protect('$0.25', {
+        description: 'The report',
+        output: z.object({ report: z.string() }),
+        skip: isMember,
+      }),
+      (_req, res) => {
+        res.json({ report: 'Umbrellas sell better when it rains.' })
+      },
+    )
   },
 }

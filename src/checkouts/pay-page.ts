@@ -1,5 +1,5 @@
 /** `/pay/{id}`: a payment link, a paid resource as any other. */
-import type { RequestHandler, Response } from 'express'
+import type { NextFunction, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { isConfigError, isOutsideFailure } from '../errors.js'
 import type { LedgerStore } from '../ledger/index.js'
@@ -115,11 +115,12 @@ class PaymentLinks {
     if (status !== 'open' && !bringsPayment(req)) return this.#tell(res, checkout, merchant)
     const route = merchant && this.#routeOf(checkout, merchant)
     if (route === undefined) return respondNobodyPaid(res)
-    const handle = (error?: unknown): void => {
-      if (error !== undefined) return next(error)
-      const answer = (): Promise<void> => this.#takeOrRefuse(checkout, { req, res, next }, route)
-      this.#orUnavailable({ req, res, next }, answer).catch(next)
-    }
+    const answer = (): Promise<void> =>
+      this.#orUnavailable({ req, res, next }, () =>
+        this.#takeOrRefuse(checkout, { req, res, next }, route),
+      )
+    const handle: NextFunction = (failure?: unknown) =>
+      failure === undefined ? void answer().catch(next) : next(failure)
     const declared = { skip: undefined, declaration: undefined, find: () => route, problemPage }
     await handlePaidRequest(this.#context, declared, { req, res, next: handle })
   }

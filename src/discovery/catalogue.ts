@@ -61,7 +61,8 @@ export class Catalogue {
   /** Notes a sale of our own app. */
   note({ project, method, resource, bazaar, entry }: Sale): void {
     // An app in JavaScript may name it by a `URL`. It has been delivered: nothing may fail here any more.
-    const [url = ''] = String(resource.url).split(/[?#]/, 1)
+    const named: unknown = resource.url
+    const [url = ''] = String(named).split(/[?#]/, 1)
     this.noteListing(project, listingOf(url, { ...resource }, { method, bazaar, entry }))
   }
 

@@ -114,7 +114,8 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
           const id = await newCheckoutId(context, request)
           const { currency } = price
           const amount = formatDecimal(price.amount)
-          await note(context, res, 'checkout.created', { checkout: id, amount, currency })
+          const after = { checkout: id, amount, currency }
+          await note(context, res, { action: 'checkout.created', after })
           const created = await context.ledger.checkouts.create({
             id,
             project: merchant.project,
@@ -181,7 +182,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
         const canceled = await context.ledger.checkouts.cancel(projectIdOf(res), id)
         if (canceled === undefined) return notFound()
         if (typeof canceled === 'object') {
-          await note(context, res, 'checkout.canceled', { checkout: id })
+          await note(context, res, { action: 'checkout.canceled', after: { checkout: id } })
           return checkoutDocument(canceled)
         }
         if (canceled === 'in_progress') res.set('Retry-After', String(RETRY_AFTER_SECONDS))
@@ -210,12 +211,11 @@ async function newCheckoutId({ ledger }: RouterContext, request: KeyedRequest | 
 async function note(
   { ledger }: RouterContext,
   res: Response,
-  action: Extract<AuditAction, `checkout.${string}`>,
-  after?: object,
+  act: { readonly action: AuditAction; readonly after: object },
 ): Promise<void> {
   const author = authorOf(res)
   if (author !== undefined)
-    await ledger.projects.noteAct({ action, project: projectIdOf(res), after }, author)
+    await ledger.projects.noteAct({ ...act, project: projectIdOf(res) }, author)
 }
 
 /** The project of an authenticated request. */

@@ -125,6 +125,22 @@ function parseBody({ body }: Description, req: Request): unknown {
   return readBody(req, (given) => parseStrictDocument(schema, given, members))
 }
 
+/** Paths that a 404 names at most. */
+const MAX_NAMED = 10
+
+/** Names the paths that begin with the most segments of a path that does not exist. */
+function nearest(path: string, known: readonly string[]): string {
+  const segments = path.split('/')
+  const sharedWith = (other: string): number => {
+    const others = other.split('/')
+    const first = segments.findIndex((segment, index) => segment !== others[index])
+    return first === -1 ? segments.length : first
+  }
+  const most = Math.max(...known.map(sharedWith))
+  const near = known.filter((one) => sharedWith(one) === most)
+  return near.slice(0, MAX_NAMED).join(', ') + (near.length > MAX_NAMED ? ', and more' : '')
+}
+
 /** Patterns of the placeholders that do not stand for exactly one segment. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   version: String.raw`\d{4}-\d{2}-\d{2}`,
@@ -145,7 +161,7 @@ export function serveEndpoints(served: readonly Served[]): RequestHandler {
       return next(
         new RequestProblem(
           'not_found',
-          `There is no ${req.path} here; there is ${[...paths.keys()].join(', ')}.`,
+          `There is no ${req.path} here; there is ${nearest(req.path, [...paths.keys()])}.`,
         ),
       )
     const { methods, params } = found

@@ -98,7 +98,7 @@ function DeliveryTable({ of, path, onSent }: DeliveryTableProps) {
         { title: 'State', cell: (one) => <State of={one} /> },
         { title: 'Attempts', isNumber: true, isMinor: true, cell: ({ attempts }) => attempts },
         {
-          title: 'Last response',
+          title: 'Response',
           cell: (one) => (
             <>
               <Answer of={one} />

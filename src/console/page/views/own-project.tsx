@@ -23,7 +23,10 @@ export function OwnProject() {
         {(project) => (
           <>
             <PausedNotice of={project} path={PATH} onChange={reload} />
-            <Section title="Payments" note="The operator of the gateway changes these, all but the name.">
+            <Section
+              title="Payments"
+              note="The operator of the gateway changes these, all but the name."
+            >
               {project.nextPayTo && (
                 <Notice>
                   The operator has set another address, which is paid from{' '}

@@ -21,10 +21,7 @@ interface PaymentLinksProps {
 
 /** Payment links of a merchant. */
 export function PaymentLinks({ route, project }: PaymentLinksProps) {
-  const path =
-    project === undefined
-      ? 'merchant/checkouts'
-      : `admin/projects/${encodeURIComponent(project)}/checkouts`
+  const path = pathOf(project)
   const loaded = useLoad<CheckoutPage>(`${path}${queryOf({ cursor: cursorOf(route) })}`)
   const [isNew, setNew] = useState(false)
   const [shown, setShown] = useState<Checkout>()
@@ -82,6 +79,11 @@ export function PaymentLinks({ route, project }: PaymentLinksProps) {
     </Page>
   )
 }
+
+const pathOf = (project: string | undefined): string =>
+  project === undefined
+    ? 'merchant/checkouts'
+    : `admin/projects/${encodeURIComponent(project)}/checkouts`
 
 interface LinkTableProps {
   readonly of: readonly Checkout[]

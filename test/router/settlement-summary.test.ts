@@ -1,0 +1,64 @@
+/** How many settlements a search finds, and what they come to. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { adminOf, OPEN, SHOP_TOKEN, type AdminClient } from '../console/admin.js'
+import { newEntry, steps } from '../support/ledger-entries.js'
+import { serveGateway, type GatewayApi } from './api.js'
+
+const OTHER_TOKEN = 'a-project-token-of-another'
+const ASSET = `0x${'ab'.repeat(20)}` as const
+const PATH = '/api/v2/merchant/settlements-summary'
+
+let api: GatewayApi
+let admin: AdminClient
+const ledger = createMemoryLedger()
+
+beforeAll(async () => {
+  const order = (project: string, reference: string, value: bigint) =>
+    newEntry({ project, value, details: { reference } })
+  await steps.settled(ledger, order('shop', 'order-1', 10n ** 20n))
+  await steps.settled(ledger, order('shop', 'order-1', 5n))
+  await steps.settled(ledger, order('shop', 'order-2', 7n))
+  await steps.failed(ledger, order('shop', 'order-1', 11n))
+  await steps.settled(ledger, order('other', 'order-1', 13n))
+  const other = { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo: `0x${'0b'.repeat(20)}` } }
+  api = await serveGateway({ ...OPEN, ledger, projects: [...OPEN.projects!, other] })
+  admin = adminOf(api)
+})
+afterAll(() => api.close())
+
+const ask = (query: string, token = SHOP_TOKEN) =>
+  api.get(`${PATH}?${query}`, { 'X-Project-Identify-Token': token })
+
+const sum = (count: number, amount: string) => [
+  expect.objectContaining({ count, amount, refunded: '0', asset: expect.stringMatching(/^0xAB/i) }),
+]
+
+describe('the summary of a search', () => {
+  it('counts what is found, and sums to the unit what was paid of it', async () => {
+    expect((await ask('reference=order-1')).body).toEqual({
+      ...{ count: 3, isMore: false, sums: sum(2, '100000000000000000005') },
+    })
+    expect((await ask('')).body).toMatchObject({ count: 4, sums: sum(3, '100000000000000000012') })
+    expect((await ask('status=failed')).body).toEqual({ count: 1, isMore: false, sums: [] })
+    expect((await ask('reference=nothing')).body).toEqual({ count: 0, isMore: false, sums: [] })
+    expect((await ask('reference=a&payer=b')).status).toBe(400)
+  })
+
+  it('is of the own project, and of any for an operator', async () => {
+    expect((await ask('reference=order-1', OTHER_TOKEN)).body).toMatchObject({ sums: sum(1, '13') })
+    expect((await ask('project=other')).status).toBe(400)
+    const path = '/settlements-summary?reference=order-1'
+    const all = await admin.ask('GET', path)
+    expect(all.body).toMatchObject({ count: 4, sums: sum(3, '100000000000000000018') })
+    const one = await admin.ask('GET', `${path}&project=other`)
+    expect(one.body).toMatchObject({ count: 1, sums: sum(1, '13') })
+  })
+
+  it('looks at 500 at most, and says so', async () => {
+    for (let index = 0; index < 501; index++)
+      await ledger.payments.reserve(newEntry({ project: 'other', asset: ASSET }))
+    const { body } = await ask('status=reserved', OTHER_TOKEN)
+    expect(body).toEqual({ count: 500, isMore: true, sums: [] })
+  })
+})
