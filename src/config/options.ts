@@ -203,10 +203,7 @@ export interface MerchantOptions {
 export interface AdminPerson {
   /** The audit log names them so. No two people have the same name. */
   readonly name: string
-  /**
-   * Every role reads everything. `support` also refunds; `operator` also manages merchants, their tokens and
-   * webhooks; `owner` also changes `payTo` and deletes merchants.
-   */
+  /** What they may do: see {@link AdminRole}. */
   readonly role: AdminRole
   /** `sha256:…` as `express-x402-gateway token` prints it, or the token in plain text. */
   readonly token: string

@@ -7,10 +7,26 @@ import { TOKEN_SCOPES, type TokenScope } from '../ledger/projects.js'
  */
 export type Scope = TokenScope | 'manage' | 'own'
 
-/** Roles of people with an admin token, from the most powerful to the least. */
-export const ADMIN_ROLES = ['owner', 'operator', 'support', 'viewer'] as const
+/**
+ * What someone with an admin token may do. All read everything; `support` also refunds; `operator` also manages
+ * merchants, their tokens, webhooks and payment links; `owner` also changes `payTo` and deletes merchants.
+ *
+ * @example
+ * ```ts
+ * import type { AdminPerson, AdminRole } from 'express-x402-gateway'
+ *
+ * const person = (name: string, role: AdminRole, token: string): AdminPerson => ({ name, role, token })
+ * ```
+ */
+export type AdminRole = 'owner' | 'operator' | 'support' | 'viewer'
 
-export type AdminRole = (typeof ADMIN_ROLES)[number]
+/** All roles, from the most powerful to the least. */
+export const ADMIN_ROLES = [
+  'owner',
+  'operator',
+  'support',
+  'viewer',
+] as const satisfies readonly AdminRole[]
 
 /** What each role may do besides reading, which all may. */
 const SCOPES_OF: Readonly<Record<AdminRole, readonly Scope[]>> = {
