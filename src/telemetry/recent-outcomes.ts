@@ -4,7 +4,7 @@ import type { PaymentEnd } from './payment-watch.js'
 const MINUTE_MS = 60_000
 
 /** Time that counts as lately (minutes). */
-export const RECENT_MINUTES = 10
+const RECENT_MINUTES = 10
 
 interface Outcomes {
   readonly errors: number

@@ -62,14 +62,13 @@ describe('the OpenAPI document', () => {
       [CLOSED, undefined],
     ] as const) {
       const api = await serve({ ...options, rateLimit: false })
-      const { body } = await api.get('/ucp/nothing')
-      const [, listed = ''] = /there is (.*)\.$/.exec(String(body.detail)) ?? []
       const mounted: string[] = []
-      for (const path of listed.split(', ')) {
+      // Every path that there is; not all are mounted.
+      for (const path of Object.keys(whole.paths)) {
         const concrete = path.replace('{version}', '2026-01-01').replaceAll(/\{\w+\}/g, 'x')
         const headers = admin === undefined ? {} : { Authorization: `Bearer ${admin}` }
         const answer = await api.send('OPTIONS', concrete, { headers })
-        const methods = (answer.headers.get('allow') ?? '').split(', ')
+        const methods = answer.headers.get('allow')?.split(', ') ?? []
         mounted.push(
           ...methods
             .filter((method) => method !== 'HEAD' && method !== 'OPTIONS')
