@@ -9,6 +9,7 @@ import { runCli } from '../../src/cli/cli.js'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { migrations } from '../../src/ledger/schema/migrate.js'
+import { TABLES } from '../../src/ledger/schema/tables.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
@@ -336,16 +337,8 @@ describe.each([
     it('fails with --check and the names of missing migrations until it was run', async () => {
       await write([{}, 'settled'])
       const last = NAMES.at(-1)
-      await place.execute('DROP TABLE x402_migrations')
-      await place.execute('DROP TABLE x402_authorizations')
-      await place.execute('DROP TABLE x402_idempotency')
-      for (const table of [
-        ...['relayer_nonces', 'relayer_transactions', 'secrets', 'owners', 'counts'],
-        ...['versions', 'projects', 'project_tokens', 'audit_log'],
-        ...['webhook_endpoints', 'webhook_deliveries', 'console_sessions', 'relayer_alerts'],
-        ...['refund_requests', 'checkouts'],
-      ])
-        await place.execute(`DROP TABLE IF EXISTS x402_${table}`)
+      for (const table of ['x402_migrations', ...Object.keys(TABLES)])
+        await place.execute(`DROP TABLE ${table}`)
       const unready = await run(['migrate', '--check'], place.context)
       expect([unready.code, unready.output]).toStrictEqual([1, ''])
       for (const name of NAMES) expect(unready.complained).toContain(name)
