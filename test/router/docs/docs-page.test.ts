@@ -29,7 +29,7 @@ const button = (page: Page | Locator, name: string) =>
   page.getByRole('button', { name, exact: true })
 const field = (page: Page, name: string) => page.getByLabel(name, { exact: true })
 
-const { paths } = await wholeDocument()
+const { paths, webhooks = {} } = await wholeDocument()
 
 /** Goes to an operation, as a link does. */
 async function choose(page: Page, method: string, path: string): Promise<void> {
@@ -100,11 +100,12 @@ suite('the documentation page', () => {
     expect((await fetch(new URL('./assets/..%2findex.html', docs))).status).toBe(404)
   })
 
-  it('lists every operation, and finds one by its path', async () => {
+  it('lists every operation and webhook, and finds one by its path', async () => {
     const { page } = tab
     const items = page.locator('.nav-bar-path')
     const described = Object.entries(paths).filter(([path]) => !path.endsWith('z'))
-    expect(await items.count()).toBe(described.flatMap(([, item]) => Object.keys(item)).length)
+    const operations = described.flatMap(([, item]) => Object.keys(item))
+    expect(await items.count()).toBe(operations.length + Object.keys(webhooks).length)
     await field(page, 'Filter').fill('checkout-prepare')
     await field(page, 'Filter').press('Enter')
     await page.getByRole('link', { name: /^Turn a fiat price/ }).click()
