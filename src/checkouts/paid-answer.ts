@@ -1,4 +1,4 @@
-/** What a payment buys: the buyer goes on to the shop, or is thanked. */
+/** The answer to a paid checkout: a redirect to the shop, thanks, or JSON. */
 import type { Request, Response } from 'express'
 import { recordId } from '../ledger/index.js'
 import type { Checkout } from '../ledger/checkouts.js'
@@ -11,7 +11,7 @@ import { prefersHtml, varyByAccept } from '../protect/paywall/prefers-html.js'
 import { localeOf, textsOf } from '../protect/paywall/texts/languages.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
 
-/** Who was paid, and how their pages look. */
+/** The merchant, and the look of its pages. */
 export interface PaidSeller {
   readonly merchant: Merchant
   readonly paywall: CheckedPaywall
@@ -43,7 +43,7 @@ export function respondPaid(res: Response, checkout: Checkout, seller: PaidSelle
   res.type('text/plain').send(thanks(res.req, checkout, seller))
 }
 
-/** Where a buyer goes who has paid: `successUrl`, with the id of the checkout. */
+/** The shop's `successUrl`, with the id of the checkout. */
 export function returnUrlOf({
   id,
   successUrl,

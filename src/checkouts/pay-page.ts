@@ -178,7 +178,10 @@ class PaymentLinks {
     } catch (error) {
       if (!isConfigError(error)) throw error
       const fields = { project, checkout: id, error }
-      logger.warn('A payment link does not fit its merchant any more: it cannot be paid.', fields)
+      logger.warn(
+        'This payment link cannot be paid: its price no longer fits the merchant.',
+        fields,
+      )
     }
     this.#prepared.set(id, { merchant, route })
     return route
@@ -191,7 +194,7 @@ class PaymentLinks {
       merchants: new Map([[project, merchant]]),
       documents: this.#documents,
       warnings: this.#warnings,
-      // Whoever has its URL may pay a link: no catalogue shows it.
+      // Anyone with its URL may pay a link, so no catalogue shows it.
       catalogue: undefined,
     }
     return new PaidRoute(context, priceOf(checkout), {
@@ -205,7 +208,7 @@ class PaymentLinks {
 
 const priceOf = ({ amount, currency }: Checkout) => ({ amount, currency })
 
-/** Where its pages lead back to: once it is paid, to where a buyer goes whose answer was lost. */
+/** The way back from its pages; for a paid link, to the shop's thanks. */
 function backUrlOf(checkout: Checkout): string | undefined {
   const { status, cancelUrl } = checkout
   return status === 'paid' ? (returnUrlOf(checkout) ?? cancelUrl) : cancelUrl

@@ -1,11 +1,12 @@
 /** `/api/v2/admin/audit-log`: who has changed what, newest first. */
+import { isoTime } from '../ledger/time-zone.js'
 import { z } from 'zod'
 import type { AuditEntry } from '../ledger/projects.js'
 import { OPERATOR } from '../ledger/webhooks.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { pageOf } from '../router/pages.js'
 import type { AdminContext } from './context.js'
-import { isoTime, namePosition, positionQuery } from './positions.js'
+import { namePosition, positionQuery } from './positions.js'
 import { projectIdSchema } from './project-ids.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
 

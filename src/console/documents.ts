@@ -1,7 +1,7 @@
 /** Answers of the admin API and the console. */
 import { z } from 'zod'
 import { TOKEN_SCOPES, type AuditAction } from '../ledger/projects.js'
-import { ADMIN_ROLES, type Scope } from '../merchants/access.js'
+import { ADMIN_ROLES, SCOPES } from '../merchants/access.js'
 import { document } from '../router/documents/component.js'
 import {
   address,
@@ -164,9 +164,7 @@ export const networkList = document('NetworkList', 'The health of networks.', {
   ),
 })
 
-const scopeSchema = z
-  .enum([...TOKEN_SCOPES, 'manage', 'own'] as const satisfies readonly Scope[])
-  .meta({ description: 'A scope.' })
+const scopeSchema = z.enum(SCOPES).meta({ description: 'A scope.' })
 
 /** `…/console/session`. */
 export const session = document('Session', 'A session of the console.', {

@@ -56,7 +56,7 @@ const ownTokens: TokensOwner = {
   },
 }
 
-/** What a merchant sees and changes of its own project. */
+/** A merchant's endpoints for its own project. */
 export const merchantEndpoints = [
   defineEndpoint({
     ...common,

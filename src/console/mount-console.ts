@@ -51,7 +51,7 @@ export function mountConsole(context: AdminContext): Mounted {
   return { mounted: [createAdminApi(context, identifyAdmin), merchant, console], identifyMerchant }
 }
 
-/** What merchants see and change of their own projects. Who asks has been found for all of their API. */
+/** The merchants' own API. Their API has identified the sender already. */
 function createMerchantApi(context: AdminContext): MountedApi {
   return {
     prefix: '/api/v2/merchant',

@@ -17,6 +17,3 @@ export const positionQuery = {
 
 /** Names the position of an entry. */
 export const namePosition = ({ position }: { readonly position: number }): string => `p${position}`
-
-/** A time as it is shown. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString()

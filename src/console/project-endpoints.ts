@@ -29,7 +29,7 @@ const merchant = z.record(z.string(), z.unknown()).meta({
   examples: [EXAMPLE],
 })
 
-/** What a change may have. */
+/** The body of a change. */
 export const changeSchema = z
   .object({
     merchant: merchant.optional(),

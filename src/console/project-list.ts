@@ -1,9 +1,8 @@
-/** Which projects a page of their list has. All are known in memory: a page costs the same among ten or thousands. */
+/** Pages of projects. All projects are in memory, so every page costs the same. */
 import { z } from 'zod'
 import type { Project } from '../merchants/project.js'
 import { cursorParameter, limitParameter, pageOf } from '../router/pages.js'
 
-/** Projects on a page. */
 const DEFAULT_LIMIT = 100
 
 /** Longest text to search for. */
@@ -19,7 +18,6 @@ const placeSchema = z.tuple([z.union([z.string(), z.number()]), z.string()])
 
 type Place = z.output<typeof placeSchema>
 
-/** The parameters of the list. */
 export const projectListQuery = z.object({
   search: z
     .string('must be given once')

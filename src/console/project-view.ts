@@ -1,7 +1,7 @@
+import { isoTime } from '../ledger/time-zone.js'
 import type { StoredProject } from '../ledger/projects.js'
 import type { Project } from '../merchants/project.js'
 import type { AdminContext } from './context.js'
-import { isoTime } from './positions.js'
 
 /** A project as the gateway knows it. */
 export function projectView({ id, settings, stored, errors, pausedBy }: Project) {

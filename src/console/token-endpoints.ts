@@ -1,4 +1,5 @@
 /** `…/tokens` of any project, or of the own one. */
+import { isoTime } from '../ledger/time-zone.js'
 import { randomBytes } from 'node:crypto'
 import type { Response } from 'express'
 import { z } from 'zod'
@@ -18,7 +19,6 @@ import type { LimitName } from '../router/rate-limit.js'
 import { onceForKey, type KeyedRequest } from '../router/repeatable-request.js'
 import { adminKey, authorOf, noSuchProject } from './changes.js'
 import type { AdminContext } from './context.js'
-import { isoTime } from './positions.js'
 import { isStoredId, PROJECT_ID } from './project-ids.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
 

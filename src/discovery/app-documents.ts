@@ -26,7 +26,6 @@ export interface DescriberOptions {
   readonly logger: Logger
 }
 
-/** Describes apps. */
 export class AppDescriber {
   readonly #options: DescriberOptions
   readonly #made = new WeakMap<object, LRUCache<string, Promise<AppDocuments | undefined>>>()

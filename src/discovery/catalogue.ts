@@ -41,7 +41,7 @@ export interface CatalogueOptions {
 }
 
 /**
- * What the projects of the gateway have sold.
+ * The catalogue of sold resources.
  *
  * Noting a sale changes a map. Every second, sales are added to the ledger's in one statement. However many
  * readers there are, the ledger is read once in two seconds.
@@ -115,7 +115,7 @@ export class Catalogue {
       this.#keep(sales)
       if (!this.#isLogged)
         logger.warn(
-          'The ledger could not store what was sold for the catalogue. It is kept for the next sale.',
+          'The ledger could not store sales for the catalogue. The next write tries again.',
           {
             error,
           },

@@ -1,4 +1,4 @@
-/** What a paid route says about itself: its input and output, examples, and its words for catalogues. */
+/** A paid route's description: input, output, examples and tags. */
 import { z } from 'zod'
 import { ConfigError } from '../errors.js'
 import { fromJsonSchema, isZodSchema, toJsonSchema, type JsonSchema } from './json-schema.js'
@@ -69,7 +69,7 @@ export interface DescribingOptions {
 export const INPUT_PARTS = ['params', 'query', 'headers', 'body'] as const
 export type InputPart = (typeof INPUT_PARTS)[number]
 
-/** What catalogues take: more, longer or other tags are dropped there. */
+/** Catalogues drop longer tags, and more of them. */
 const MAX_TAGS = 5
 const TAG = /^[\u0020-\u007e]{1,32}$/
 
@@ -121,7 +121,7 @@ export interface ReadSchema {
   readonly isJson: boolean
 }
 
-/** What a route says about itself. */
+/** A route's description, read. */
 export interface Declaration extends Omit<DescribingOptions, 'input' | 'output'> {
   readonly input: Readonly<Partial<Record<InputPart, ReadSchema>>>
   readonly output?: ReadSchema | undefined

@@ -3,7 +3,6 @@ import type { ParsedPrice } from '../money/price.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import type { Declaration, DescribingOptions } from './declaration.js'
 
-/** The price of a route. */
 export interface AdvertisedPrice {
   /** `undefined` if it depends on the request. */
   readonly price?: ParsedPrice | undefined

@@ -19,7 +19,7 @@ export interface Listing {
   readonly extensions?: { readonly bazaar: ListedBazaar } | undefined
 }
 
-/** What is listed of the extension. */
+/** The listed part of the extension. */
 export type ListedBazaar = Pick<Bazaar, 'schema'> & {
   readonly info: object
   readonly routeTemplate?: string | undefined
@@ -35,7 +35,7 @@ const MIME_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:; ?[\w.=+-]{1,64})?$/
 const METHODS = new Set(['GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'])
 const TEMPLATE = /^\/[\w/:.~%-]{1,255}$/
 
-/** What came with a payment about the resource that it pays for. */
+/** A payment's claims about its resource. */
 export interface ClaimedResource {
   /** `resource` of the payment: any JSON. */
   readonly resource: unknown

@@ -50,7 +50,6 @@ const VERSION = '1.0.0'
 export const GUIDANCE =
   'Each operation costs money. Send the request without a payment: the 402 has an offer in the header PAYMENT-REQUIRED (x402 version 2, base64 of JSON). Sign it with a stablecoin wallet, and send the same request again with the signed payment in PAYMENT-SIGNATURE. An x402 client does both. If an answer is lost, send the same payment again; never sign a second one while the first may still be settled.'
 
-/** Writes the document. */
 export function writeOpenApi({ root, routes }: DescribedApp): OpenApiDocument {
   const paths: Record<string, Record<string, object>> = {}
   const tags = new Set<string>()
@@ -99,7 +98,7 @@ function operationOf({ method, path, route, price }: PricedRoute, openPath: stri
     summary,
     ...(description !== '' && { description }),
     ...(tags && { tags }),
-    // What is paid needs no key.
+    // Paid operations need no key.
     security: [],
     'x-payment-info': paymentInfo(price),
     parameters: parameters(path, declaration, pointer),

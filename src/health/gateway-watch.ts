@@ -35,7 +35,7 @@ export interface GatewayWatchOptions {
   readonly lookMs?: number | undefined
 }
 
-/** What the last look has found. */
+/** Findings of the last look. */
 export interface Readings {
   /** By CAIP-2 id; the age of the latest block is known if the node answers. */
   readonly nodes: ReadonlyMap<string, { readonly isUp: boolean; readonly blockAgeSeconds?: number }>

@@ -37,7 +37,6 @@ export interface ExportedRefunds {
   readonly requests: ReadonlyMap<string, RefundRequest>
 }
 
-/** Adds what is known of refunds. */
 export function withRefunds(
   payment: ExportedPayment,
   { refunded, requests }: ExportedRefunds,

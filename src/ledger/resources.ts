@@ -1,4 +1,4 @@
-/** What projects have sold, for catalogues. Kept beside the payments, and no decision depends on it. */
+/** Sold resources, for catalogues. No decision depends on them. */
 import type { Statement } from './engine/statement.js'
 import type { SqlStore } from './engine/store.js'
 

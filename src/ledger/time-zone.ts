@@ -1,6 +1,5 @@
 /** Time zones: when a day begins, and which day a moment belongs to. */
 
-/** A time zone. */
 export interface TimeZone {
   /** IANA's name, in its usual spelling, or an offset: `Europe/Berlin`, `UTC`, `+05:30`. */
   readonly name: string

@@ -5,7 +5,12 @@ import { TOKEN_SCOPES, type TokenScope } from '../ledger/projects.js'
  * What an endpoint needs. `manage`: changes merchants and their tokens; of merchants' tokens, those with all
  * scopes have it. `own`: redirects payments or deletes a merchant, which operators alone may do.
  */
-export type Scope = TokenScope | 'manage' | 'own'
+export const SCOPES = [...TOKEN_SCOPES, 'manage', 'own'] as const
+
+export type Scope = (typeof SCOPES)[number]
+
+/** All roles, from the most powerful to the least. */
+export const ADMIN_ROLES = ['owner', 'operator', 'support', 'viewer'] as const
 
 /**
  * What someone with an admin token may do. All read everything; `support` also refunds; `operator` also manages
@@ -18,15 +23,7 @@ export type Scope = TokenScope | 'manage' | 'own'
  * const person = (name: string, role: AdminRole, token: string): AdminPerson => ({ name, role, token })
  * ```
  */
-export type AdminRole = 'owner' | 'operator' | 'support' | 'viewer'
-
-/** All roles, from the most powerful to the least. */
-export const ADMIN_ROLES = [
-  'owner',
-  'operator',
-  'support',
-  'viewer',
-] as const satisfies readonly AdminRole[]
+export type AdminRole = (typeof ADMIN_ROLES)[number]
 
 /** What each role may do besides reading, which all may. */
 const SCOPES_OF: Readonly<Record<AdminRole, readonly Scope[]>> = {
@@ -68,7 +65,6 @@ export interface Admin {
   readonly role: AdminRole
 }
 
-/** An admin token. */
 export interface AdminToken {
   /** SHA-256 of the token. */
   readonly hash: Buffer

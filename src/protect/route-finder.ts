@@ -48,7 +48,7 @@ async function advertise(
     if (typeof price === 'function') return {}
     return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }) }
   }
-  // Where the merchant does not depend on it, no request is looked at.
+  // This merchant does not depend on the request.
   const route = await Promise.resolve(find({} as Request)).catch(() => undefined)
   return route?.advertised ?? {}
 }

@@ -72,7 +72,6 @@ interface AskedPrice {
 
 /** A route that charges. Everything that does not depend on a request is checked and prepared. */
 export class PaidRoute {
-  /** The merchant. */
   readonly merchant: Merchant
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number

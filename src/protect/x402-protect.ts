@@ -85,7 +85,7 @@ export type X402Middleware<Input extends RouteInput | undefined = undefined> = [
       next: NextFunction,
     ) => void
 
-/** Where routes are found that were declared. */
+/** Context that registers declared routes. */
 interface DeclaringContext {
   readonly declaredRoutes: DeclaredRoutes
 }

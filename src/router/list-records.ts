@@ -6,7 +6,6 @@ import { cursorOf, nameOfPlace, pageOf } from './pages.js'
 import { ledgerFilters, type listQuery, type refundQuery } from './settlement-query.js'
 import { momentOf } from './time-query.js'
 
-/** What is listed. */
 export interface Listed {
   readonly project: LedgerQuery['project']
   readonly kind: 'payment' | 'refund'
@@ -19,7 +18,6 @@ export interface RecordPage {
   readonly next: { readonly nextCursor?: string }
 }
 
-/** Reads a page. */
 export async function listRecords(
   { ledger }: Pick<RouterContext, 'ledger'>,
   { project, kind, query }: Listed,

@@ -1,4 +1,5 @@
 /** How the API writes checkouts. */
+import { isoTime } from '../ledger/time-zone.js'
 import type { Checkout } from '../ledger/checkouts.js'
 
 /** A checkout, as its merchant sees it. */
@@ -21,5 +22,3 @@ export function checkoutDocument(checkout: Checkout) {
     createdAt: isoTime(createdAt),
   }
 }
-
-const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -26,7 +26,6 @@ import { WITH_CHAIN, WITH_RATE } from './usual-problems.js'
 
 const documents = lazyDocuments(() => import('./documents/payment-link.js'))
 
-/** Checkouts on a page. */
 const DEFAULT_LIMIT = 20
 
 const MIN_SECONDS = 60
@@ -182,7 +181,8 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
         const canceled = await context.ledger.checkouts.cancel(projectIdOf(res), id)
         if (canceled === undefined) return notFound()
         if (typeof canceled === 'object') {
-          await note(context, res, { action: 'checkout.canceled', after: { checkout: id } })
+          if (canceled.status === 'canceled')
+            await note(context, res, { action: 'checkout.canceled', after: { checkout: id } })
           return checkoutDocument(canceled)
         }
         if (canceled === 'in_progress') res.set('Retry-After', String(RETRY_AFTER_SECONDS))

@@ -11,7 +11,6 @@ export interface RefundReader extends Pick<Merchant, 'accepts'> {
   readonly access: Access
 }
 
-/** Describes refunds. */
 export async function refundDocuments(
   context: Pick<RouterContext, 'ledger' | 'networkNames'>,
   { accepts, access }: RefundReader,

@@ -37,7 +37,6 @@ const MOST_VALIDITY_SECONDS = 3600n
 
 type RefundDocument = MadeDocument<typeof refundSchema>
 
-/** The body of a refund. */
 type RefundBody = ExactEvmPayload & { readonly reason?: string | null | undefined }
 
 /** A refund that the merchant has signed. */
@@ -152,7 +151,7 @@ async function settleRefund(
   { refundable: { merchant, payment: refunded, asset }, payment, request }: SignedRefund,
 ): Promise<Reason | undefined> {
   const { project } = merchant
-  // What was sold is said of its refund as well; the price is not.
+  // A refund keeps its payment's details, without the price.
   const { askedPrice: _price, ...details } = refunded.details ?? {}
   const terms = { payTo: refunded.from, accepts: [asset], project, details }
   const options = { isSettledNow: true, refundOf: refunded.id }

@@ -161,7 +161,7 @@ export function serveEndpoints(served: readonly Served[]): RequestHandler {
       return next(
         new RequestProblem(
           'not_found',
-          `There is no ${req.path} here; there is ${nearest(req.path, [...paths.keys()])}.`,
+          `There is no ${req.path} here. Near it: ${nearest(req.path, [...paths.keys()])}.`,
         ),
       )
     const { methods, params } = found

@@ -1,4 +1,5 @@
 /** A settlement, as the API shows it. */
+import { isoTime } from '../ledger/time-zone.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { REMOTE_SUBMISSION, transactionOf } from '../ledger/record-transaction.js'
 import type { LedgerRecord } from '../ledger/index.js'
@@ -53,8 +54,6 @@ export function settlementOf(
     updatedAt: isoTime(record.updatedAt),
   }
 }
-
-const isoTime = (ms: number): string => new Date(ms).toISOString()
 
 /**
  * A refund: a settlement from the merchant to the buyer.

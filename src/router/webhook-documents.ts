@@ -1,4 +1,5 @@
 /** How the API writes webhooks and their deliveries. */
+import { isoTime } from '../ledger/time-zone.js'
 import type { WebhookDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
 
 /** An endpoint, without its secrets. */
@@ -34,5 +35,3 @@ export function deliveryDocument(delivery: WebhookDelivery) {
     ...(lastResponse !== undefined && { lastResponse }),
   }
 }
-
-const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -1,4 +1,4 @@
-/** How payments have ended lately in this process. */
+/** Recent outcomes of payments in this process. */
 import type { PaymentEnd } from './payment-watch.js'
 
 const MINUTE_MS = 60_000

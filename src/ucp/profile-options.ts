@@ -1,4 +1,4 @@
-/** What a business declares in its UCP profile. */
+/** Options of a UCP profile. */
 import { z } from 'zod'
 import { ConfigError, type ConfigIssue } from '../errors.js'
 import { isHttpUrl } from '../http/http-url.js'
@@ -60,7 +60,7 @@ export interface UcpProfileOptions {
 /** The version since which keys are called `keys`, and UCP's own entries have the version of the profile. */
 export const KEYS_VERSION = '2026-08-25'
 
-/** What only private and secret keys have (RFC 7518). */
+/** Members of private and secret keys only (RFC 7518). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 const release = z

@@ -94,6 +94,6 @@ describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
     isAway = false
     await catalogue.flush()
     expect(await ledger.resources.listResources()).toMatchObject([{ count: 2, soldAt: 5 }])
-    expect(warnings).toEqual([expect.stringContaining('could not store what was sold')])
+    expect(warnings).toEqual([expect.stringContaining('could not store sales')])
   })
 })

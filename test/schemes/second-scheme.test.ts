@@ -154,6 +154,7 @@ describe('a scheme beside exact', () => {
       isValid: false,
       invalidReason: 'invalid_payload',
       invalidMessage: expect.any(String),
+      error: expect.any(String),
     })
     expect(happened).toEqual([`verified ${usdc.address} shop`, `refused ${usdc.address} shop`])
   })
@@ -212,6 +213,7 @@ describe('a scheme beside exact', () => {
       isValid: false,
       invalidReason: 'unsupported_scheme',
       invalidMessage: expect.any(String),
+      error: expect.any(String),
     })
   })
 })

@@ -4,7 +4,7 @@ import { sameNetwork, type Network } from '../../protocol/networks.js'
 
 const isSet = (env: Environment, variable: string): boolean => Boolean(env[variable]?.trim())
 
-/** What sets the URL of a network's node. */
+/** The option or variable that sets a node's URL. */
 export function rpcOption(env: Environment, { caip2, shortName }: Network): string {
   const meant = env['X402_NETWORK']?.trim()
   const isMeant = meant === undefined || meant === '' || sameNetwork(meant, caip2)
@@ -12,6 +12,6 @@ export function rpcOption(env: Environment, { caip2, shortName }: Network): stri
   return `networks.${shortName ?? caip2}.rpcUrl`
 }
 
-/** What sets an option that one variable sets. */
+/** The option or variable that sets an option. */
 export const nameOption = (env: Environment, variable: string, option: string): string =>
   isSet(env, variable) ? variable : option

@@ -131,7 +131,7 @@ function hashOf(
   return [hash]
 }
 
-/** What a merchant does not say, the gateway does. */
+/** The gateway's defaults for merchants. */
 export type MerchantDefaults = Pick<GatewayOptions, 'v1'>
 
 interface MerchantContext {

@@ -63,7 +63,7 @@ export function App() {
     )
   if (session === undefined) return <main class="gate" aria-busy="true" />
   if (session === 'nobody') return <SignIn onSignIn={take} />
-  // Whoever signs in again finds what they were typing; another user finds nothing of it.
+  // The same user keeps what was typed; another user starts afresh.
   return (
     <SessionContext.Provider key={`${session.role} ${session.name}`} value={session}>
       <Shell route={route} onSignOut={signOut}>

@@ -1,4 +1,4 @@
-/** What has changed since a time, oldest change first: for those who keep books of their own. */
+/** Changes since a time, oldest first, for bookkeeping. */
 import { EVERY_PROJECT } from '../record.js'
 import type { ChangedQuery, ChangePlace, LedgerRecord } from '../record.js'
 import { idBytes, idOf } from '../engine/bytes.js'
@@ -19,7 +19,6 @@ export interface ChangedIds {
   readonly next?: ChangePlace
 }
 
-/** Finds a page. */
 export async function changedIds(database: SqlDatabase, query: ChangedQuery): Promise<ChangedIds> {
   const found: (ChangePlace & { readonly isWanted: boolean })[] = []
   let end: ChangePlace | undefined
@@ -35,7 +34,7 @@ export async function changedIds(database: SqlDatabase, query: ChangedQuery): Pr
     .toSorted(compare)
   const page = wanted.slice(0, query.limit)
   const next = page.length < wanted.length ? page.at(-1) : end
-  // What moved on meanwhile is there twice.
+  // A record that moved on meanwhile was found twice.
   return { ids: [...new Set(page.map(({ id }) => id))], ...(next && { next }) }
 }
 

@@ -1,4 +1,4 @@
-/** What lists and exports say of refunds besides their records. */
+/** Reads refund requests and refunded sums for lists and exports. */
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { SqlDatabase } from '../engine/store.js'
 import type { RefundRequest } from '../refunds.js'

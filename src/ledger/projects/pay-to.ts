@@ -22,7 +22,7 @@ export function auditedOf({
 
 /**
  * Tells the webhooks of a project, whatever their events are, and those of the operator that want it, if another
- * address is or will be paid. Whoever changes an address could choose which events a webhook gets.
+ * address is or will be paid. An attacker who changes the address could also unsubscribe the webhooks.
  */
 export async function tellPayTo(
   { db, now, at }: Changing,

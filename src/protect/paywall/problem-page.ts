@@ -34,7 +34,7 @@ export function showProblem(res: Response, code: ProblemCode): boolean {
   return true
 }
 
-/** What became of a payment link: that holds with or without a payment. */
+/** Outcomes of a payment link, which hold with or without a payment. */
 const OF_CHECKOUTS: readonly ProblemCode[] = [
   'checkout_paid',
   'checkout_expired',

@@ -4,7 +4,6 @@ import { CHECKOUT_STATUSES } from '../../ledger/checkouts.js'
 import { document } from './component.js'
 import { list, nextCursor, text, time } from './fields.js'
 
-/** A checkout. */
 export const checkout = document('Checkout', 'A payment link, which is paid once.', {
   id: text('Id of the checkout.', `co_${'0'.repeat(32)}`),
   url: text('The link: a page for people, a 402 for programs.', 'https://pay.example/pay/co_…'),
@@ -24,7 +23,6 @@ export const checkout = document('Checkout', 'A payment link, which is paid once
   createdAt: time('When it was created.'),
 })
 
-/** A page of checkouts. */
 export const checkoutList = document('CheckoutList', 'A page of checkouts.', {
   checkouts: list('Newest first.', checkout),
   nextCursor,

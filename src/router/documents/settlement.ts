@@ -79,7 +79,6 @@ export const settlementList = document('SettlementList', 'A page of settlements.
   nextCursor,
 })
 
-/** What was settled in one token. */
 export const settlementSum = document('SettlementSum', 'What was settled in one token.', {
   network,
   testnet,
@@ -153,7 +152,6 @@ export const refundList = document('RefundList', 'The refunds of a settlement.',
   refunds: list('Oldest first.', refund),
 })
 
-/** A page of refunds. */
 export const refundPage = document('RefundPage', 'A page of refunds.', {
   refunds: list('Newest first.', refund),
   nextCursor,

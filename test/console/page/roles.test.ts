@@ -91,7 +91,7 @@ suite('people in the console', () => {
     expect((await api.ask('GET', '/projects/acme')).body).not.toHaveProperty('nextPayTo')
     await again.fill(OTHER)
     await page.getByRole('button', { name: 'Save' }).click()
-    const takeBack = page.getByRole('button', { name: 'Keep the present address' })
+    const takeBack = page.getByRole('button', { name: 'Keep the current address' })
     await takeBack.waitFor()
     expect(await findViolations(page)).toEqual([])
     const { nextPayTo, merchant } = (await api.ask('GET', '/projects/acme')).body

@@ -100,7 +100,7 @@ function draftOf({ name = '', branding = {} }: MerchantSettings): Draft {
   return { name, logo, accent, heading: texts['heading'] ?? '' }
 }
 
-/** What is empty is removed; texts that the form does not show stay (RFC 7396). */
+/** Removes empty members; texts that the form does not show stay (RFC 7396). */
 function changesOf({ name, logo, accent, heading }: Draft) {
   const text = (value: string): string | null => value.trim() || null
   const texts = { heading: text(heading) }

@@ -36,7 +36,7 @@ export function NextPayTo({ of: { id, merchant, nextPayTo }, onChange }: NextPay
             aria-disabled={action.isBusy}
             onClick={() => void action.run(takeBack)}
           >
-            Keep the present address
+            Keep the current address
           </button>
         </May>
       </Notice>

@@ -23,17 +23,8 @@ export function OwnProject() {
         {(project) => (
           <>
             <PausedNotice of={project} path={PATH} onChange={reload} />
-            <Section
-              title="Payments"
-              note="The operator of the gateway changes these, all but the name."
-            >
-              {project.nextPayTo && (
-                <Notice>
-                  The operator has set another address, which is paid from{' '}
-                  {new Date(project.nextPayTo.at).toLocaleString()} on:{' '}
-                  <code class="break">{project.nextPayTo.payTo}</code>
-                </Notice>
-              )}
+            <Section title="Payments" note="Only the operator can change these, except the name.">
+              <NextPayTo of={project} onChange={reload} />
               <MerchantFacts of={project} />
             </Section>
             <BrandingSection of={project} path={PATH} onSaved={reload} />

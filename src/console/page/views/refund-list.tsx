@@ -1,10 +1,8 @@
-import type { RefundPage, Settlement } from '../api/documents.js'
+import type { RefundPage } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
-import { reasonInWords } from '../format/reasons.js'
 import { shorten } from '../format/text.js'
-import { StatusBadge } from '../parts/badge.js'
-import { spanOf } from '../parts/date-range.js'
-import { SelectField, TextField } from '../parts/field.js'
+import { DateRangeFields, spanOf } from '../parts/date-range.js'
+import { SelectField } from '../parts/field.js'
 import { NetworkField } from '../parts/network-field.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Page } from '../parts/page.js'
@@ -14,7 +12,7 @@ import { Table, type Column } from '../parts/table.js'
 import { Money, NetworkName, Time } from '../parts/values.js'
 import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
-import { Why } from './refunds.js'
+import { RefundStatus, Why } from './refunds.js'
 
 const STATUSES = [
   ['', 'Any status'],
@@ -45,20 +43,7 @@ export function RefundList({ route }: { readonly route: Route }) {
         />
         <NetworkField value={network} onValue={(chosen) => go({ network: chosen })} />
         <ProjectField value={project} onValue={(chosen) => go({ project: chosen })} />
-        <TextField
-          label="From"
-          type="date"
-          value={from}
-          max={to}
-          onValue={(day) => go({ from: day })}
-        />
-        <TextField
-          label="To"
-          type="date"
-          value={to}
-          min={from}
-          onValue={(day) => go({ to: day })}
-        />
+        <DateRangeFields value={{ from, to }} onValue={(range) => go(range)} mayBeOpen />
       </div>
       <LoadedView of={page} room="tall">
         {({ refunds, nextCursor }) => (
@@ -105,7 +90,7 @@ function RefundTable({ of }: { readonly of: readonly Refund[] }) {
             </>
           ),
         },
-        { title: 'Status', cell: (one) => <Status of={one} /> },
+        { title: 'Status', cell: (one) => <RefundStatus of={one} /> },
         { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
         { title: 'Reason', isMinor: true, cell: (one) => <Why of={one} /> },
         { title: 'For', isMinor: true, cell: ({ reference, route }) => reference ?? route ?? '–' },
@@ -118,18 +103,5 @@ function RefundTable({ of }: { readonly of: readonly Refund[] }) {
         },
       ]}
     />
-  )
-}
-
-function Status({
-  of: { status, errorReason },
-}: {
-  readonly of: Pick<Settlement, 'status' | 'errorReason'>
-}) {
-  return (
-    <>
-      <StatusBadge status={status} />
-      {errorReason && <small class="sub">{reasonInWords(errorReason)}</small>}
-    </>
   )
 }

@@ -46,6 +46,25 @@ export function Refunds({ of, onChange }: RefundsProps) {
   )
 }
 
+interface RefundStatusProps {
+  readonly of: Pick<Settlement, 'status' | 'errorReason' | 'heldUntil'>
+}
+
+/** The status of a refund, and why it failed. */
+export function RefundStatus({ of: { status, errorReason, heldUntil } }: RefundStatusProps) {
+  return (
+    <>
+      <StatusBadge status={status} />
+      {errorReason && <small class="sub">{reasonInWords(errorReason)}</small>}
+      {heldUntil && (
+        <small class="sub">
+          Amount available again at <Time at={heldUntil} />
+        </small>
+      )}
+    </>
+  )
+}
+
 function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
   return (
     <Table
@@ -54,20 +73,7 @@ function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
       keyOf={({ id }) => id}
       columns={[
         { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} as="short" /> },
-        {
-          title: 'Status',
-          cell: ({ status, errorReason, heldUntil }) => (
-            <>
-              <StatusBadge status={status} />
-              {errorReason && <small class="sub">{reasonInWords(errorReason)}</small>}
-              {heldUntil && (
-                <small class="sub">
-                  Amount available again at <Time at={heldUntil} />
-                </small>
-              )}
-            </>
-          ),
-        },
+        { title: 'Status', cell: (one) => <RefundStatus of={one} /> },
         { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
         { title: 'Reason', isMinor: true, cell: (one) => <Why of={one} /> },
         {

@@ -22,7 +22,7 @@ const OPERATOR_EVENTS: Events = [
   ['network.failing', 'A node does not answer, lags behind, or is on the wrong chain.'],
   ['payments.pending', 'A payment has been pending for ten minutes.'],
   ['webhook.failing', 'A merchant’s webhook has failed for a day.'],
-  ['errors.high', 'Many payments fail, and not because of the buyers.'],
+  ['errors.high', 'Many payments fail for reasons that are not the buyers’.'],
   ['merchant.pay_to_changed', 'A merchant is, or will be, paid at another address.'],
 ]
 

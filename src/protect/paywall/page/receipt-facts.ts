@@ -1,4 +1,4 @@
-/** What a receipt says, noted when the payment is signed: the offer may change later. */
+/** Facts of a receipt, noted at signing: the offer may change later. */
 export interface ReceiptFacts {
   /** Id of the payment, by which its seller finds it. Absent without a secure context. */
   readonly number?: string | undefined
@@ -18,7 +18,7 @@ export interface ReceiptFacts {
   readonly transaction?: string | undefined
 }
 
-/** What identifies an authorization. */
+/** The key of an authorization. */
 export interface AuthorizationKey {
   readonly chainId: number
   readonly asset: string
