@@ -90,12 +90,22 @@ export type InputOf<Input extends RouteInput> = {
 // oxlint-disable-next-line typescript/consistent-type-definitions -- Express takes no interface for locals
 export type X402Locals<Input> = { x402?: PaidRequest<Input> }
 
-/** The payment of a request, with the input that its `res.locals` are typed with. */
-type PaidBehind<Req> = Req extends { res?: { locals: infer Locals } | undefined }
-  ? Locals extends X402Locals<infer Input>
-    ? PaidRequest<Input>
-    : AnyPaidRequest
-  : AnyPaidRequest
+/**
+ * The payment of a request, with the input that its `res.locals` are typed with.
+ *
+ * Nothing is inferred or narrowed: where a program sees the types of both ES modules and CommonJS, they must be
+ * identical.
+ */
+type PaidBehind<Req> = KnownPaid<NonNullable<At<At<NonNullable<At<Req, 'res'>>, 'locals'>, 'x402'>>>
+
+type At<T, Key> = T[keyof T & Key]
+
+/** Locals that are not typed have `any`, and other requests none. */
+type KnownPaid<Paid> = 0 extends 1 & Paid
+  ? AnyPaidRequest
+  : [Paid] extends [never]
+    ? AnyPaidRequest
+    : Paid
 
 // oxlint-disable-next-line typescript/no-explicit-any -- handlers that are typed are handlers of any request
 type AnyPaidRequest = PaidRequest<any>

@@ -209,7 +209,7 @@ describe.each([
     await using(target, (ledger) => ledger.payments.listSubmitted())
     // It is a ledger now, which no copy replaces.
     expect(await copy(...flags)).not.toMatchObject({ code: 0 })
-  })
+  }, 900_000)
 
   it('refuses a target with nothing but a project, and leaves it there', async () => {
     const [source, target] = [await createSource(), await createTarget()]
