@@ -125,6 +125,24 @@ describe.each(stores)('checkouts of the %s ledger', (_name, openStore) => {
     expect(await take(ledger, id, first)).toBe('in_progress')
   })
 
+  it('is not paid by a payment that was released, and paid for something else', async () => {
+    const { ledger } = await open()
+    const [id, other] = [await create(ledger), await create(ledger)]
+    const entry = newEntry({ purchase: { resource: id } })
+    expect(await take(ledger, id, entry)).toBeUndefined()
+    await ledger.payments.release(entry)
+    const elsewhere = { ...entry, purchase: { resource: other } }
+    expect(await take(ledger, other, elsewhere)).toBeUndefined()
+    expect(await ledger.checkouts.find(id)).toMatchObject({ status: 'open', settlement: undefined })
+    await ledger.payments.submit(elsewhere, SUBMISSION)
+    await ledger.payments.markSettled(elsewhere, SUBMISSION.transaction)
+    expect(await statusOf(ledger, other)).toBe('paid')
+    expect(await statusOf(ledger, id)).toBe('open')
+    expect(await ledger.checkouts.listDue()).toEqual([other])
+    expect(await ledger.checkouts.conclude(id, described)).toBe(false)
+    expect(await take(ledger, id, newEntry())).toBeUndefined()
+  })
+
   it('is open again once its payment has failed, and not while that is sent again', async () => {
     const { ledger } = await open()
     const id = await create(ledger)

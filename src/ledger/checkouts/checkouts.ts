@@ -96,7 +96,13 @@ export class Checkouts {
       if (status !== 'open') return status
       await db
         .updateTable('x402_checkouts')
-        .set({ payment: idBytes(payment) })
+        .set((where) => ({
+          payment: idBytes(payment),
+          purchase: where
+            .selectFrom('x402_authorizations')
+            .select('resource')
+            .where('id', '=', idBytes(payment)),
+        }))
         .where('id', '=', id)
         .execute()
       return undefined
@@ -128,11 +134,13 @@ export class Checkouts {
         SELECT id FROM (
           SELECT c.id FROM x402_checkouts AS c
           WHERE c.state = 'open' AND c.expires_at <= (SELECT ${now}) AND NOT EXISTS (
-            SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment AND (a.state = 'submitted'
+            SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment
+              AND a.resource IS NOT DISTINCT FROM c.purchase AND (a.state = 'submitted'
               OR a.state = 'reserved' AND a.lock_owner IS NOT NULL AND a.locked_until >= (SELECT ${now})))
           UNION
           SELECT c.id FROM x402_checkouts AS c JOIN x402_authorizations AS a ON a.id = c.payment
-          WHERE c.payment IS NOT NULL AND c.state <> 'paid' AND a.state = 'settled') AS due
+          WHERE c.payment IS NOT NULL AND c.state <> 'paid' AND a.state = 'settled'
+            AND a.resource IS NOT DISTINCT FROM c.purchase) AS due
         LIMIT ${sql.lit(DUE_AT_ONCE)}`.execute(db)
       return rows.map(({ id }) => id)
     })
@@ -225,7 +233,7 @@ async function conclude(
     .set({
       state,
       ...(state === 'paid' && { paid_at: Number(payment_at) }),
-      ...(payment_state === null && { payment: null }),
+      ...(payment_state === null && { payment: null, purchase: null }),
     })
     .where('id', '=', id)
     .execute()
