@@ -235,6 +235,27 @@ describe.each(stores)('checkouts of the %s ledger', (_name, openStore) => {
     expect(await statusOf(ledger, id)).toBe('paid')
   })
 
+  it('are named as due only if they can be ended', async () => {
+    const { ledger, pass } = await open()
+    const [used, again] = [newEntry({ validBefore: 33_000_000_000n }), newEntry()]
+    const ids = [
+      await create(ledger, { expiresInMs: 60_000 }),
+      await create(ledger, { expiresInMs: 60_000 }),
+      await create(ledger, { expiresInMs: 60_000 }),
+    ] as const
+    // Its authorization was found used, and the node did not say by which transaction.
+    await take(ledger, ids[0], used)
+    await ledger.payments.unlock(used)
+    await take(ledger, ids[1], again)
+    await ledger.payments.submit(again, SUBMISSION)
+    await ledger.payments.markFailed(again, FAILURE)
+    await pass(60_001)
+    await ledger.payments.relock(again)
+    expect(await ledger.checkouts.listDue()).toEqual([ids[2]])
+    for (const id of ids.slice(0, 2))
+      expect(await ledger.checkouts.conclude(id, described)).toBe(false)
+  })
+
   it('lets a payment that was released not take it again once it has lapsed', async () => {
     const { ledger, pass } = await open()
     const id = await create(ledger, { expiresInMs: 60_000 })

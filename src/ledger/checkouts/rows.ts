@@ -36,7 +36,7 @@ export function selectCheckouts({ now }: SqlDatabase, db: Kysely<LedgerDatabase>
 }
 
 /** How far the clocks of chain and database may differ (ms). */
-const LAPSED_MS = 120_000
+export const LAPSED_MS = 120_000
 
 /**
  * Whether the payment of a checkout may still be settled. A reservation that was released is gone, and one of a
