@@ -28,6 +28,8 @@ export type ListedBazaar = Pick<Bazaar, 'schema'> & {
 const MAX_URL = 2048
 const MAX_DESCRIPTION = 500
 const MAX_TAGS = 5
+/** Longest name and version of a token. */
+const MAX_EXTRA = 100
 
 /** As the official facilitator takes them. */
 const WORD = /^[\u0020-\u007e]{1,32}$/
@@ -75,14 +77,17 @@ export function listingOf(
     bazaar?: ListedBazaar | undefined
   },
 ): Listing {
-  const { extra, ...terms } = entry
-  const { name, version } = extra ?? {}
+  const { scheme, network, amount, payTo, maxTimeoutSeconds, asset, extra } = entry
+  const name = words(extra?.['name'], MAX_EXTRA)
+  const version = words(extra?.['version'], MAX_EXTRA)
   return {
     resource: url,
     type,
     method,
-    // Without the parts of an offer that are good for one buyer only.
-    accepts: [{ ...terms, extra: { name, version } }],
+    // Without the parts of an offer that are good for one buyer only, and without what a stranger added.
+    accepts: [
+      { scheme, network, amount, payTo, maxTimeoutSeconds, asset, extra: { name, version } },
+    ],
     description: words(claimed['description'], MAX_DESCRIPTION),
     mimeType: matching(claimed['mimeType'], MIME_TYPE),
     serviceName: matching(claimed['serviceName'], WORD),

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { isPublicUrl } from '../http/http-url.js'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import { ANSWERS_KEPT_MS } from '../idempotency/store.js'
 import { CHECKOUT_STATUSES } from '../ledger/checkouts.js'
 import type { AuditAction } from '../ledger/projects.js'
 import { formatDecimal } from '../money/decimal.js'
@@ -199,12 +200,20 @@ const NOT_CANCELED = {
 
 /**
  * A random id. A request that is repeated after its process has died gets the same one again, which nobody can guess
- * from the request.
+ * from the request. Once its answer is not kept any more, its key makes another checkout: the first one may be paid.
  */
-async function newCheckoutId({ ledger }: RouterContext, request: KeyedRequest | undefined) {
+async function newCheckoutId(
+  { ledger, now }: RouterContext,
+  request: KeyedRequest | undefined,
+): Promise<string> {
   if (request === undefined) return `co_${randomBytes(16).toString('hex')}`
   const secret = await ledger.secrets.sharedSecret('checkouts')
-  return `co_${createHmac('sha256', secret).update(nameOf(request)).digest('hex').slice(0, 32)}`
+  for (let round = 0; ; round++) {
+    const name = `${nameOf(request)} ${round}`
+    const id = `co_${createHmac('sha256', secret).update(name).digest('hex').slice(0, 32)}`
+    const known = await ledger.checkouts.find(id)
+    if (known === undefined || now() - known.createdAt < ANSWERS_KEPT_MS) return id
+  }
 }
 
 /** Writes to the audit log what an admin does for a project. */

@@ -122,7 +122,7 @@ async function makeRefund(
 
   await noteRequested(context, res, signed)
   // Sent before, it stays the request of who asked first.
-  const noted = known === undefined ? signed : { ...signed, request: {} }
+  const noted = known === undefined ? signed : { ...signed, request: undefined }
   const refused = await settleRefund(context, noted)
   const made = await findOwn(context, signed)
   // Without a record, nothing was sent.
@@ -145,10 +145,19 @@ async function noteRequested(
   await ledger.projects.noteAct(act, { ...author, change: `refund ${refund}` })
 }
 
-/** Sends a refund and waits for the outcome. @returns Why it was not paid, or not yet. */
+/**
+ * Sends a refund and waits for the outcome.
+ *
+ * @param signed - Its request is noted, if it has one.
+ * @returns Why it was not paid, or not yet.
+ */
 async function settleRefund(
   { facilitator, ledger }: RouterContext,
-  { refundable: { merchant, payment: refunded, asset }, payment, request }: SignedRefund,
+  {
+    refundable: { merchant, payment: refunded, asset },
+    payment,
+    request,
+  }: Omit<SignedRefund, 'request'> & { readonly request: RefundRequest | undefined },
 ): Promise<Reason | undefined> {
   const { project } = merchant
   // A refund keeps its payment's details, without the price.
@@ -159,7 +168,7 @@ async function settleRefund(
     throw error instanceof RefundRefused ? refundProblem(error.refusal) : error
   })
   if (isRefusal(reserved)) return reserved.refused
-  if (request.reason !== undefined || request.requestedBy !== undefined)
+  if (request !== undefined)
     await ledger.refunds
       .noteRequest(recordId(payment.key), request)
       .catch(async (error: unknown) => {

@@ -351,6 +351,8 @@ describe('The cookie of the console', () => {
     const path = '/api/v2/merchant/settlements'
     const unknown = { 'X-Project-Identify-Token': 'a-wrong-project-token' }
     expect((await shop.send('GET', path, { headers: unknown })).status).toBe(401)
+    const ofPlugin = { 'X-API-Key': 'a-wrong-project-token' }
+    expect((await shop.send('GET', path, { headers: ofPlugin })).status).toBe(401)
     // The password of a proxy in front says nothing of who it is here.
     const basic = { Authorization: `Basic ${Buffer.from('me:secret').toString('base64')}` }
     expect((await admin.send('GET', ADMIN_PATH, { headers: basic })).status).toBe(200)

@@ -125,6 +125,24 @@ describe.each(stores)('checkouts of the %s ledger', (_name, openStore) => {
     expect(await take(ledger, id, first)).toBe('in_progress')
   })
 
+  it('is not paid by a payment that was released, and paid for something else', async () => {
+    const { ledger } = await open()
+    const [id, other] = [await create(ledger), await create(ledger)]
+    const entry = newEntry({ purchase: { resource: id } })
+    expect(await take(ledger, id, entry)).toBeUndefined()
+    await ledger.payments.release(entry)
+    const elsewhere = { ...entry, purchase: { resource: other } }
+    expect(await take(ledger, other, elsewhere)).toBeUndefined()
+    expect(await ledger.checkouts.find(id)).toMatchObject({ status: 'open', settlement: undefined })
+    await ledger.payments.submit(elsewhere, SUBMISSION)
+    await ledger.payments.markSettled(elsewhere, SUBMISSION.transaction)
+    expect(await statusOf(ledger, other)).toBe('paid')
+    expect(await statusOf(ledger, id)).toBe('open')
+    expect(await ledger.checkouts.listDue()).toEqual([other])
+    expect(await ledger.checkouts.conclude(id, described)).toBe(false)
+    expect(await take(ledger, id, newEntry())).toBeUndefined()
+  })
+
   it('is open again once its payment has failed, and not while that is sent again', async () => {
     const { ledger } = await open()
     const id = await create(ledger)
@@ -215,6 +233,27 @@ describe.each(stores)('checkouts of the %s ledger', (_name, openStore) => {
     await ledger.payments.markSettled(entry, SUBMISSION.transaction)
     expect(await ledger.checkouts.conclude(id, described)).toBe(true)
     expect(await statusOf(ledger, id)).toBe('paid')
+  })
+
+  it('are named as due only if they can be ended', async () => {
+    const { ledger, pass } = await open()
+    const [used, again] = [newEntry({ validBefore: 33_000_000_000n }), newEntry()]
+    const ids = [
+      await create(ledger, { expiresInMs: 60_000 }),
+      await create(ledger, { expiresInMs: 60_000 }),
+      await create(ledger, { expiresInMs: 60_000 }),
+    ] as const
+    // Its authorization was found used, and the node did not say by which transaction.
+    await take(ledger, ids[0], used)
+    await ledger.payments.unlock(used)
+    await take(ledger, ids[1], again)
+    await ledger.payments.submit(again, SUBMISSION)
+    await ledger.payments.markFailed(again, FAILURE)
+    await pass(60_001)
+    await ledger.payments.relock(again)
+    expect(await ledger.checkouts.listDue()).toEqual([ids[2]])
+    for (const id of ids.slice(0, 2))
+      expect(await ledger.checkouts.conclude(id, described)).toBe(false)
   })
 
   it('lets a payment that was released not take it again once it has lapsed', async () => {

@@ -11,7 +11,7 @@ export const author = (actor = 'tester'): ChangeAuthor => ({
 })
 
 /** A token that nobody else has. */
-const newStoredToken = (project: string): NewToken & { isConfigured: boolean } => ({
+export const newStoredToken = (project: string): NewToken & { isConfigured: boolean } => ({
   id: `tok_${randomBytes(12).toString('hex')}`,
   project,
   hash: randomBytes(32).toString('hex'),

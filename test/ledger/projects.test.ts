@@ -8,12 +8,32 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
-import { author, describeProjects, describeSqlProjects } from './projects-conformance.js'
+import {
+  author,
+  describeProjects,
+  describeSqlProjects,
+  newStoredToken,
+} from './projects-conformance.js'
 
 const root = await findPostgres()
 
 describe('Projects in memory', () => {
   describeProjects(() => createMemoryLedger())
+
+  it('list a token in use, however many were made and revoked since', async () => {
+    const { projects } = createMemoryLedger()
+    await projects.createProject({ id: 'acme', settings: {} }, author())
+    const hidden = newStoredToken('acme')
+    await projects.createToken(hidden, author())
+    for (let n = 0; n < 1001; n++) {
+      const token = newStoredToken('acme')
+      await projects.createToken(token, author())
+      await projects.revokeToken(token, author())
+    }
+    const listed = await projects.listTokens('acme')
+    expect(listed).toHaveLength(1000)
+    expect(listed[0]?.id).toBe(hidden.id)
+  })
 })
 
 describe('Projects in SQLite', () => {

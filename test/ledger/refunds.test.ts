@@ -69,6 +69,18 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     await Promise.all(opened.splice(0).map((one) => one.close()))
     await store.drop()
   })
+  it('tell of the last request alone, where one before was released', async () => {
+    const payment = await settle(ledger)
+    const refund = refundOf(payment)
+    const id = recordId(refund)
+    await ledger.refunds.reserveRefund(refund)
+    await ledger.refunds.noteRequest(id, { reason: 'Lost', requestedBy: 'bob' })
+    await ledger.payments.release(refund)
+    expect(await ledger.refunds.reserveRefund(refund)).toEqual(RESERVED)
+    await ledger.refunds.noteRequest(id, {})
+    expect((await ledger.refunds.requestsOf([id])).size).toBe(0)
+  })
+
   it('never exceed what was paid, one after the other', async () => {
     const payment = await settle(ledger)
     await makeRefund(ledger, refundOf(payment, { value: 4000n }), 'settled')

@@ -5,7 +5,7 @@ import { sha256 } from '../../crypto/sha256.js'
 import { FailedAttempts } from '../../http/failed-attempts.js'
 import { RequestProblem } from '../../http/respond-problem.js'
 import { Slots } from '../../http/slots.js'
-import { PROJECT_TOKEN } from '../../protocol/headers.js'
+import { projectTokenOf } from '../../router/authenticate.js'
 import { rootUrlOf } from '../../router/docs-url.js'
 import { setLimitKey } from '../../router/rate-limit.js'
 import { setAccessCheck } from '../../router/streams/stream-access.js'
@@ -109,5 +109,5 @@ function limitKeyOf(session: OpenSession): string {
 
 /** Whether a request says by itself who sends it. The password of a proxy in front does not. */
 function hasToken(req: Request): boolean {
-  return req.get(PROJECT_TOKEN) !== undefined || /^Bearer\b/i.test(req.get('authorization') ?? '')
+  return projectTokenOf(req) !== undefined || /^Bearer\b/i.test(req.get('authorization') ?? '')
 }

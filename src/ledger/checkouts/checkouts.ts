@@ -3,7 +3,14 @@ import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { newDeliveryId } from '../webhooks.js'
 import { insertDelivery } from '../webhooks/rows.js'
 import type { Checkout, CheckoutQuery, CheckoutRefusal, NewCheckout } from '../checkouts.js'
-import { checkoutOf, isUnderWay, selectCheckouts, statusOf, type CheckoutRow } from './rows.js'
+import {
+  checkoutOf,
+  isUnderWay,
+  LAPSED_MS,
+  selectCheckouts,
+  statusOf,
+  type CheckoutRow,
+} from './rows.js'
 
 /** Checkouts that one look finds due. */
 const DUE_AT_ONCE = 100
@@ -96,7 +103,13 @@ export class Checkouts {
       if (status !== 'open') return status
       await db
         .updateTable('x402_checkouts')
-        .set({ payment: idBytes(payment) })
+        .set((where) => ({
+          payment: idBytes(payment),
+          purchase: where
+            .selectFrom('x402_authorizations')
+            .select('resource')
+            .where('id', '=', idBytes(payment)),
+        }))
         .where('id', '=', id)
         .execute()
       return undefined
@@ -121,18 +134,26 @@ export class Checkouts {
     })
   }
 
-  /** Names checkouts whose payment is settled, or whose time is over. */
+  /**
+   * Names checkouts whose payment is settled, or whose time is over: those alone that {@link conclude} ends. Others would
+   * keep their places, and take them from all projects.
+   */
   listDue(): Promise<readonly string[]> {
     return this.#store.run(async ({ db, sql, now }) => {
       const { rows } = await sql<{ readonly id: string }>`
         SELECT id FROM (
           SELECT c.id FROM x402_checkouts AS c
           WHERE c.state = 'open' AND c.expires_at <= (SELECT ${now}) AND NOT EXISTS (
-            SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment AND (a.state = 'submitted'
-              OR a.state = 'reserved' AND a.lock_owner IS NOT NULL AND a.locked_until >= (SELECT ${now})))
+            SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment
+              AND a.resource IS NOT DISTINCT FROM c.purchase AND (a.state = 'submitted'
+              OR a.state IN ('reserved', 'failed') AND a.lock_owner IS NOT NULL
+                AND a.locked_until >= (SELECT ${now})
+              OR a.state = 'reserved' AND a.lock_owner IS NULL
+                AND CAST(a.valid_before AS NUMERIC) * 1000 >= (SELECT ${now}) - ${sql.lit(LAPSED_MS)}))
           UNION
           SELECT c.id FROM x402_checkouts AS c JOIN x402_authorizations AS a ON a.id = c.payment
-          WHERE c.payment IS NOT NULL AND c.state <> 'paid' AND a.state = 'settled') AS due
+          WHERE c.payment IS NOT NULL AND c.state <> 'paid' AND a.state = 'settled'
+            AND a.resource IS NOT DISTINCT FROM c.purchase) AS due
         LIMIT ${sql.lit(DUE_AT_ONCE)}`.execute(db)
       return rows.map(({ id }) => id)
     })
@@ -225,7 +246,7 @@ async function conclude(
     .set({
       state,
       ...(state === 'paid' && { paid_at: Number(payment_at) }),
-      ...(payment_state === null && { payment: null }),
+      ...(payment_state === null && { payment: null, purchase: null }),
     })
     .where('id', '=', id)
     .execute()

@@ -15,11 +15,15 @@ export type CheckoutRow = Row<'x402_checkouts'> & {
   readonly now: number | string
 }
 
-/** Selects {@link CheckoutRow}s. */
+/** Selects {@link CheckoutRow}s. A payment counts only while it is reserved for the checkout that it took. */
 export function selectCheckouts({ now }: SqlDatabase, db: Kysely<LedgerDatabase>) {
   return db
     .selectFrom('x402_checkouts as c')
-    .leftJoin('x402_authorizations as a', 'a.id', 'c.payment')
+    .leftJoin('x402_authorizations as a', (join) =>
+      join
+        .onRef('a.id', '=', 'c.payment')
+        .onRef('a.resource', 'is not distinct from', 'c.purchase'),
+    )
     .selectAll('c')
     .select([
       'a.state as payment_state',
@@ -32,7 +36,7 @@ export function selectCheckouts({ now }: SqlDatabase, db: Kysely<LedgerDatabase>
 }
 
 /** How far the clocks of chain and database may differ (ms). */
-const LAPSED_MS = 120_000
+export const LAPSED_MS = 120_000
 
 /**
  * Whether the payment of a checkout may still be settled. A reservation that was released is gone, and one of a

@@ -109,7 +109,8 @@ export class LedgerMaintenance {
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
         WHERE payment.id = x402_authorizations.refund_of)
       AND (state = 'failed' OR NOT EXISTS (SELECT 1 FROM x402_checkouts AS checkout
-        WHERE checkout.payment = x402_authorizations.id AND checkout.state <> 'paid'))`
+        WHERE checkout.payment = x402_authorizations.id AND checkout.state <> 'paid'
+          AND checkout.purchase IS NOT DISTINCT FROM x402_authorizations.resource))`
     let count = 0
     for (const state of ['settled', 'failed'] as const) {
       for (let from = 0; ;) {

@@ -76,16 +76,20 @@ export class Refunds {
     })
   }
 
-  /** Notes who asks for a refund that the caller has reserved, and why. */
-  async noteRequest(refund: string, { reason, requestedBy }: RefundRequest): Promise<void> {
+  /** Notes who asks for a refund that the caller has reserved, and why; nothing if neither is to be told. */
+  async noteRequest(id: string, { reason, requestedBy }: RefundRequest): Promise<void> {
     const asked = { reason: reason ?? null, requested_by: requestedBy ?? null }
-    await this.#store.run(({ db }) =>
-      db
-        .insertInto('x402_refund_requests')
-        .values({ refund: idBytes(refund), ...asked })
-        // The request before was released, or has failed: nothing was sent for it, or this is it again.
-        .onConflict((conflict) => conflict.column('refund').doUpdateSet(asked))
-        .execute(),
+    const refund = idBytes(id)
+    await this.#store.run<unknown>(({ db }) =>
+      reason === undefined && requestedBy === undefined
+        ? // The request before was another one's.
+          db.deleteFrom('x402_refund_requests').where('refund', '=', refund).execute()
+        : db
+            .insertInto('x402_refund_requests')
+            .values({ refund, ...asked })
+            // The request before was released, or has failed: nothing was sent for it, or this is it again.
+            .onConflict((conflict) => conflict.column('refund').doUpdateSet(asked))
+            .execute(),
     )
   }
 

@@ -178,17 +178,24 @@ export class Projects {
     })
   }
 
-  /** Lists the tokens of a project, oldest first, revoked ones included. */
+  /**
+   * Lists the tokens of a project, oldest first. However many were revoked, those in use are among them: nobody hides one
+   * behind others.
+   */
   listTokens(project: string): Promise<readonly StoredToken[]> {
     return this.#store.run(async ({ db }) => {
-      const rows = await db
+      const select = db
         .selectFrom('x402_project_tokens')
         .selectAll()
         .where('project', '=', project)
         .orderBy('position', 'desc')
-        .limit(MAX_TOKENS)
-        .execute()
-      return rows.toReversed().map(tokenOf)
+      const used = await select.where('revoked_at', 'is', null).limit(MAX_TOKENS).execute()
+      const left = MAX_TOKENS - used.length
+      const revoked = await select.where('revoked_at', 'is not', null).limit(left).execute()
+      const rows = [...used, ...revoked]
+      return rows
+        .toSorted((one, other) => Number(one.position) - Number(other.position))
+        .map(tokenOf)
     })
   }
 

@@ -229,6 +229,8 @@ export const TABLES = {
     state: ['open', 'paid', 'expired', 'canceled'],
     /** Id of the payment that pays it. Another one takes its place once this one can pay no more. */
     payment: 'BYTES',
+    /** `resource` of that payment's record: released, it may be reserved again for something else. */
+    purchase: 'TEXT',
     paid_at: 'BIGINT',
     expires_at: 'BIGINT NOT NULL',
     created_at: 'BIGINT NOT NULL',
