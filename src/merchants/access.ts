@@ -10,7 +10,12 @@ export const SCOPES = [...TOKEN_SCOPES, 'manage', 'own'] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** All roles, from the most powerful to the least. */
-export const ADMIN_ROLES = ['owner', 'operator', 'support', 'viewer'] as const
+export const ADMIN_ROLES = [
+  'owner',
+  'operator',
+  'support',
+  'viewer',
+] as const satisfies readonly AdminRole[]
 
 /**
  * What someone with an admin token may do. All read everything; `support` also refunds; `operator` also manages
@@ -23,7 +28,7 @@ export const ADMIN_ROLES = ['owner', 'operator', 'support', 'viewer'] as const
  * const person = (name: string, role: AdminRole, token: string): AdminPerson => ({ name, role, token })
  * ```
  */
-export type AdminRole = (typeof ADMIN_ROLES)[number]
+export type AdminRole = 'owner' | 'operator' | 'support' | 'viewer'
 
 /** What each role may do besides reading, which all may. */
 const SCOPES_OF: Readonly<Record<AdminRole, readonly Scope[]>> = {
