@@ -37,7 +37,8 @@ const MAX_PREPARED = 256
 const PROBLEMS = {
   paid: {
     code: 'checkout_paid',
-    detail: 'This payment link has been paid, and is charged only once.',
+    detail:
+      'This payment link has been paid by another payment. Should yours have been charged as well, ask the seller for a refund.',
   },
   expired: {
     code: 'checkout_expired',

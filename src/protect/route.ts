@@ -326,8 +326,11 @@ export class PaidRoute {
   ): void {
     const { catalogue, publicUrl } = this.#context
     // Without its query and the values of its parameters, which are the buyer's.
-    const template = this.#options.resourceUrl === undefined ? routeOf(req) : undefined
-    const url = template === undefined ? resource.url : publicRootOf(req, publicUrl) + template
+    // Without `publicUrl`, the buyer has named the host: whoever reads the catalogue names their own.
+    const url =
+      this.#options.resourceUrl === undefined
+        ? (publicUrl ?? '') + (routeOf(req) ?? new URL(resource.url).pathname)
+        : resource.url
     const method = pricedMethod(req)
     const { project, listed } = this.merchant
     if (listed !== false)

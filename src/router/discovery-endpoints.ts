@@ -1,4 +1,5 @@
 /** `/api/v2/payment/discovery/*`: the catalogue of what was sold, as clients of the extension `bazaar` ask for it. */
+import { publicRootOf } from '../http/public-url.js'
 import { z } from 'zod'
 import type { ListedResource } from '../discovery/catalogue.js'
 import { sameNetwork } from '../protocol/networks.js'
@@ -70,12 +71,14 @@ export const discoveryEndpoints: readonly Endpoint[] = [
       'Public. Resources that projects of this gateway have sold, with the terms of the last sale; the most often sold first, at most 5 s old. Projects with `listed: false` are left out. URLs, descriptions and tags are what sellers wrote: show them as text.',
     query: listQuery,
     responses: { 200: { description: 'A page.', document: documents('resourceList') } },
-    async handle(context, { query }) {
+    async handle(context, { req, query }) {
       const found = await find(context, query)
       const { limit, offset } = query
       return {
         x402Version: X402_VERSION,
-        items: found.slice(offset, offset + limit).map(documentOf),
+        items: found
+          .slice(offset, offset + limit)
+          .map(describedAt(publicRootOf(req, context.publicUrl))),
         pagination: { limit, offset, total: found.length },
       }
     },
@@ -89,7 +92,7 @@ export const discoveryEndpoints: readonly Endpoint[] = [
       'Public. Like the list, for resources whose URL, description, name and tags have all words of `query`.',
     query: searchQuery,
     responses: { 200: { description: 'A page.', document: documents('resourceSearch') } },
-    async handle(context, { query }) {
+    async handle(context, { req, query }) {
       const words = query.query.toLowerCase().split(/\s+/).filter(Boolean)
       const found = await find(context, query)
       const matching = found.filter((one) => hasWords(one, words))
@@ -99,7 +102,7 @@ export const discoveryEndpoints: readonly Endpoint[] = [
       )
       return {
         x402Version: X402_VERSION,
-        resources: page.map(documentOf),
+        resources: page.map(describedAt(publicRootOf(req, context.publicUrl))),
         pagination: { limit, cursor: next.nextCursor ?? null },
       }
     },
@@ -133,7 +136,12 @@ function hasWords(one: ListedResource, words: readonly string[]): boolean {
   return words.every((word) => searched.includes(word))
 }
 
-function documentOf({ id: _id, project: _project, soldAt, count, ...listing }: ListedResource) {
-  const lastUpdated = new Date(soldAt).toISOString()
-  return { ...listing, x402Version: X402_VERSION, lastUpdated, sales: { count, last: lastUpdated } }
+/** Makes the documents of resources. @param root - Where the reader finds this gateway's own app. */
+function describedAt(root: string) {
+  return ({ id: _id, project: _project, soldAt, count, ...listing }: ListedResource) => {
+    const lastUpdated = new Date(soldAt).toISOString()
+    const resource = listing.resource.startsWith('/') ? root + listing.resource : listing.resource
+    const sales = { count, last: lastUpdated }
+    return { ...listing, resource, x402Version: X402_VERSION, lastUpdated, sales }
+  }
 }

@@ -102,33 +102,54 @@ withBrowser('a payment link in a browser', () => {
     }
   })
 
-  it('tells the second person that it is paid, without a button to pay', async () => {
-    const shop = await open()
-    const link = await shop.link({ description: 'Two books' })
-    await shop.buy(new URL(link.url).pathname, devnet.payers[1]!)
-    const { page, complaints } = await openBuyer(0)
-    await page.goto(link.url)
-    await page.getByText('This payment link has been paid.').waitFor()
-    expect(await page.getByRole('button', { name: /Pay/ }).count()).toBe(0)
-    expect(await findViolations(page)).toEqual([])
-    expect(complaints).toEqual([])
-  })
-
-  it('thanks a buyer where there is no page to go on to, and shows the receipt again later', async () => {
+  it('is paid once, and its buyer alone finds thanks and receipt again', async () => {
     const shop = await open()
     const link = await shop.link({ description: 'Two books' })
     const before = await earned()
     const { page, complaints } = await openBuyer(0)
+    const thanks = page.getByText('Thank you. You paid $0.05 to Acme Books.')
     await page.goto(link.url)
     await payButton(page).click()
-    await page.getByText('Thank you. You paid $0.05 to Acme Books.').waitFor()
+    await thanks.waitFor()
+    const { settlement = '' } = await shop.read(link)
+
     await page.reload()
-    await page.getByText('This payment link has been paid.').waitFor()
-    await page.getByRole('button', { name: 'Show it again' }).click()
-    await page.getByText('Thank you. You paid $0.05 to Acme Books.').waitFor()
+    await page.getByText('You bought this on').waitFor()
+    expect(await page.getByText('This payment link has been paid').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'Buy again' }).count()).toBe(0)
+    await page.getByText('Receipt').click()
+    // The merchant finds the payment by the number.
+    expect(await page.locator('.receipt').textContent()).toContain(settlement)
+    expect(await findViolations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Show it again' }).click()
+    await thanks.waitFor()
+
+    const other = await openBuyer(1)
+    await other.page.goto(link.url)
+    await other.page.getByText('This payment link has been paid').waitFor()
+    expect(await other.page.getByRole('button', { name: /Pay/ }).count()).toBe(0)
+    expect(await other.page.locator('.receipt').count()).toBe(0)
+    expect(await findViolations(other.page)).toEqual([])
+
+    await page.reload()
+    await page.getByRole('button', { name: 'Remove this purchase' }).click()
+    await page.getByText('This payment link has been paid').waitFor()
+    expect(await page.evaluate('localStorage.length')).toBe(0)
     expect((await earned()) - before).toBe(PRICE)
-    expect(complaints).toEqual([])
+    expect([...complaints, ...other.complaints]).toEqual([])
+  })
+
+  it('is refused to a person who signs after somebody else has paid', async () => {
+    const shop = await open()
+    const link = await shop.link()
+    const { page } = await openBuyer(0)
+    await page.goto(link.url)
+    await payButton(page).waitFor()
+    expect((await payingFetch(devnet.payers[1]!.privateKey)(link.url)).status).toBe(200)
+    const before = await earned()
+    await payButton(page).click()
+    await page.getByText('This payment link has been paid').waitFor()
+    expect([await earned(), await page.evaluate('localStorage.length')]).toEqual([before, 0])
   })
 
   it('is left for the shop by those who do not want to pay', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
+import { ANSWERS_KEPT_MS, MAX_STORED_BYTES } from '../../idempotency/store.js'
 import type { Logger } from '../../logger.js'
 import type { Merchant } from '../../merchants/project.js'
 import type { Quote } from '../../merchants/quote.js'
@@ -13,9 +14,9 @@ import { resolvePaywall } from './options.js'
 import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles, type PageFiles } from './page-files.js'
+import { PAYMENT_COOKIE } from './payment-cookie.js'
 import { isPreview, varyByAccept } from './prefers-html.js'
 import { isForPerson } from './problem-page.js'
-import { programData } from './program-data.js'
 import { renderPage } from './render-page.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
@@ -119,7 +120,11 @@ export class Paywall {
       resource,
       notice: refusal && texts[refusal],
       data: {
-        ...programData(this.#context.now()),
+        messages: messageOf,
+        now: Math.floor(this.#context.now() / 1000),
+        cookie: PAYMENT_COOKIE,
+        maxStoredBytes: MAX_STORED_BYTES,
+        storedSeconds: ANSWERS_KEPT_MS / 1000,
         document,
         offers,
         locale,

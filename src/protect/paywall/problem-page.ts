@@ -9,11 +9,9 @@ import { resolvePaywall } from './options.js'
 import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
 import { pageFiles } from './page-files.js'
-import { escapeHtml, renderFrame, type FramedPage } from './page-frame.js'
+import { escapeHtml, renderFrame } from './page-frame.js'
 import { cameByCookie, takePaymentCookie } from './payment-cookie.js'
 import { prefersHtml, varyByAccept } from './prefers-html.js'
-import { programData } from './program-data.js'
-import { pageScripts } from './render-page.js'
 import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
 import { localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
@@ -76,34 +74,23 @@ export class ProblemPage {
     const nonce = randomBytes(16).toString('base64')
     const locale = options.locale ?? localeOf(req)
     const texts = { ...textsOf(locale), ...options.texts }
-    const title = texts.notAvailable
-    const seller = options.name ?? req.get('host') ?? ''
-    const words = `<h1>${escapeHtml(title)}</h1>
-<p class="notice problem" role="alert">${escapeHtml(texts[textOf(req, code)])}</p>
-${wayBack(res, texts, locale)}`
-    const frame = { files, nonce, options, locale, title, seller }
-    const html = renderFrame(
-      code === 'checkout_paid' && req.method === 'GET'
-        ? { ...frame, body: `${words}<div id="pay"></div>`, scripts: ownPurchase(frame, texts) }
-        : { ...frame, body: words },
-    )
+    const html = renderFrame({
+      files,
+      nonce,
+      options,
+      locale,
+      title: texts.notAvailable,
+      seller: options.name ?? req.get('host') ?? '',
+      body: `<h1>${escapeHtml(texts.notAvailable)}</h1>
+<p class="notice" role="alert">${escapeHtml(texts[textOf(req, code)])}</p>
+${wayBack(res, texts, locale)}`,
+    })
     setPageHeaders(res, { nonce, loadsLogo: options.logo?.startsWith('/') ?? false })
     varyByAccept(res)
     res.statusCode = STATUS[code].route
     res.setHeader('Content-Type', 'text/html; charset=utf-8')
     res.end(html)
   }
-}
-
-/** The page's program, without an offer: whoever has paid finds the purchase, if this browser has kept it. */
-function ownPurchase(
-  { files, nonce, locale, title, seller }: Omit<FramedPage, 'body'>,
-  texts: PaywallTexts,
-): string {
-  const document = { resource: {}, accepts: [] }
-  const offer = { document, offers: [], canRepeat: true }
-  const data = { ...programData(Date.now()), ...offer, locale, texts, title, seller }
-  return pageScripts({ files, nonce, data })
 }
 
 function textOf(req: Request, code: ProblemCode): PaywallTextKey {

@@ -31,19 +31,10 @@ export function renderPage(parts: PageParts): string {
 <h1>${escapeHtml(title)}</h1>
 <div id="pay">${terms(parts)}${fallback(parts)}</div>
 ${details(parts)}`,
-    scripts: pageScripts(parts),
-  })
-}
-
-/** The page's program and its data. */
-export function pageScripts({
-  files,
-  nonce,
-  data,
-}: Pick<PageParts, 'files' | 'nonce' | 'data'>): string {
-  return `<script type="application/json" id="x402">${scriptJson(data)}</script>
+    scripts: `<script type="application/json" id="x402">${scriptJson(data)}</script>
 <script type="module" nonce="${nonce}">${files.script}</script>
-`
+`,
+  })
 }
 
 /** Price and amounts, which the page's script shows in its own way. */

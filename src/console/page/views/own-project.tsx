@@ -1,10 +1,11 @@
 import type { Project } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { May } from '../parts/may.js'
-import { LoadedView, Notice } from '../parts/notice.js'
+import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { BrandingSection } from './branding.js'
 import { MerchantFacts } from './merchant-facts.js'
+import { NextPayTo } from './next-pay-to.js'
 import { PauseButton, PausedNotice } from './pause.js'
 import { Tokens } from './tokens.js'
 

@@ -238,7 +238,9 @@ export function fundsFor({ source, testnet, symbol }: PageOffer): Notice['funds'
 export function firstPhase(): Phase {
   const payment = readKept()
   const { error } = data.document
-  const refusal = messageOf(error) ?? takeNotice()
+  // The buyer of a link that is paid already finds the purchase in place of the refusal.
+  const isBought = data.offers.length === 0 && payment?.received !== undefined
+  const refusal = (isBought ? undefined : messageOf(error)) ?? takeNotice()
   const notice = refusal === undefined ? undefined : { message: refusal }
   return payment === undefined ? { kind: 'offer', notice } : { kind: 'kept', payment, notice }
 }
