@@ -83,3 +83,23 @@ export function Confirm({ title, verb, act, onClose, onDone, children }: Confirm
     </Dialog>
   )
 }
+
+interface FormFootProps {
+  readonly verb: string
+  readonly isBusy: boolean
+  readonly onCancel: () => void
+}
+
+/** Cancel, and the button that submits the form. */
+export function FormFoot({ verb, isBusy, onCancel }: FormFootProps) {
+  return (
+    <div class="actions dialog-foot">
+      <button type="button" class="button" onClick={onCancel}>
+        Cancel
+      </button>
+      <button type="submit" class="button button-main" aria-disabled={isBusy}>
+        {verb}
+      </button>
+    </div>
+  )
+}

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { ask } from '../api/client.js'
 import type { MerchantSettings, Project } from '../api/documents.js'
 import { useAction } from '../api/use-load.js'
+import { FormFoot } from '../parts/dialog.js'
 import { Field, TextField } from '../parts/field.js'
 import { May } from '../parts/may.js'
 import { ProblemNotice } from '../parts/notice.js'
@@ -136,14 +137,7 @@ function BrandingForm({ of, path, onCancel, onSaved }: BrandingFormProps) {
         change={(members) => setDraft({ ...draft, ...members })}
         errorOf={(member) => action.problem?.errorOf(`merchant.${member}`)}
       />
-      <div class="actions dialog-foot">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          Save
-        </button>
-      </div>
+      <FormFoot verb="Save" isBusy={action.isBusy} onCancel={onCancel} />
     </form>
   )
 }

@@ -3,6 +3,7 @@ import { ask } from '../api/client.js'
 import type { Project } from '../api/documents.js'
 import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
+import { FormFoot } from '../parts/dialog.js'
 import { CheckField, SelectField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
 import { useSession } from '../state/session.js'
@@ -63,14 +64,11 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
         <summary>Limits and rates</summary>
         <MoreFields {...fields} />
       </details>
-      <div class="actions dialog-foot">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          {project === undefined ? 'Create merchant' : 'Save'}
-        </button>
-      </div>
+      <FormFoot
+        verb={project === undefined ? 'Create merchant' : 'Save'}
+        isBusy={action.isBusy}
+        onCancel={onCancel}
+      />
     </form>
   )
 }

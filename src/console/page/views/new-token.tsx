@@ -4,7 +4,7 @@ import type { Token } from '../api/documents.js'
 import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { Copyable } from '../parts/copy.js'
-import { Dialog } from '../parts/dialog.js'
+import { Dialog, FormFoot } from '../parts/dialog.js'
 import { CheckField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
 import { nameOf, SCOPES } from './token-name.js'
@@ -84,14 +84,7 @@ function Create({ path, isRotation, onCancel, onCreated, ...before }: CreateProp
       {!isRotation && (
         <ScopeFields value={scopes} onValue={setScopes} error={action.problem?.errorOf('scopes')} />
       )}
-      <div class="actions dialog-foot">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          Create token
-        </button>
-      </div>
+      <FormFoot verb="Create token" isBusy={action.isBusy} onCancel={onCancel} />
     </form>
   )
 }

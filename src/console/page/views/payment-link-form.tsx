@@ -3,6 +3,7 @@ import { ask } from '../api/client.js'
 import type { Checkout } from '../api/documents.js'
 import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
+import { FormFoot } from '../parts/dialog.js'
 import { SelectField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
 
@@ -79,14 +80,7 @@ export function PaymentLinkForm({ path, onCancel, onSaved }: PaymentLinkFormProp
         {...fieldOf('cancelUrl')}
       />
       <SelectField label="Can be paid for" options={LIFETIMES} {...fieldOf('expiresIn')} />
-      <div class="actions dialog-foot">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          Create link
-        </button>
-      </div>
+      <FormFoot verb="Create link" isBusy={action.isBusy} onCancel={onCancel} />
     </form>
   )
 }

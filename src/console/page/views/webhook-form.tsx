@@ -3,6 +3,7 @@ import { ask } from '../api/client.js'
 import type { Webhook } from '../api/documents.js'
 import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
+import { FormFoot } from '../parts/dialog.js'
 import { CheckField, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
 import type { WebhookOwner } from './webhook-owner.js'
@@ -52,14 +53,11 @@ export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }:
         hint="HTTPS, at a public address."
       />
       <EventFields of={known} value={events} onValue={setEvents} error={errorOf('events')} />
-      <div class="actions dialog-foot">
-        <button type="button" class="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class="button button-main" aria-disabled={action.isBusy}>
-          {webhook ? 'Save' : 'Add webhook'}
-        </button>
-      </div>
+      <FormFoot
+        verb={webhook ? 'Save' : 'Add webhook'}
+        isBusy={action.isBusy}
+        onCancel={onCancel}
+      />
     </form>
   )
 }
