@@ -45,8 +45,8 @@ export interface PaidRequestContext extends OnceContext, MatchContext {
   readonly countRequest: CountRequest | undefined
 }
 
-/** A route as it was declared. */
-export interface DeclaredRoute {
+/** A route, as requests to it are handled. */
+export interface HandledRoute {
   readonly skip: ProtectOptions['skip']
   /** What it says about itself; `undefined` if it declares nothing. */
   readonly declaration: Declaration | undefined
@@ -63,7 +63,7 @@ export interface DeclaredRoute {
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
-  { skip, declaration, find, problemPage }: DeclaredRoute,
+  { skip, declaration, find, problemPage }: HandledRoute,
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange

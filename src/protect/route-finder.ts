@@ -18,7 +18,7 @@ import { RouteWarnings } from './route-warnings.js'
 export type FindRoute = (req: Request) => PaidRoute | Promise<PaidRoute | undefined>
 
 /** A route, and what it says about itself. */
-export interface FoundRoute extends DeclaredRoute {
+export interface ProtectedRoute extends DeclaredRoute {
   readonly find: FindRoute
 }
 
@@ -31,7 +31,7 @@ export function declareRoute(
   context: MerchantRoutesContext,
   price: Price | PriceFunction,
   options: ProtectOptions = {},
-): FoundRoute {
+): ProtectedRoute {
   checkOptions(options)
   const declaration = readDeclaration(options)
   const find = routeFinder({ ...context, declaration }, price, options)

@@ -1,30 +1,35 @@
 /** Owners of webhooks: a merchant, or the operator. */
+import type { Webhook } from '../api/documents.js'
 import { linkTo } from '../state/route.js'
 
 /** Events and their meaning. */
 type Events = ReadonlyArray<readonly [name: string, meaning: string]>
 
-const MERCHANT_EVENTS: Events = [
-  ['payment.settled', 'The merchant was paid.'],
-  ['payment.failed', 'The transaction was mined but did not pay the merchant.'],
-  ['payment.pending', 'The outcome is not known yet.'],
-  ['payment.corrected', 'An earlier event was corrected.'],
-  ['refund.settled', 'The buyer was refunded.'],
-  ['refund.failed', 'The refund did not reach the buyer.'],
-  ['refund.pending', 'The outcome of a refund is not known yet.'],
-  ['refund.corrected', 'An earlier event of a refund was corrected.'],
-  ['checkout.paid', 'A payment link was paid.'],
-  ['checkout.expired', 'A payment link expired unpaid.'],
-]
+type EventName = Webhook['events'][number]
 
-const OPERATOR_EVENTS: Events = [
-  ['relayer.low', 'A relayer has gas money for few more settlements.'],
-  ['network.failing', 'A node does not answer, lags behind, or is on the wrong chain.'],
-  ['payments.pending', 'A payment has been pending for ten minutes.'],
-  ['webhook.failing', 'A merchant’s webhook has failed for a day.'],
-  ['errors.high', 'Many payments fail for reasons that are not the buyers’.'],
-  ['merchant.pay_to_changed', 'A merchant is, or will be, paid at another address.'],
-]
+const MERCHANT_EVENTS = {
+  'payment.settled': 'The merchant was paid.',
+  'payment.failed': 'The transaction was mined but did not pay the merchant.',
+  'payment.pending': 'The outcome is not known yet.',
+  'payment.corrected': 'An earlier event was corrected.',
+  'refund.settled': 'The buyer was refunded.',
+  'refund.failed': 'The refund did not reach the buyer.',
+  'refund.pending': 'The outcome of a refund is not known yet.',
+  'refund.corrected': 'An earlier event of a refund was corrected.',
+  'checkout.paid': 'A payment link was paid.',
+  'checkout.expired': 'A payment link expired unpaid.',
+} as const satisfies Partial<Record<EventName, string>>
+
+/** All others: the compiler misses none. */
+const OPERATOR_EVENTS: Readonly<Record<Exclude<EventName, keyof typeof MERCHANT_EVENTS>, string>> =
+  {
+    'relayer.low': 'A relayer has gas money for few more settlements.',
+    'network.failing': 'A node does not answer, lags behind, or is on the wrong chain.',
+    'payments.pending': 'A payment has been pending for ten minutes.',
+    'webhook.failing': 'A merchant’s webhook has failed for a day.',
+    'errors.high': 'Many payments fail for reasons that are not the buyers’.',
+    'merchant.pay_to_changed': 'A merchant is, or will be, paid at another address.',
+  }
 
 export interface WebhookOwner {
   /** Path in the API. */
@@ -49,7 +54,7 @@ const OWN = {
 }
 
 const OF_PAYMENTS = {
-  events: MERCHANT_EVENTS,
+  events: Object.entries(MERCHANT_EVENTS),
   note: 'Payment events are posted to these URLs, signed by Standard Webhooks. So is every change of the address that is paid.',
   invitation: 'Add a URL to receive an event when a payment is settled, fails or is refunded.',
 }
@@ -61,7 +66,7 @@ export function ownWebhooks(role: 'admin' | 'merchant'): WebhookOwner {
     : {
         ...OWN,
         path: 'admin/webhooks',
-        events: OPERATOR_EVENTS,
+        events: Object.entries(OPERATOR_EVENTS),
         note: 'Alerts about the gateway itself. Payment webhooks are set up per merchant.',
         invitation: 'Add a URL to receive an alert when the gateway needs you.',
       }
