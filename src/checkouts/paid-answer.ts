@@ -8,7 +8,7 @@ import { paidRequest } from '../protect/paid-request.js'
 import { formatFiat } from '../protect/paywall/format-price.js'
 import { resolvePaywall, type CheckedPaywall } from '../protect/paywall/options.js'
 import { prefersHtml, varyByAccept } from '../protect/paywall/prefers-html.js'
-import { localeOf, textsOf } from '../protect/paywall/texts/languages.js'
+import { fill, localeOf, textsOf } from '../protect/paywall/texts/languages.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
 
 /** The merchant, and the look of its pages. */
@@ -65,5 +65,5 @@ function thanks(
   const price = { kind: 'fiat', amount: parseDecimal(amount)!, currency } as const
   const paid = formatFiat(price, merchant, locale) ?? `${amount} ${currency}`
   const seller = options?.name ?? merchant.name ?? new URL(url).host
-  return checkoutThanks.replace('{amount}', () => paid).replace('{seller}', () => seller)
+  return fill(checkoutThanks, { amount: paid, seller })
 }

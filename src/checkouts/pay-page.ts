@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { isConfigError, isOutsideFailure } from '../errors.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { STATUS } from '../http/problem-status.js'
+import { CHECKOUT_ID } from '../ledger/checkouts.js'
 import type { Checkout, CheckoutRefusal, CheckoutStatus } from '../ledger/checkouts.js'
 import type { Merchant } from '../merchants/project.js'
 import { parsePrice } from '../money/price.js'
@@ -28,7 +29,7 @@ export interface PayPageContext extends PaidRoutesContext {
 }
 
 /** Other paths below `/pay` are left to the app. */
-const PATH = /^\/pay\/(co_[0-9a-f]{32})\/?$/
+const PATH = new RegExp(`^/pay/(${CHECKOUT_ID})/?$`)
 
 /** Payment links that are kept prepared. */
 const MAX_PREPARED = 256

@@ -23,6 +23,7 @@ export interface WatchContext {
 export function watchCheckouts({ checkouts, describe, onEvent }: WatchContext): () => void {
   return every(LOOK_MS, async () => {
     for (const id of await checkouts.listDue())
-      if (await checkouts.conclude(id, describe)) onEvent()
+      // One that fails is left to the next look, and holds up no other.
+      if (await checkouts.conclude(id, describe).catch(() => false)) onEvent()
   })
 }

@@ -89,7 +89,7 @@ async function initApp(
   const { complain } = context
   complain(`${isNew ? 'Written' : 'Extended'}: ${env} (keep a copy of the key)`)
   explainIgnored(context, env, await ignoreFiles(folder, [ENV_FILE]))
-  if (isOpen) complain(`Others can read ${env}, which has a key now: chmod 600 ${ENV_FILE}`)
+  if (isOpen) complain(`Others can read ${env}, which has a key now: chmod 600 ${env}`)
   const paint = painter(context)
   complain(`
 ${paint('bold', 'Next:')}

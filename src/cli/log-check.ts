@@ -31,8 +31,11 @@ type Line = Finding & { readonly projects?: readonly string[] }
 function withoutRepetitions(found: readonly Finding[]): readonly Line[] {
   const kinds = new Map<string, Finding[]>()
   for (const [index, finding] of found.entries()) {
-    const { project, subject, status, code } = finding
-    const kind = project === undefined ? String(index) : `${subject} ${status} ${code}`
+    const { project, subject, status, code, message } = finding
+    // Findings of one code differ: another token, another rate. That a project can be paid is always the same.
+    const isPaid = status === 'ok' && subject === 'project'
+    const about = isPaid || project === undefined ? '' : message.replaceAll(project, '')
+    const kind = project === undefined ? String(index) : `${subject} ${status} ${code} ${about}`
     kinds.set(kind, [...(kinds.get(kind) ?? []), finding])
   }
   return [...kinds.values()].map(joined)
@@ -46,10 +49,8 @@ function joined(same: readonly Finding[]): Line {
   return { subject, status, code, message: messageOf(same, ids), projects: ids.slice(0, MAX_NAMED) }
 }
 
-function messageOf([first, ...others]: readonly Finding[], ids: readonly string[]): string {
-  if (first?.status !== 'ok')
-    return `${first?.message} The same was found ${others.length} more times.`
-  return first.subject === 'project'
-    ? `${ids.length} projects can be paid.`
-    : `The rates of ${ids.length} projects are there.`
+function messageOf([first]: readonly Finding[], ids: readonly string[]): string {
+  if (first?.subject === 'project' && first.status === 'ok')
+    return `${ids.length} projects can be paid.`
+  return `${first?.message} The same holds for ${ids.length} projects.`
 }

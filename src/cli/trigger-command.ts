@@ -36,18 +36,23 @@ const ADDRESS = '0x0000000000000000000000000000000000007E57'
 const ALERTS: Readonly<Record<OperatorEvent, (timestamp: string) => object>> = {
   'relayer.low': () => ({ network, address: ADDRESS, balance: '0', settlements: 0 }),
   'network.failing': () => ({
-    ...{ network, code: 'chain_unreachable' },
+    network,
+    code: 'chain_unreachable',
     message: 'The node did not answer eth_getBlockByNumber.',
   }),
   'payments.pending': () => ({
-    ...{ payment: '7e57'.repeat(8), network, project: 'shop' },
+    payment: '7e57'.repeat(8),
+    network,
+    project: 'shop',
     pendingSeconds: 600,
   }),
   'webhook.failing': (since) => ({ webhook: `we_${'7e57'.repeat(8)}`, project: 'shop', since }),
   'errors.high': () => ({ errors: 5, settled: 5, minutes: 10 }),
   'merchant.pay_to_changed': (effectiveAt) => ({
-    ...{ project: 'shop', payTo: ADDRESS },
-    ...{ previousPayTo: '0x0000000000000000000000000000000000007e58', effectiveAt },
+    project: 'shop',
+    payTo: ADDRESS,
+    previousPayTo: '0x0000000000000000000000000000000000007e58',
+    effectiveAt,
   }),
 }
 
@@ -97,6 +102,8 @@ function sampleEvent(type: string, timestamp: string): object {
   if (type === TEST_EVENT) return { type, timestamp, data: { test: true } }
   if (isAlert(type)) return { type, timestamp, data: { test: true, ...ALERTS[type](timestamp) } }
   const status = type.slice(type.indexOf('.') + 1)
+  if (type.startsWith('checkout.'))
+    return { type, timestamp, data: { test: true, ...sampleCheckout(status, timestamp) } }
   const isRefund = type.startsWith('refund.')
   const settlement = {
     id: '7e57'.repeat(8),
@@ -114,11 +121,29 @@ function sampleEvent(type: string, timestamp: string): object {
     nonce: `0x${'7e57'.repeat(16)}`,
     transaction: TRANSACTION,
     ...(status === 'failed' && { errorReason: 'invalid_transaction_state' }),
-    ...{ reference: 'order-7', resource: 'https://shop.example/report/7', route: '/report/:id' },
+    reference: 'order-7',
+    resource: 'https://shop.example/report/7',
+    route: '/report/:id',
     ...(!isRefund && { askedPrice: '$0.01', price: '$0.01' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   }
   const version = status === 'corrected' ? 2 : 1
   return { type, timestamp, data: { test: true, ...settlement, version } }
+}
+
+/** An invented payment link. */
+function sampleCheckout(status: string, timestamp: string): object {
+  const id = `co_${'7e57'.repeat(8)}`
+  return {
+    id,
+    url: `https://pay.example/pay/${id}`,
+    status,
+    amount: '0.01',
+    currency: 'USD',
+    reference: 'order-7',
+    ...(status === 'paid' && { settlement: '7e57'.repeat(8), paidAt: timestamp }),
+    expiresAt: timestamp,
+    createdAt: timestamp,
+  }
 }

@@ -415,10 +415,12 @@ export interface GatewayOptions {
    */
   readonly paywall?: PaywallOptions | false | undefined
   /** Settings of the UCP handler. @defaultValue none */
-  readonly ucp?: {
-    /** Root URL under which the handler's documents are published. @defaultValue where the router is mounted */
-    readonly docsUrl?: string
-  }
+  readonly ucp?:
+    | {
+        /** Root URL under which the handler's documents are published. @defaultValue where the router is mounted */
+        readonly docsUrl?: string | undefined
+      }
+    | undefined
   /** Settings of webhooks. @defaultValue none */
   readonly webhooks?: WebhookOptions | undefined
   /** Verifies and settles elsewhere: `httpFacilitator({ url, token })`. @defaultValue in this process */

@@ -2,7 +2,7 @@
 import type { Request, Response } from 'express'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { ChangeAuthor, PausedBy, StoredProject } from '../ledger/projects.js'
-import type { DocumentError, Parsed } from '../protocol/document.js'
+import { isObject, type DocumentError, type Parsed } from '../protocol/document.js'
 import { invalidBody } from '../router/json-body.js'
 import { noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
@@ -41,7 +41,8 @@ export async function changeProject(context: AdminContext, asked: AskedChange) {
     requireVersion(req, version)
     const settings = merge(before.settings, asked.merchant ?? {})
     const pausedBy = pauseOf(before.pausedBy, asked)
-    requireMerchant(context, { id, settings })
+    // A pause is possible even while the merchant does not fit the configuration.
+    if (asked.merchant !== undefined) requireMerchant(context, { id, settings })
     const wanted = { settings, payTo: asked.merchant?.['payTo'] }
     const plan = planPayTo(context, res, { before, wanted })
     const outcome = await projects.updateProject({ id, version, pausedBy, ...plan }, author)
@@ -64,9 +65,6 @@ function merge(target: object, changes: object): Record<string, unknown> {
   }
   return Object.fromEntries(merged)
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Who has the project paused after a change. @throws {@link RequestProblem} 409 */
 function pauseOf(

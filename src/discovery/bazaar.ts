@@ -34,18 +34,23 @@ const NAMES: Readonly<Record<InputPart, string>> = {
   body: 'body',
 }
 
-const BODY_METHODS = new Set(['POST', 'PUT', 'PATCH'])
-
-/** A path whose parameters are whole names; optional parts and wildcards have no form here. */
-const TEMPLATE = /^\/[\w/:.~%-]+$/
+/** Methods whose requests have a body. */
+export const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Longest `routeTemplate`. */
 const MAX_TEMPLATE = 256
 
+/** A path whose parameters are whole names. Optional parts, wildcards and other hosts have no form here. */
+const TEMPLATE = /^(?!.*(?:\.\.|%2e|%2f|\/\/))\/[\w/:.~%-]{1,255}$/i
+
+/** Whether a path may be a `routeTemplate`. Strangers write some. */
+export const isTemplate = (path: unknown): path is string =>
+  typeof path === 'string' && TEMPLATE.test(path)
+
 /** Makes the extension of one route for each of its methods. */
 export class BazaarWriter {
   readonly #declaration: Declaration
-  readonly #byMethod = new Map<string, Bazaar | undefined>()
+  readonly #byMethod = new Map<string, Bazaar>()
   readonly #onTooLarge: (bytes: number) => void
 
   /** @param onTooLarge - Called if a schema or an example is left out. */
@@ -55,19 +60,19 @@ export class BazaarWriter {
   }
 
   /** @param path - The route's path, if it is known. */
-  write(method: string, path: string | undefined): Bazaar | undefined {
+  write(method: string, path: string | undefined): Bazaar {
     const made = this.#of(method)
-    if (made === undefined || !isTemplate(path)) return made
-    return { ...made, routeTemplate: path }
+    return path?.includes('/:') && isTemplate(path) ? { ...made, routeTemplate: path } : made
   }
 
-  #of(method: string): Bazaar | undefined {
-    if (!this.#byMethod.has(method)) this.#byMethod.set(method, this.#fit(method))
-    return this.#byMethod.get(method)
+  #of(method: string): Bazaar {
+    const made = this.#byMethod.get(method) ?? this.#fit(method)
+    this.#byMethod.set(method, made)
+    return made
   }
 
   /** The largest one that fits: with its schema, without it, and without its examples. */
-  #fit(method: string): Bazaar | undefined {
+  #fit(method: string): Bazaar {
     const whole = bazaarOf(this.#declaration, method)
     const bytes = bytesOf(whole)
     if (bytes <= MAX_BAZAAR_BYTES - MAX_TEMPLATE) return whole
@@ -79,16 +84,6 @@ export class BazaarWriter {
 }
 
 const bytesOf = (value: object): number => Buffer.byteLength(JSON.stringify(value))
-
-function isTemplate(path: string | undefined): path is string {
-  return (
-    path !== undefined &&
-    path.includes('/:') &&
-    path.length <= MAX_TEMPLATE &&
-    TEMPLATE.test(path) &&
-    !/\.\.|:\/\//.test(path)
-  )
-}
 
 /** Takes the place of a schema that is too large. */
 const ANY_SCHEMA: JsonSchema = {

@@ -1,4 +1,5 @@
 /** A paid route's description: input, output, examples and tags. */
+import { isObject } from '../protocol/document.js'
 import { z } from 'zod'
 import { ConfigError } from '../errors.js'
 import { fromJsonSchema, isZodSchema, toJsonSchema, type JsonSchema } from './json-schema.js'
@@ -69,18 +70,12 @@ export interface DescribingOptions {
 export const INPUT_PARTS = ['params', 'query', 'headers', 'body'] as const
 export type InputPart = (typeof INPUT_PARTS)[number]
 
-/** Catalogues drop longer tags, and more of them. */
-const MAX_TAGS = 5
-const TAG = /^[\u0020-\u007e]{1,32}$/
+/** Catalogues drop longer tags, and more of them, as the official facilitator does. */
+export const MAX_TAGS = 5
+export const TAG = /^[\u0020-\u007e]{1,32}$/
 
-const schema = z.custom<RouteSchema>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be a zod schema or a JSON Schema',
-)
-const members = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
-)
+const schema = z.custom<RouteSchema>(isObject, 'must be a zod schema or a JSON Schema')
+const members = z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object')
 
 /** The fields of a route's options that describe it. */
 export const describingFields = {

@@ -1,7 +1,11 @@
 /** How a resource that was sold is listed. Strangers wrote parts of it: each is bounded, or left out. */
+import { isPublicUrl } from '../http/http-url.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
+import { findNetwork } from '../protocol/networks.js'
+import { isObject } from '../protocol/document.js'
 import { withoutInvisible } from '../protocol/visible-text.js'
-import { MAX_BAZAAR_BYTES, type Bazaar } from './bazaar.js'
+import { isTemplate, MAX_BAZAAR_BYTES, type Bazaar } from './bazaar.js'
+import { MAX_TAGS, TAG } from './declaration.js'
 
 /** A resource in catalogues. */
 export interface Listing {
@@ -27,15 +31,11 @@ export type ListedBazaar = Pick<Bazaar, 'schema'> & {
 
 const MAX_URL = 2048
 const MAX_DESCRIPTION = 500
-const MAX_TAGS = 5
 /** Longest name and version of a token. */
 const MAX_EXTRA = 100
 
-/** As the official facilitator takes them. */
-const WORD = /^[\u0020-\u007e]{1,32}$/
 const MIME_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:; ?[\w.=+-]{1,64})?$/
 const METHODS = new Set(['GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'])
-const TEMPLATE = /^\/[\w/:.~%-]{1,255}$/
 
 /** A payment's claims about its resource. */
 export interface ClaimedResource {
@@ -86,11 +86,20 @@ export function listingOf(
     method,
     // Without the parts of an offer that are good for one buyer only, and without what a stranger added.
     accepts: [
-      { scheme, network, amount, payTo, maxTimeoutSeconds, asset, extra: { name, version } },
+      {
+        scheme,
+        // A payment of version 1 names it in short.
+        network: findNetwork(network)?.caip2 ?? network,
+        amount,
+        payTo,
+        maxTimeoutSeconds,
+        asset,
+        extra: { name, version },
+      },
     ],
     description: words(claimed['description'], MAX_DESCRIPTION),
     mimeType: matching(claimed['mimeType'], MIME_TYPE),
-    serviceName: matching(claimed['serviceName'], WORD),
+    serviceName: matching(claimed['serviceName'], TAG),
     tags: tagsOf(claimed['tags']),
     iconUrl: iconOf(claimed['iconUrl']),
     extensions: bazaar && { bazaar },
@@ -111,23 +120,19 @@ function readBazaar(value: unknown): ReadBazaar | string {
   if (extension === undefined || info === undefined || input === undefined)
     return 'info.input is missing'
   const { type, method } = input
+  const { routeTemplate } = extension
   if (type !== 'http' && type !== 'mcp') return 'info.input.type must be http or mcp'
   if (method !== undefined && !(typeof method === 'string' && METHODS.has(method)))
     return 'info.input.method must be one of HTTP'
   const bazaar = {
     info,
     schema: asObject(extension['schema']) ?? {},
-    routeTemplate: templateOf(extension['routeTemplate']),
+    routeTemplate: isTemplate(routeTemplate) ? routeTemplate : undefined,
   }
   if (Buffer.byteLength(JSON.stringify(bazaar)) > MAX_BAZAAR_BYTES)
     return `it is longer than ${MAX_BAZAAR_BYTES} bytes`
   if (hasPrototypeKey(bazaar)) return 'it has a member that no JSON Schema has: __proto__'
   return { type, method, bazaar }
-}
-
-function templateOf(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !TEMPLATE.test(value)) return undefined
-  return /\.\.|%2e|%2f|\/\//i.test(value) ? undefined : value
 }
 
 /** The text was parsed from JSON, which is bounded in depth and size. */
@@ -139,10 +144,8 @@ function hasPrototypeKey(value: unknown): boolean {
 
 /** The URL that is listed: nothing of one buyer's request, and nothing that a page would run. */
 function listedUrl(value: unknown, template: string | undefined): string | undefined {
-  if (typeof value !== 'string' || value.length > MAX_URL || !URL.canParse(value)) return undefined
-  const { protocol, username, password, origin, pathname } = new URL(value)
-  if (protocol !== 'http:' && protocol !== 'https:') return undefined
-  if (username !== '' || password !== '') return undefined
+  if (typeof value !== 'string' || value.length > MAX_URL || !isPublicUrl(value)) return undefined
+  const { origin, pathname } = new URL(value)
   return origin + (template ?? pathname)
 }
 
@@ -153,7 +156,7 @@ function iconOf(value: unknown): string | undefined {
 
 function tagsOf(value: unknown): readonly string[] | undefined {
   if (!Array.isArray(value)) return undefined
-  const tags = value.slice(0, 4 * MAX_TAGS).flatMap((tag) => matching(tag, WORD) ?? [])
+  const tags = value.slice(0, 4 * MAX_TAGS).flatMap((tag) => matching(tag, TAG) ?? [])
   return tags.length > 0 ? [...new Set(tags)].slice(0, MAX_TAGS) : undefined
 }
 
@@ -167,7 +170,5 @@ function matching(value: unknown, pattern: RegExp): string | undefined {
 }
 
 function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : undefined
+  return isObject(value) ? value : undefined
 }

@@ -40,10 +40,9 @@ export function writeWellKnown({ root, routes }: DescribedApp): object {
 
 /** A path with the example's parameters; `undefined` if one has no example. */
 function examplePath({ path, route }: PricedRoute): string | undefined {
-  if (openApiPath(path) === undefined) return undefined
   const examples = route.declaration?.examples?.params ?? {}
   if (parametersOf(path).some((name) => examples[name] === undefined)) return undefined
-  return path.replaceAll(/:(\w+)(?:\([^()]*\))?/g, (_whole, name: string) =>
+  return openApiPath(path)?.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
     encodeURIComponent(String(examples[name])),
   )
 }

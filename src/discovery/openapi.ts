@@ -1,6 +1,6 @@
 /** Describes the paid routes of an app in OpenAPI 3.1, with what x402scan and MPP read about prices. */
 import { formatDecimal } from '../money/decimal.js'
-import { isJson } from './bazaar.js'
+import { BODY_METHODS, isJson } from './bazaar.js'
 import type { Declaration, InputPart } from './declaration.js'
 import type { AdvertisedPrice } from './declared-routes.js'
 import { openApiPath, parametersOf, type FoundRoute } from './express-routes.js'
@@ -91,7 +91,7 @@ export function titleOf({ root, routes }: DescribedApp): string {
 function operationOf({ method, path, route, price }: PricedRoute, openPath: string): object {
   const { options, declaration } = route
   const { description = '', tags } = options
-  const pointer = `/paths/${openPath.replaceAll('~', '~0').replaceAll('/', '~1')}/${method.toLowerCase()}`
+  const pointer = `/paths/${escaped(openPath)}/${method.toLowerCase()}`
   const body = declaration?.input.body
   const { summary = description || `${method} ${openPath}` } = options
   return {
@@ -102,7 +102,7 @@ function operationOf({ method, path, route, price }: PricedRoute, openPath: stri
     security: [],
     'x-payment-info': paymentInfo(price),
     parameters: parameters(path, declaration, pointer),
-    ...(['POST', 'PUT', 'PATCH'].includes(method) && {
+    ...(BODY_METHODS.has(method) && {
       requestBody: {
         required: body !== undefined,
         content: {
@@ -139,7 +139,7 @@ const exampleOf = (example: unknown) => (example === undefined ? {} : { example 
 function paymentInfo({ price, entries = [] }: AdvertisedPrice): object {
   const offers = entries.map(({ amount, asset }) => ({ amount, currency: asset }))
   return {
-    price: priceOf({ price, entries }),
+    price: priceOf(price),
     protocols: [{ x402: {} }],
     offers: (offers.length > 0 ? offers : [{ amount: null }]).map((offer) => ({
       intent: 'charge',
@@ -149,7 +149,7 @@ function paymentInfo({ price, entries = [] }: AdvertisedPrice): object {
   }
 }
 
-function priceOf({ price }: AdvertisedPrice): object {
+function priceOf(price: AdvertisedPrice['price']): object {
   if (price?.kind === 'fiat')
     return { mode: 'fixed', currency: price.currency, amount: formatDecimal(price.amount) }
   // Also for token units: their worth is not known here.
@@ -224,7 +224,6 @@ function responses(
   pointer: string,
 ): object {
   const media = mimeType ?? 'application/json'
-  const escaped = media.replaceAll('~', '~0').replaceAll('/', '~1')
   const output = declaration?.output?.json
   const schema = output ?? (isJson(mimeType) ? {} : { type: 'string' })
   return {
@@ -233,14 +232,14 @@ function responses(
       headers: { 'PAYMENT-RESPONSE': PAYMENT_RESPONSE },
       content: {
         [media]: {
-          schema: embedded(schema, `${pointer}/responses/200/content/${escaped}/schema`),
+          schema: embedded(schema, `${pointer}/responses/200/content/${escaped(media)}/schema`),
           ...exampleOf(declaration?.examples?.output),
         },
       },
     },
     ...(declaration &&
       Object.keys(declaration.input).length > 0 && {
-        400: problem('The request is not as it is described here. Nothing was charged.'),
+        400: problem('The request is not as it is described here. This request was not charged.'),
       }),
     402: {
       description: 'What the request costs, and how to pay.',
@@ -329,3 +328,6 @@ const PROBLEM: JsonSchema = {
   },
   required: ['type', 'title', 'status', 'detail', 'code'],
 }
+
+/** A token of a JSON Pointer (RFC 6901). */
+const escaped = (token: string): string => token.replaceAll('~', '~0').replaceAll('/', '~1')

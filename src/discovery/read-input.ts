@@ -2,7 +2,7 @@
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
 import { parseDocument, type DocumentError, type Parsed } from '../protocol/document.js'
-import { PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
+import { PAYMENT_HEADER_KEYS } from '../protocol/headers.js'
 import { INPUT_PARTS, type Declaration, type InputPart, type ReadSchema } from './declaration.js'
 import { propertiesOf } from './json-schema.js'
 
@@ -45,7 +45,7 @@ export function readInput({ input }: Declaration, req: Request): Parsed<ReadInpu
 }
 
 /** Headers that a handler must not see: they have the payment, or the paywall's cookie with it. */
-const HIDDEN = new Set([PAYMENT_SIGNATURE.toLowerCase(), X_PAYMENT.toLowerCase(), 'cookie'])
+const HIDDEN = new Set([...PAYMENT_HEADER_KEYS, 'cookie'])
 
 /** The headers of a request, without its payment: a schema may take headers that it does not name. */
 function ordinaryHeaders({ headers }: Request): object {

@@ -34,7 +34,7 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
     if (presented.refundOf !== undefined) return
     const { payment, terms } = presented
     if (isRefusal(found)) announceRefusal(events, presented, found)
-    else events.emit('verified', () => paymentEvent({ payment, terms, payer: found.payer }))
+    else events.emit('verified', paymentEvent({ payment, terms, payer: found.payer }))
   }
 
   return decodingFacilitator({

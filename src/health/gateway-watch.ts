@@ -1,5 +1,6 @@
 import type { LedgerStore } from '../ledger/index.js'
 import type { Alert } from '../ledger/webhooks/alerts.js'
+import { DAY_MS } from '../ledger/time-zone.js'
 import type { FailingWebhook } from '../ledger/webhooks.js'
 import type { Logger } from '../logger.js'
 import type { OwnNetwork } from './check-gateway.js'
@@ -15,8 +16,6 @@ const LONG_PENDING_SECONDS = 600
 
 /** Errors, and their part of all payments, from which on there are many. */
 const MANY_ERRORS = { count: 5, part: 0.2 }
-
-const DAY_MS = 86_400_000
 
 export interface GatewayWatchOptions {
   /** None with a remote facilitator. */
@@ -35,10 +34,17 @@ export interface GatewayWatchOptions {
   readonly lookMs?: number | undefined
 }
 
+/** A node, as it was found. */
+export interface NodeReading {
+  readonly isUp: boolean
+  /** Age of the latest block, if the node answers. */
+  readonly blockAgeSeconds?: number
+}
+
 /** Findings of the last look. */
 export interface Readings {
-  /** By CAIP-2 id; the age of the latest block is known if the node answers. */
-  readonly nodes: ReadonlyMap<string, { readonly isUp: boolean; readonly blockAgeSeconds?: number }>
+  /** By CAIP-2 id. */
+  readonly nodes: ReadonlyMap<string, NodeReading>
   /** Age of the oldest payment whose transaction is not decided (s); 0 for none. */
   readonly oldestPendingSeconds: number
   readonly failingWebhooks: number
@@ -61,8 +67,8 @@ export class GatewayWatch {
   readings: Readings = { nodes: new Map(), oldestPendingSeconds: 0, failingWebhooks: 0 }
   readonly #options: GatewayWatchOptions
   readonly #timer: NodeJS.Timeout
-  /** Alerts that are on, by type and subject: each is logged when it begins. */
-  readonly #on = new Set<string>()
+  /** Whether each alert was on at the last look, by type and subject. */
+  readonly #was = new Map<string, boolean>()
   /** Networks whose last look found a failure: one failure alone may be a hiccup. */
   #suspects: ReadonlySet<string> = new Set()
   #failing: readonly FailingWebhook[] = []
@@ -72,7 +78,9 @@ export class GatewayWatch {
   constructor(options: GatewayWatchOptions) {
     this.#options = options
     this.#timer = setInterval(() => void this.look(), options.lookMs ?? LOOK_MS).unref()
-    options.stopping.addEventListener('abort', () => clearInterval(this.#timer), { once: true })
+    const end = (): void => clearInterval(this.#timer)
+    options.stopping.addEventListener('abort', end, { once: true })
+    if (options.stopping.aborted) end()
   }
 
   /** Looks once, unless it is looking. Never rejects: requests report a ledger that does not answer. */
@@ -99,15 +107,14 @@ export class GatewayWatch {
     const { ledger, logger } = this.#options
     const { type, about } = alert
     const name = `${type} ${about}`
-    const wasOn = this.#on.has(name)
+    const was = this.#was.get(name)
+    this.#was.set(name, isOn)
     if (!isOn) {
-      this.#on.delete(name)
-      // Another process may have told: only what this one has seen begin is over.
-      if (wasOn) await ledger.webhooks.alerts.end({ type, about })
+      // At the first look, the process before may have told. Errors are each process's own.
+      if (was ?? type !== 'errors.high') await ledger.webhooks.alerts.end({ type, about })
       return false
     }
-    this.#on.add(name)
-    if (!wasOn) logger.warn(message, { alert: type, ...data })
+    if (was !== true) logger.warn(message, { alert: type, ...data })
     return ledger.webhooks.alerts.tell(alert, data)
   }
 
@@ -135,7 +142,9 @@ export class GatewayWatch {
       const data = { network, code, message, block, blockAgeSeconds }
       return [
         {
-          ...{ alert: { type: 'network.failing', about: network } as const, isOn, data },
+          alert: { type: 'network.failing', about: network } as const,
+          isOn,
+          data,
           message: 'A network cannot be used: payments there fail.',
         },
       ]
@@ -177,9 +186,14 @@ export class GatewayWatch {
   }
 
   async #webhooks(): Promise<readonly Due[]> {
-    if (this.#round++ % ROUNDS_PER_WEBHOOKS !== 0) return []
+    if (this.#round % ROUNDS_PER_WEBHOOKS !== 0) {
+      this.#round++
+      return []
+    }
     const before = this.#failing
     const failing = await this.#options.ledger.webhooks.deliveries.listFailing(DAY_MS)
+    // Only now: a look that failed is made again.
+    this.#round++
     this.#failing = failing
     this.readings = { ...this.readings, failingWebhooks: failing.length }
     const isFailing = new Set(failing.map(({ endpoint }) => endpoint))

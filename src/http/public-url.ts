@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
 
 /**
@@ -29,16 +28,17 @@ export function isFromTrustedProxy(req: Request): boolean {
 
 /** A name, an IPv4 address or a bracketed IPv6 address, with an optional port (RFC 3986 §3.2.2, RFC 1123). */
 const HOST =
-  /^(?:\[(?<ipv6>[0-9a-f:.]{2,45})\]|(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?)(?::(?<port>[0-9]{1,5}))?$/i
+  /^(?:\[[0-9a-f:.]{2,45}\]|(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?)(?::[0-9]{1,5})?$/i
 
 const MAX_HOST_LENGTH = 255
-const MAX_PORT = 65_535
 
 /** Type guard for a host, with or without a port. */
 function isHost(text: string | undefined): text is string {
-  if (text === undefined || text.length > MAX_HOST_LENGTH) return false
-  const match = HOST.exec(text)
-  if (match === null) return false
-  const { ipv6, port } = match.groups ?? {}
-  return (ipv6 === undefined || isIPv6(ipv6)) && Number(port ?? 0) <= MAX_PORT
+  return (
+    text !== undefined &&
+    text.length <= MAX_HOST_LENGTH &&
+    HOST.test(text) &&
+    // Some names are no hosts of URLs: `web.1`, `256.1.1.1`.
+    URL.canParse(`http://${text}`)
+  )
 }

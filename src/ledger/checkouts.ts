@@ -5,6 +5,9 @@ export const CHECKOUT_STATUSES = ['open', 'paid', 'expired', 'canceled'] as cons
 
 export type CheckoutStatus = (typeof CHECKOUT_STATUSES)[number]
 
+/** Ids of checkouts, as a regular expression: 128 random bits. */
+export const CHECKOUT_ID = 'co_[0-9a-f]{32}'
+
 /** Events that webhooks are told of checkouts. */
 export const CHECKOUT_EVENTS = [
   /** A payment link was paid. */

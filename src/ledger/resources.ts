@@ -29,6 +29,9 @@ export const RESOURCES_OF_PROJECT = 500
 /** Resources that are read at once. */
 const MAX_READ = 10_000
 
+/** Time between two looks for resources of a project that are too many (ms). */
+const FORGET_MS = 60_000
+
 /** Adds sales in the order of their keys: two gateways that added in different orders would deadlock. */
 const ADD: Statement = {
   postgres: () => `
@@ -51,6 +54,8 @@ const ADD: Statement = {
 /** Keeps resources in a table. */
 export class Resources {
   readonly #store: SqlStore
+  /** When the resources of each project were last counted. */
+  readonly #counted = new Map<string, number>()
 
   constructor(store: SqlStore) {
     this.#store = store
@@ -64,8 +69,12 @@ export class Resources {
   async addSales(sales: readonly ResourceSales[]): Promise<void> {
     if (sales.length === 0) return
     await this.#store.run(({ run }) => run(ADD, [JSON.stringify(sales)]))
-    for (const project of new Set(sales.map((one) => one.project)))
+    const at = performance.now()
+    for (const project of new Set(sales.map((one) => one.project))) {
+      if (at - (this.#counted.get(project) ?? -Infinity) < FORGET_MS) continue
+      this.#counted.set(project, at)
       await this.#forgetOldest(project)
+    }
   }
 
   /** Reads the resources that were sold last, of all projects. */

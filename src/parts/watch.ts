@@ -1,5 +1,10 @@
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
-import { GatewayWatch, type GatewayWatchOptions } from '../health/gateway-watch.js'
+import {
+  GatewayWatch,
+  type GatewayWatchOptions,
+  type NodeReading,
+} from '../health/gateway-watch.js'
+import type { Metrics } from '../telemetry/metrics.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
 
 type WatchParts = Omit<GatewayWatchOptions, 'isRead' | 'logger' | 'now'> & {
@@ -12,8 +17,41 @@ export function openWatch(
   { telemetry: { metrics }, ...parts }: WatchParts,
 ): GatewayWatch {
   const watch = new GatewayWatch({ ...parts, logger, now, isRead: metrics !== undefined })
-  metrics?.watchHealth(() => watch.readings)
+  if (metrics === undefined) return watch
+  showHealth(metrics, watch)
   // The first scrape shall know the nodes.
-  if (metrics !== undefined) void watch.look()
+  void watch.look()
   return watch
+}
+
+/** Adds gauges of nodes, pending payments and webhooks. */
+function showHealth(metrics: Metrics, watch: GatewayWatch): void {
+  const alone = (value: number) => [{ labels: {}, value }]
+  const ofNodes = (valueOf: (node: NodeReading) => number | undefined) =>
+    [...watch.readings.nodes].flatMap(([network, node]) => {
+      const value = valueOf(node)
+      return value === undefined ? [] : [{ labels: { network }, value }]
+    })
+  metrics.gauge({
+    name: 'x402_node_up',
+    help: 'Whether the node of a network answers, on the right chain, without lagging behind.',
+    labels: ['network'],
+    read: () => ofNodes(({ isUp }) => Number(isUp)),
+  })
+  metrics.gauge({
+    name: 'x402_node_block_age_seconds',
+    help: 'Age of the latest block that a node has.',
+    labels: ['network'],
+    read: () => ofNodes(({ blockAgeSeconds }) => blockAgeSeconds),
+  })
+  metrics.gauge({
+    name: 'x402_oldest_pending_payment_seconds',
+    help: 'Age of the oldest payment in the ledger whose transaction is not decided; 0 for none.',
+    read: () => alone(watch.readings.oldestPendingSeconds),
+  })
+  metrics.gauge({
+    name: 'x402_webhooks_failing',
+    help: 'Webhooks to which nothing could be delivered for a day.',
+    read: () => alone(watch.readings.failingWebhooks),
+  })
 }

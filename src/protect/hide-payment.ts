@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { PAYMENT_COOKIE } from './paywall/payment-cookie.js'
-import { PAYMENT_HEADER_KEYS } from './read-payment.js'
+import { PAYMENT_HEADER_KEYS } from '../protocol/headers.js'
 import { removeHeaders } from './request-headers.js'
 
 const COOKIE = 'cookie'

@@ -1,5 +1,10 @@
 import type { Request } from 'express'
-import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../protocol/headers.js'
+import {
+  decodeHeader,
+  PAYMENT_HEADER_KEYS,
+  PAYMENT_HEADERS,
+  X_PAYMENT,
+} from '../protocol/headers.js'
 import { decodePayload, type DecodedPayload } from '../protocol/decoded-payment.js'
 import type { DocumentError } from '../protocol/document.js'
 import { isOtherVersion, parsePaymentPayload, versionOf } from '../protocol/payment.js'
@@ -30,11 +35,6 @@ export interface PaymentReading {
   /** The seller of a route that takes payments of version 1, too. */
   readonly version1?: Seller | undefined
 }
-
-const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
-
-/** As Node writes them. */
-export const PAYMENT_HEADER_KEYS = PAYMENT_HEADERS.map((name) => name.toLowerCase())
 
 /** Whether a request has a payment header, readable or not. */
 export function bringsPayment({ headers }: Request): boolean {

@@ -38,7 +38,7 @@ export function respondNobodyPaid(res: Response): void {
 export function respondInvalidInput(res: Response, errors: readonly DocumentError[]): void {
   const [first] = errors
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
-  const detail = `${first?.path}: ${first?.message}${more}. Nothing was charged.`
+  const detail = `${first?.path}: ${first?.message}${more}. This request was not charged.`
   exposeHeaders(res)
   respondProblem(res, 'route', { code: 'invalid_request', detail, extensions: { errors } })
 }

@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import { BazaarWriter, type Bazaar } from '../discovery/bazaar.js'
 import type { Catalogue } from '../discovery/catalogue.js'
-import { readDeclaration, type Declaration } from '../discovery/declaration.js'
+import type { Declaration } from '../discovery/declaration.js'
 import type { AdvertisedPrice } from '../discovery/declared-routes.js'
 import { ConfigError, isRateError } from '../errors.js'
 import type { FacilitatorCore } from '../facilitator/facilitator.js'
@@ -54,7 +54,7 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly headerSizes?: HeaderSizes | undefined
   /** Lists what was sold. @defaultValue nothing is listed */
   readonly catalogue?: Pick<Catalogue, 'note'> | undefined
-  /** What the route says about itself. @defaultValue read from its options */
+  /** What the route says about itself. @defaultValue nothing */
   readonly declaration?: Declaration | undefined
 }
 
@@ -107,7 +107,7 @@ export class PaidRoute {
     const { maxTimeoutSeconds, paymentFlow } = options
     this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
-    const { declaration = readDeclaration(options) } = context
+    const { declaration } = context
     this.#bazaar =
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
@@ -325,16 +325,15 @@ export class PaidRoute {
     }: { resource: ResourceInfo; bazaar: Bazaar | undefined; entry: PaymentRequirements },
   ): void {
     const { catalogue, publicUrl } = this.#context
-    // Without its query and the values of its parameters, which are the buyer's.
-    // Without `publicUrl`, the buyer has named the host: whoever reads the catalogue names their own.
-    const url =
-      this.#options.resourceUrl === undefined
-        ? (publicUrl ?? '') + (routeOf(req) ?? new URL(resource.url).pathname)
-        : resource.url
-    const method = pricedMethod(req)
     const { project, listed } = this.merchant
-    if (listed !== false)
-      catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
+    const { resourceUrl } = this.#options
+    const route = routeOf(req)
+    // Without a route, the path may hold a buyer's own values. It has been delivered: nothing may fail here.
+    if (listed === false || (route === undefined && resourceUrl === undefined)) return
+    // Without `publicUrl`, the buyer has named the host: the catalogue's reader names another.
+    const url = resourceUrl === undefined ? `${publicUrl ?? ''}${route}` : resource.url
+    const method = pricedMethod(req)
+    catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
 }
 
@@ -360,6 +359,6 @@ function chooseMerchant(
 /** The URL of a request, as its client sees it. */
 function requestUrl(req: Request, publicUrl: string | undefined): string {
   // A request line may contain an absolute URL (RFC 9112 §3.2.2).
-  const path = req.originalUrl.replace(/^https?:\/\/[^/]*/i, '')
+  const path = req.originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
   return publicRootOf(req, publicUrl) + path
 }

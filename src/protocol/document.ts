@@ -152,3 +152,8 @@ export function isNestedTooDeep(document: unknown): boolean {
   }
   return false
 }
+
+/** Type guard for objects that are not arrays. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

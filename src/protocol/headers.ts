@@ -8,6 +8,14 @@ export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'
 export const PAYMENT_SIGNATURE = 'PAYMENT-SIGNATURE'
 /** The older name of {@link PAYMENT_SIGNATURE}; we read the same v2 payload from it. */
 export const X_PAYMENT = 'X-PAYMENT'
+
+/** Headers that present a payment, the newer first. */
+export const PAYMENT_HEADERS = [PAYMENT_SIGNATURE, X_PAYMENT] as const
+
+/** The same, as Node writes them. */
+export const PAYMENT_HEADER_KEYS: readonly string[] = PAYMENT_HEADERS.map((name) =>
+  name.toLowerCase(),
+)
 /** Carries the SettleResponse of a paid response. */
 export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
 /** The older name of {@link PAYMENT_RESPONSE}. */

@@ -90,6 +90,11 @@ export function describeHandler(context: RouterContext, { res }: Pick<Call, 'res
   return handlerDescriptor({ id, docsUrl: docsUrlOf(context, res) })
 }
 
+/** Writes the `payment_handlers` block of a profile. */
+export const profileBlock = (context: RouterContext, call: Pick<Call, 'res'>) => ({
+  [context.handlerId]: [describeHandler(context, call)],
+})
+
 /** Turns the price of a checkout into the x402 envelope for the buyer's wallet. */
 export async function prepareCheckout(
   context: RouterContext,
@@ -120,6 +125,15 @@ export async function prepareCheckout(
   }
 }
 
+/** Writes the `payment_handlers` block of one checkout. */
+export async function checkoutBlock(
+  context: RouterContext,
+  call: Parameters<typeof prepareCheckout>[1],
+) {
+  const { handlerId: id } = context
+  return { [id]: [checkoutEntry(id, await prepareCheckout(context, call))] }
+}
+
 const common = { tag: 'Merchant', access: 'merchant', scope: 'settle' } as const
 
 /** `/api/v2/merchant/payment-profile` and `checkout-prepare`. */
@@ -134,7 +148,7 @@ export const checkoutEndpoints: readonly Endpoint[] = [
       'The `payment_handlers` block that a business puts into its UCP discovery profile, so that agents find how it can be paid.',
     ignoresQuery: true,
     responses: { 200: { description: 'The block.', document: documents('paymentProfile') } },
-    handle: (context, call) => ({ [context.handlerId]: [describeHandler(context, call)] }),
+    handle: profileBlock,
   }),
   defineEndpoint({
     ...common,
@@ -147,9 +161,6 @@ export const checkoutEndpoints: readonly Endpoint[] = [
     body: checkoutBody,
     responses: { 200: { description: 'The block.', document: documents('checkoutPrepared') } },
     problems: [...WITH_RATE, ...WITH_CHAIN],
-    async handle(context, call) {
-      const { handlerId: id } = context
-      return { [id]: [checkoutEntry(id, await prepareCheckout(context, call))] }
-    },
+    handle: checkoutBlock,
   }),
 ]

@@ -2,8 +2,10 @@
 import { publicRootOf } from '../http/public-url.js'
 import { z } from 'zod'
 import type { ListedResource } from '../discovery/catalogue.js'
+import { BAZAAR } from '../discovery/bazaar.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { X402_VERSION } from '../protocol/payment.js'
+import { notLoaded } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint, type Endpoint } from './define-endpoint.js'
 import { lazyDocuments } from './lazy-documents.js'
@@ -57,6 +59,7 @@ type Filters = Pick<z.output<typeof listQuery>, keyof typeof filters>
 const common = {
   method: 'GET',
   tag: 'Discovery',
+  problems: ['ledger_unavailable'],
   access: 'anyone',
 } as const
 
@@ -116,6 +119,7 @@ async function find(
 ): Promise<readonly ListedResource[]> {
   const listed = await catalogue.list()
   await directory.whenLoaded()
+  if (!directory.isLoaded) throw notLoaded()
   return listed.filter((one) => {
     const [entry] = one.accepts
     const merchant = directory.findMerchant(one.project)
@@ -125,7 +129,7 @@ async function find(
       (payTo === undefined || entry.payTo.toLowerCase() === payTo.toLowerCase()) &&
       (scheme === undefined || entry.scheme === scheme) &&
       (network === undefined || sameNetwork(entry.network, network)) &&
-      (extensions === undefined || (extensions === 'bazaar' && one.extensions !== undefined))
+      (extensions === undefined || (extensions === BAZAAR && one.extensions !== undefined))
     )
   })
 }

@@ -29,7 +29,11 @@ export async function listRecords(
     return pageOf(found, limit, nameOfPlace)
   }
   const { records, next } = await ledger.payments.listChanged({
-    ...{ project, kind, limit, state: filters.state, chainId: filters.chainId },
+    project,
+    kind,
+    limit,
+    state: filters.state,
+    chainId: filters.chainId,
     since: momentOf(updatedSince, timeZone),
     after: cursor && { updatedAt: cursor.createdAt, id: cursor.id },
   })

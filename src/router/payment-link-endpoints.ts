@@ -6,7 +6,7 @@ import { isPublicUrl } from '../http/http-url.js'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { ANSWERS_KEPT_MS } from '../idempotency/store.js'
-import { CHECKOUT_STATUSES } from '../ledger/checkouts.js'
+import { CHECKOUT_ID, CHECKOUT_STATUSES } from '../ledger/checkouts.js'
 import type { AuditAction } from '../ledger/projects.js'
 import { formatDecimal } from '../money/decimal.js'
 import { isName, NOT_A_NAME } from '../protocol/visible-text.js'
@@ -37,7 +37,7 @@ const MAX_SECONDS = 90 * 24 * 3600
 const MAX_URL_LENGTH = 2048
 
 /** The form of ids. The ledger is not asked for any other. */
-const CHECKOUT_ID = /^co_[0-9a-f]{32}$/
+const CHECKOUT = new RegExp(`^${CHECKOUT_ID}$`)
 
 const pageOfShop = (description: string, example: string) =>
   z
@@ -69,7 +69,7 @@ const checkoutSchema = z.intersection(
 )
 
 const listQuery = z.object({
-  cursor: placeParameter('co_[0-9a-f]{32}'),
+  cursor: placeParameter(CHECKOUT_ID),
   limit: limitParameter('Checkouts', DEFAULT_LIMIT),
   status: z.enum(CHECKOUT_STATUSES).optional().meta({ description: 'Only those in this state.' }),
 })
@@ -220,11 +220,13 @@ async function newCheckoutId(
 async function note(
   { ledger }: RouterContext,
   res: Response,
-  act: { readonly action: AuditAction; readonly after: object },
+  act: { readonly action: AuditAction; readonly after: { readonly checkout: string } },
 ): Promise<void> {
   const author = authorOf(res)
-  if (author !== undefined)
-    await ledger.projects.noteAct({ ...act, project: projectIdOf(res) }, author)
+  if (author === undefined) return
+  // One entry, however often the act is repeated.
+  const change = `${act.action} ${act.after.checkout}`
+  await ledger.projects.noteAct({ ...act, project: projectIdOf(res) }, { ...author, change })
 }
 
 /** The project of an authenticated request. */
@@ -233,7 +235,7 @@ function projectIdOf(res: Response): string {
 }
 
 function idOf(id: string): string {
-  return CHECKOUT_ID.test(id) ? id : notFound()
+  return CHECKOUT.test(id) ? id : notFound()
 }
 
 function notFound(): never {

@@ -61,7 +61,8 @@ async function sumsOf<Context extends RouterContext>(
     if (record.state !== 'settled') continue
     const { network, testnet, asset, symbol, decimals, amount } = owner.documentOf(context, record)
     const token = {
-      ...{ network, asset },
+      network,
+      asset,
       ...(testnet && { testnet }),
       ...(symbol !== undefined && { symbol }),
       ...(decimals !== undefined && { decimals }),

@@ -174,11 +174,8 @@ const EVENT_NAMES = Object.keys({
  * @internal
  */
 export interface EventBus {
-  /** Calls the listeners of an event. A function makes it, if there are any. */
-  emit<Name extends keyof GatewayEvents>(
-    name: Name,
-    event: GatewayEvents[Name] | (() => GatewayEvents[Name]),
-  ): void
+  /** Calls the listeners of an event. */
+  emit<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void
   /** Adds a listener. @returns A function that removes it. */
   on<Name extends keyof GatewayEvents>(name: Name, listener: GatewayListener<Name>): () => void
 }
@@ -193,11 +190,8 @@ export interface EventBus {
 export function createEventBus(onListenerError: (error: unknown) => void): EventBus {
   const emitter = new EventEmitter()
   return {
-    emit(name, made) {
-      const listeners = emitter.listeners(name)
-      if (listeners.length === 0) return
-      const event = typeof made === 'function' ? made() : made
-      for (const listener of listeners) {
+    emit(name, event) {
+      for (const listener of emitter.listeners(name)) {
         try {
           const returned: unknown = listener(event)
           // An unhandled rejection of an async listener would end the process.
@@ -247,7 +241,11 @@ export function paymentEvent({ payment, terms, payer }: PresentedEvent<Payment>)
   )
   const known = network && findKnownAsset(network, asset)
   return {
-    ...{ network: network?.caip2 ?? requirements.network, asset, amount, payTo, payer },
+    network: network?.caip2 ?? requirements.network,
+    asset,
+    amount,
+    payTo,
+    payer,
     project: terms?.project,
     payment: key && recordId(key),
     ...soldMembers(detailsOf(payment, terms), taken?.symbol ? taken : known),

@@ -7,7 +7,7 @@ const nothing = (): void => undefined
 const UNWATCHED: PaymentWatch = { phase: () => nothing, submitted: nothing, end: nothing }
 
 /** Times payments for the latency view, except refused payments and refunds, and notes how they end. */
-export function latencyWatcher(counters: Counters, recent?: RecentOutcomes): PaymentWatcher {
+export function latencyWatcher(counters: Counters, recent: RecentOutcomes): PaymentWatcher {
   return {
     begin: (presented) =>
       presented.refundOf !== undefined || presented.purpose === 'verify'
@@ -19,7 +19,7 @@ export function latencyWatcher(counters: Counters, recent?: RecentOutcomes): Pay
 /** Times of one payment, by `performance.now()`. Every payment has one, so it is small. */
 class LatencyWatch implements PaymentWatch {
   readonly #counters: Counters
-  readonly #recent: RecentOutcomes | undefined
+  readonly #recent: RecentOutcomes
   readonly #terms: PresentedPayment['terms']
   readonly #startedAt = performance.now()
   /** Set until `verify` has been counted. */
@@ -27,7 +27,7 @@ class LatencyWatch implements PaymentWatch {
   /** Duration of `settle`, until it is known to have succeeded. */
   #settleMs: number | undefined
 
-  constructor(counters: Counters, { terms }: PresentedPayment, recent?: RecentOutcomes) {
+  constructor(counters: Counters, { terms }: PresentedPayment, recent: RecentOutcomes) {
     this.#counters = counters
     this.#recent = recent
     this.#terms = terms
@@ -61,7 +61,7 @@ class LatencyWatch implements PaymentWatch {
 
   end(how: PaymentEnd): void {
     const { kind } = how
-    this.#recent?.note(how)
+    this.#recent.note(how)
     if (kind === 'released') this.#countVerified()
     if (kind === 'undelivered') this.#countSettled()
     if (kind === 'settled') this.#time('total', performance.now() - this.#startedAt)

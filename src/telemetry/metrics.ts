@@ -47,13 +47,6 @@ export interface MetricsParts {
   readonly networks: readonly string[]
 }
 
-/** What a gateway knows of what it depends on. */
-export interface HealthReadings {
-  readonly nodes: ReadonlyMap<string, { readonly isUp: boolean; readonly blockAgeSeconds?: number }>
-  readonly oldestPendingSeconds: number
-  readonly failingWebhooks: number
-}
-
 /** A gauge that is read on each scrape. */
 export interface ReadGauge {
   readonly name: string
@@ -134,43 +127,6 @@ export class Metrics implements PaymentWatcher {
   /** Counts an attempt to deliver a webhook. */
   countDelivery(outcome: string): void {
     if (outcome !== 'returned') this.#deliveries.inc({ outcome })
-  }
-
-  /** Adds gauges of nodes, pending payments and webhooks. */
-  watchHealth(read: () => HealthReadings): void {
-    const ofNodes = (
-      value: (node: {
-        readonly isUp: boolean
-        readonly blockAgeSeconds?: number
-      }) => number | undefined,
-    ) =>
-      [...read().nodes].flatMap(([network, node]) => {
-        const found = value(node)
-        return found === undefined ? [] : [{ labels: { network }, value: found }]
-      })
-    this.gauge({
-      name: 'x402_node_up',
-      help: 'Whether the node of a network answers, on the right chain, without lagging behind.',
-      labels: ['network'],
-      read: () => ofNodes(({ isUp }) => Number(isUp)),
-    })
-    this.gauge({
-      name: 'x402_node_block_age_seconds',
-      help: 'Age of the latest block that a node has.',
-      labels: ['network'],
-      read: () => ofNodes(({ blockAgeSeconds }) => blockAgeSeconds),
-    })
-    const alone = (value: number) => [{ labels: {}, value }]
-    this.gauge({
-      name: 'x402_oldest_pending_payment_seconds',
-      help: 'Age of the oldest payment in the ledger whose transaction is not decided; 0 for none.',
-      read: () => alone(read().oldestPendingSeconds),
-    })
-    this.gauge({
-      name: 'x402_webhooks_failing',
-      help: 'Webhooks to which nothing could be delivered for a day.',
-      read: () => alone(read().failingWebhooks),
-    })
   }
 
   /** Makes a listener for requests to a network's node. */

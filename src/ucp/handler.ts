@@ -1,4 +1,5 @@
 /** This gateway as a UCP payment handler: name, version, URLs of its documents. */
+import { KEYS_VERSION } from './profile-options.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 
 /** Date on which the meaning of the handler's documents last changed. */
@@ -8,7 +9,7 @@ export const HANDLER_VERSION = '2026-11-21'
 export const UCP_VERSION = '2026-04-08'
 
 /** Versions of UCP that the handler's documents are valid for. */
-export const UCP_VERSIONS: readonly string[] = ['2026-01-23', UCP_VERSION, '2026-08-25']
+export const UCP_VERSIONS: readonly string[] = ['2026-01-23', UCP_VERSION, KEYS_VERSION]
 
 /** Name and location of a handler. */
 export interface HandlerSite {

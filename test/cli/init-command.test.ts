@@ -199,7 +199,7 @@ describe('init', () => {
     const { code, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO])
     expect(code).toBe(0)
     expect(complained).toContain(`Extended: ${join(cwd, '.env')}`)
-    expect(complained).toContain('chmod 600 .env')
+    expect(complained).toMatch(/chmod 600 \S+\.env/)
     const after = await text('.env')
     expect(after.startsWith(`${before}\n\n# Payments`)).toBe(true)
     expect(parseEnv(after)).toMatchObject({ STRIPE_KEY: 'sk', X402_PAY_TO: PAY_TO })

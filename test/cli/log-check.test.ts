@@ -23,12 +23,21 @@ describe('The check at start', () => {
   it('logs one line for all projects that can be paid, and one for each kind of problem', async () => {
     const fine = Array.from({ length: 250 }, (_, index) => ofProject(`p${index}`))
     const problem = { status: 'warning', code: 'merchant_missing' } as const
-    const bare = ['a', 'b'].map((id) => ofProject(id, { ...problem, message: `${id} has none.` }))
-    const lines = await linesOf([ledger, ...fine, ...bare])
+    const bare = ['shop-a', 'shop-b'].map((id) =>
+      ofProject(id, { ...problem, message: `${id} has none.` }),
+    )
+    const rates = ['EUR', 'GBP'].map((currency) =>
+      ofProject('p1', { code: 'rate_unavailable', status: 'warning', message: `No ${currency}.` }),
+    )
+    const lines = await linesOf([ledger, ...fine, ...bare, ...rates])
     expect(lines).toEqual([
       expect.stringMatching(/^info It is there\./),
       expect.stringMatching(/^info 250 projects can be paid\./),
-      expect.stringMatching(/^warn a has none\. The same was found 1 more times\..*"a","b"/),
+      expect.stringMatching(
+        /^warn shop-a has none\. The same holds for 2 projects\..*"shop-a","shop-b"/,
+      ),
+      expect.stringMatching(/^warn No EUR\./),
+      expect.stringMatching(/^warn No GBP\./),
     ])
     expect(lines[1]).not.toContain('p20')
   })

@@ -172,6 +172,7 @@ describe('trigger', () => {
     ['payment.pending', { status: 'pending' }],
     ['payment.corrected', { status: 'settled', version: 2 }],
     ['refund.settled', { status: 'settled', version: 1 }],
+    ['checkout.paid', { status: 'paid', amount: '0.01', currency: 'USD' }],
     ['relayer.low', { balance: '0' }],
     ['webhook.test', {}],
   ])('sends a signed %s that is marked as a test', async (type, data) => {

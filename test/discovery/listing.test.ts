@@ -25,6 +25,10 @@ describe('a listing', () => {
     expect(listedOf(entry)?.accepts).toEqual([entry])
   })
 
+  it('names the network in full, though a buyer of version 1 has named it in short', () => {
+    expect(listedOf({ ...entry, network: 'base-sepolia' })?.accepts).toEqual([entry])
+  })
+
   it('keeps nothing else of them, of whatever size', () => {
     const junk = 'x'.repeat(60_000)
     const larger = { ...entry, outputSchema: junk, extra: { ...entry.extra, offerId: 'o', junk } }

@@ -90,6 +90,20 @@ describe.each(stores)('the watch, on %s', (_name, openStore) => {
     expect(await told()).toMatchObject([{ ...failing, code: 'chain_mismatch' }])
   })
 
+  it('tells again of a node that recovered while the gateway was restarted, and failed again', async () => {
+    const { ledger, another, told } = await open()
+    let state: number | ChainError = new ChainError('chain_unreachable', 'No answer.')
+    const before = watch(ledger, { cores: [node(() => state)] })
+    for (let round = 0; round < 2; round++) await before.look()
+    expect(await told()).toHaveLength(1)
+    state = 3
+    const after = watch(another(), { cores: [node(() => state)] })
+    await after.look()
+    state = new ChainError('chain_unreachable', 'No answer.')
+    for (let round = 0; round < 2; round++) await after.look()
+    expect(await told()).toHaveLength(1)
+  })
+
   it('tells of a payment that is pending for ten minutes, once for all processes', async () => {
     const { ledger, another, told } = await open()
     await steps.submitted(ledger, newEntry())

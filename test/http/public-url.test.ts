@@ -30,6 +30,13 @@ describe('the public root of a request', () => {
     expect(await rootOf({ Host: 'app:4021' })).toBe('http://app:4021')
   })
 
+  it.each(['web.1', '256.1.1.1', 'xn--a', 'shop.example:99999'])(
+    'is localhost where a buyer names %s, which no URL has as its host',
+    async (Host) => {
+      expect(await rootOf({ Host })).toBe('http://localhost')
+    },
+  )
+
   it('is the forwarded one, with its port, if the proxy is trusted', async () => {
     expect(await rootOf(forwarded, { trustProxy: true })).toBe('https://shop.example:8443')
     expect(await rootOf(forwarded, { trustProxy: 1 })).toBe('https://shop.example:8443')

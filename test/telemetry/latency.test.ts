@@ -3,6 +3,7 @@ import { Counters, PHASES } from '../../src/ledger/counters.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PresentedPayment } from '../../src/schemes/scheme.js'
 import { latencyWatcher } from '../../src/telemetry/latency.js'
+import { RecentOutcomes } from '../../src/telemetry/recent-outcomes.js'
 import { during, type PaymentEnd } from '../../src/telemetry/payment-watch.js'
 
 const ledger = createMemoryLedger()
@@ -27,7 +28,7 @@ function watch(changes: Partial<PresentedPayment> = {}) {
     terms: { project: 'shop', purchase: { method: 'GET' } },
     ...changes,
   } as PresentedPayment
-  const begun = latencyWatcher(counters).begin(presented)
+  const begun = latencyWatcher(counters, new RecentOutcomes(Date.now)).begin(presented)
   const pass = (...phases: readonly Parameters<typeof begun.phase>[0][]) =>
     phases.reduce(async (before, phase) => {
       await before

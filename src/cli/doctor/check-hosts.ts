@@ -1,10 +1,9 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import type { Environment } from '../../config/read/variables.js'
+import { rpcOption, sourceOf, type Environment } from '../../config/read/variables.js'
 import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { inspectHost } from './certificate.js'
 import { caution, fault, type DoctorFinding } from './doctor-finding.js'
-import { rpcOption } from './option-names.js'
 
 /** A URL and its option. The host is not shown: it may contain a key. */
 interface NamedUrl {
@@ -21,7 +20,7 @@ export async function checkHosts(
   const facilitatorUrl = env['X402_FACILITATOR_URL']?.trim()
   const urls: readonly NamedUrl[] = [
     ...networks.flatMap(({ network, core }) =>
-      core ? [{ option: rpcOption(env, network), url: core.rpcUrl }] : [],
+      core ? [{ option: sourceOf(rpcOption(network), env), url: core.rpcUrl }] : [],
     ),
     ...(publicUrl ? [{ option: 'publicUrl', url: publicUrl }] : []),
     ...(facilitatorUrl ? [{ option: 'X402_FACILITATOR_URL', url: facilitatorUrl }] : []),

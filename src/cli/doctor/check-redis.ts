@@ -1,8 +1,7 @@
-import type { Environment } from '../../config/read/variables.js'
+import { sourceOf, type Environment } from '../../config/read/variables.js'
 import { RedisCounts } from '../../config/resolve/redis-counts.js'
 import type { ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { fault, sound, type DoctorFinding } from './doctor-finding.js'
-import { nameOption } from './option-names.js'
 
 /** Checks that Redis counts the requests that are limited. */
 export async function checkRedis(
@@ -10,7 +9,7 @@ export async function checkRedis(
   env: Environment,
 ): Promise<readonly DoctorFinding[]> {
   const limits = [
-    [nameOption(env, 'X402_REDIS_URL', 'rateLimit.redisUrl'), rateLimit],
+    [sourceOf('rateLimit.redisUrl', env), rateLimit],
     ['paymentRateLimit.redisUrl', paymentRateLimit],
   ] as const
   const found = await Promise.all(

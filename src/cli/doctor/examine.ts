@@ -1,5 +1,5 @@
 import { openConfig } from '../../config/read/config-file.js'
-import type { Environment } from '../../config/read/variables.js'
+import { rpcOption, sourceOf, type Environment } from '../../config/read/variables.js'
 import { resolveOptions, type ResolvedOptions } from '../../config/resolve/resolve-options.js'
 import { isConfigError } from '../../errors.js'
 import { openGateway } from '../../gateway.js'
@@ -23,7 +23,6 @@ import { checkPublicUrl } from './check-public-url.js'
 import { checkRedis } from './check-redis.js'
 import { checkWebhooks } from './check-webhooks.js'
 import { caution, fault, type DoctorFinding } from './doctor-finding.js'
-import { rpcOption } from './option-names.js'
 
 export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
   readonly config: string | undefined
@@ -106,7 +105,15 @@ async function checkGateway(
 }
 
 /** Failures whose message does not say which network, token or facilitator was asked. */
-const NAMELESS = /^(The node|The facilitator|The chain|did not|failed)/
+const NAMELESS: ReadonlySet<string> = new Set([
+  'chain_unreachable',
+  'chain_refused',
+  'facilitator_unreachable',
+  'facilitator_refused',
+  'facilitator_busy',
+  'timeout',
+  'check_failed',
+])
 
 /** A finding that names its network, the option to correct, and what else it is about. */
 function named(
@@ -115,12 +122,12 @@ function named(
   env: Environment,
 ): Finding {
   const { subject, message, symbol, address, network: id } = finding
-  if (finding.status === 'ok' || !NAMELESS.test(message)) return finding
+  if (finding.status === 'ok' || !NAMELESS.has(finding.code)) return finding
   if (subject === 'facilitator') return { ...finding, message: `X402_FACILITATOR_URL: ${message}` }
   const network = networks.find((one) => one.network.caip2 === id)?.network
   if (network === undefined) return finding
   const about = [symbol, subject === 'relayer' && address].filter(Boolean).join(' ')
-  const place = `${about && `${subject} ${about} on `}${network.name} (${rpcOption(env, network)})`
+  const place = `${about && `${subject} ${about} on `}${network.name} (${sourceOf(rpcOption(network), env)})`
   return { ...finding, message: `${place}: ${message}` }
 }
 

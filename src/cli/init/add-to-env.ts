@@ -22,7 +22,7 @@ export async function addToEnv(
       const taken = Object.keys(parseEnv(text)).filter((name) => name in set)
       if (taken.length > 0)
         throw refused(
-          `${path} sets ${taken.join(', ')} already: nothing was written. Remove the line, or choose another folder with --dir`,
+          `${path} sets ${taken.join(', ')} already: nothing was written. To replace them, comment the lines out, and keep the old relayer's key, which may hold money; or choose another folder with --dir`,
         )
       const { mode } = await file.stat()
       const gap = before === '' ? '' : before.endsWith('\n') ? '\n' : '\n\n'

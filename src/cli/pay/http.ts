@@ -1,6 +1,6 @@
 import { decodeHeader, PAYMENT_REQUIRED, PAYMENT_RESPONSE } from '../../protocol/headers.js'
 import { readBytes } from '../../http/fetch-json.js'
-import { isObject } from '../../config/resolve/report.js'
+import { isObject } from '../../protocol/document.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /** How long to wait for the whole answer (ms): a settlement may take 25 s. */

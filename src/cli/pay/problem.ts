@@ -1,4 +1,4 @@
-import { isObject } from '../../config/resolve/report.js'
+import { isObject } from '../../protocol/document.js'
 import type { ProblemCode } from '../../http/problem-status.js'
 import { parse, readSettlement, type Answer } from './http.js'
 import { visible } from '../../protocol/visible-text.js'

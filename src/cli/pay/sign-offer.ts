@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { signAuthorization } from '../../crypto/sign-authorization.js'
-import { isObject } from '../../config/resolve/report.js'
+import { isObject } from '../../protocol/document.js'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment-identifier.js'
 import {
   X402_VERSION,

@@ -13,7 +13,7 @@ import { withEnvFile } from './env-file.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../../errors.js'
 import type { GatewayOptions } from '../options.js'
 import { parseConfig } from './parse-config.js'
-import { isObject } from '../resolve/report.js'
+import { isObject } from '../../protocol/document.js'
 import { fillVariables, variablesIn } from './variables-in-file.js'
 
 /** Relative to the working directory. */

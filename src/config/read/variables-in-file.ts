@@ -1,6 +1,6 @@
 import { ConfigError, type ConfigIssue } from '../../errors.js'
 import type { Environment } from './variables.js'
-import { isObject } from '../resolve/report.js'
+import { isObject } from '../../protocol/document.js'
 
 /** `${NAME}`; a `$` in front makes it text. */
 const REFERENCE = /(\$?)\$\{([A-Za-z_]\w*)\}/g

@@ -6,9 +6,9 @@ import { readLocation } from '../../ledger/engine/location.js'
 import { openPostgresLedger } from '../../ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../ledger/sqlite-ledger.js'
 import { closestName } from '../../protocol/did-you-mean.js'
-import { sameNetwork } from '../../protocol/networks.js'
+import { sameNetwork, type Network } from '../../protocol/networks.js'
 import type { GatewayOptions } from '../options.js'
-import { isObject } from '../resolve/report.js'
+import { isObject } from '../../protocol/document.js'
 import { trustedFrom } from '../resolve/trust-proxy.js'
 
 /** Environment variables by name. */
@@ -281,6 +281,25 @@ const PATHS = VARIABLES.flatMap(([name, option]) => {
   return path === undefined ? [] : [{ name, path: new RegExp(`^${path}(?:\\.\\d+)?$`) }]
 })
 
+/** The variable that is set and sets an option; otherwise the option itself. */
+export function sourceOf(option: string, env: Environment): string {
+  const found = PATHS.find(({ name, path }) => {
+    const match = path.exec(option)
+    return match !== null && textOf(env, name) !== undefined && isMeant(match[1], env)
+  })
+  return found?.name ?? option
+}
+
+/** The option of a network's node. */
+export const rpcOption = ({ shortName, caip2 }: Pick<Network, 'shortName' | 'caip2'>): string =>
+  `networks.${shortName ?? caip2}.rpcUrl`
+
+/** Whether the variables are about a network. */
+function isMeant(network: string | undefined, env: Environment): boolean {
+  const meant = textOf(env, 'X402_NETWORK')
+  return network === undefined || meant === undefined || sameNetwork(meant, network)
+}
+
 /** Sources of options. */
 interface OptionSource {
   readonly env: Environment
@@ -307,14 +326,13 @@ export function nameVariables(error: ConfigError, source: OptionSource): ConfigE
     for (const { name, path } of PATHS) {
       const match = path.exec(option)
       if (match === null) continue
-      const isOthers = match[1] !== undefined && match[1] !== (env['X402_NETWORK'] ?? match[1])
       const isSet = textOf(env, name) !== undefined
       const misnamed = unknown.find((one) => closestName(one, NAMES) === name)
       const hint =
         code === 'missing_option' && !isSet && misnamed !== undefined
           ? `; ${misnamed} is set: did you mean ${name}?`
           : ''
-      const isSource = isAlone || (isSet && !isOthers)
+      const isSource = isAlone || (isSet && isMeant(match[1], env))
       return { code, option: isSource ? name : option, message: message + hint }
     }
     return issue

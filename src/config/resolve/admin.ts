@@ -8,9 +8,9 @@ import { TOKEN_FORMS } from './projects.js'
 import { readOption, within, type Report } from './report.js'
 
 /** Milliseconds of each unit of a duration. */
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-const DURATION = /^([1-9]\d{0,3})([mhd])$/
+const DURATION = /^[1-9]\d{0,3}[mhd]$/
 
 const adminSchema = z
   .strictObject({
@@ -18,9 +18,12 @@ const adminSchema = z
     people: z
       .array(
         z.strictObject({
-          name: z.string().refine((name) => name !== '' && name.trim() === name && isName(name), {
-            ...mistake('invalid_value', NOT_A_NAME),
-          }),
+          name: z
+            .string()
+            .refine((name) => name !== '' && name.trim() === name, {
+              ...mistake('invalid_value', 'must not be empty, or begin or end with a space'),
+            })
+            .refine(isName, { ...mistake('invalid_value', NOT_A_NAME) }),
           role: z.enum(ADMIN_ROLES),
           token: z.string(),
         } satisfies FieldsOf<AdminPerson>),
@@ -30,10 +33,7 @@ const adminSchema = z
     payToDelay: z
       .string()
       .regex(DURATION, "must be a number and 'm', 'h' or 'd', e.g. '48h'")
-      .transform((text) => {
-        const [, number, unit = ''] = DURATION.exec(text) ?? []
-        return Number(number) * (UNITS[unit] ?? 0)
-      })
+      .transform((text) => Number(text.slice(0, -1)) * UNITS[text.slice(-1) as keyof typeof UNITS])
       .optional(),
   } satisfies FieldsOf<AdminOptions>)
   .refine(({ tokens, people }) => tokens !== undefined || people !== undefined, {
@@ -69,7 +69,7 @@ export function resolveAdmin(
     const hash = parseConfiguredToken(token)
     if (hash === undefined) reportHere(path, 'invalid_token', TOKEN_FORMS)
     else if (taken.has(hash.toString('hex')))
-      reportHere(path, 'duplicate_token', 'is there already, or is a project’s')
+      reportHere(path, 'duplicate_token', 'is already used here or by a project')
     else taken.add(hash.toString('hex'))
     return hash ? [{ hash, admin: who ?? unnamedOwner(hash) }] : []
   }

@@ -11,7 +11,8 @@ import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fi
 import type { FieldsOf } from './fields.js'
 import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options.js'
 import type { GatewayOptions } from '../options.js'
-import { isObject, readOption, within, type Report } from './report.js'
+import { isObject } from '../../protocol/document.js'
+import { readOption, within, type Report } from './report.js'
 
 /** A network whose names and tokens were looked up. */
 export interface ResolvedNetwork {

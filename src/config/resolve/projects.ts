@@ -16,7 +16,8 @@ import { isName, NOT_A_NAME, quoteName } from '../../protocol/visible-text.js'
 import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, MerchantOptions, ProjectOptions } from '../options.js'
-import { isObject, readOption, within, type Report } from './report.js'
+import { isObject } from '../../protocol/document.js'
+import { readOption, within, type Report } from './report.js'
 
 const DEFAULT_MAX_TIMEOUT_SECONDS = 300
 

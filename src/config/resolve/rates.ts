@@ -9,7 +9,8 @@ import type { RateSource } from '../../money/rates.js'
 import { sameNetwork } from '../../protocol/networks.js'
 import { callback, hasMethod, httpUrl, omitUndefined, type FieldsOf } from './fields.js'
 import type { ChainlinkRatesEntry, GatewayOptions, HttpRatesEntry } from '../options.js'
-import { isObject, readOption, within, type Report } from './report.js'
+import { isObject } from '../../protocol/document.js'
+import { readOption, within, type Report } from './report.js'
 
 const MAX_SECONDS = 31_536_000
 

@@ -23,8 +23,3 @@ export function readOption<T>(schema: z.ZodType<T>, value: unknown, report: Repo
   for (const { option, code, message } of read.issues) report(option, code, message)
   return undefined
 }
-
-/** Type guard for objects that are not arrays. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -1,7 +1,7 @@
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { newDeliveryId } from '../webhooks.js'
-import { insertDelivery } from '../webhooks/rows.js'
+import { insertDelivery, wanting } from '../webhooks/rows.js'
 import type { Checkout, CheckoutQuery, CheckoutRefusal, NewCheckout } from '../checkouts.js'
 import {
   checkoutOf,
@@ -178,7 +178,7 @@ export class Checkouts {
         .selectFrom('x402_webhook_endpoints')
         .select('id')
         .where('project', '=', project)
-        .where('events', 'like', `%,${type},%`)
+        .where('events', 'like', wanting(type))
         .execute()
       for (const { id: endpoint } of endpoints)
         await insertDelivery(database, { id: newDeliveryId(), endpoint, project, type, data })

@@ -95,7 +95,9 @@ export class LedgerMaintenance {
    * Deletes payments that nobody needs any more: settled and delivered, or failed; last changed before
    * a time in milliseconds, and at least an hour ago; locked by nobody; and whose authorization has
    * lapsed, so that the chain refuses it. Refunds go after their payments, because what is left of a payment
-   * is computed from them. A payment stays until its checkout is known to be paid. Tells after each page how many are deleted by then.
+   * is computed from them. A payment stays until its checkout is known to be paid.
+   *
+   * @param onDeleted - Told after each page how many are deleted by then.
    *
    * @returns How many were deleted.
    */
@@ -139,6 +141,10 @@ export class LedgerMaintenance {
     }
     await sql`DELETE FROM x402_refund_requests WHERE NOT EXISTS
       (SELECT 1 FROM x402_authorizations WHERE id = refund)`.execute(db)
+    // A failed payment could have paid a link late. The watch looks at links that have one.
+    await sql`UPDATE x402_checkouts SET payment = NULL, purchase = NULL
+      WHERE payment IS NOT NULL AND state IN ('expired', 'canceled')
+        AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS a WHERE a.id = payment)`.execute(db)
     return count
   }
 

@@ -15,6 +15,9 @@ const UNFETCHED_MS = 48 * 3_600_000
 /** Deliveries of webhooks at most: finished ones give way first, the oldest of them. */
 const MAX_DELIVERIES = 20_000
 
+/** Payment links at most: those that are over give way first, the oldest of them. */
+const MAX_CHECKOUTS = 20_000
+
 /** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
 
@@ -93,6 +96,9 @@ async function sweep(store: SqlStore): Promise<void> {
     await sql`DELETE FROM x402_webhook_deliveries WHERE id IN (
       SELECT id FROM x402_webhook_deliveries ORDER BY state = 'pending', created_at, id
       LIMIT max(0, (SELECT count(*) FROM x402_webhook_deliveries) - ${MAX_DELIVERIES}))`.execute(db)
+    await sql`DELETE FROM x402_checkouts WHERE id IN (
+      SELECT id FROM x402_checkouts ORDER BY state = 'open', created_at, id
+      LIMIT max(0, (SELECT count(*) FROM x402_checkouts) - ${MAX_CHECKOUTS}))`.execute(db)
     await sql`DELETE FROM x402_audit_log
       WHERE position <= (SELECT max(position) FROM x402_audit_log) - ${MAX_AUDIT}`.execute(db)
   })

@@ -1,7 +1,7 @@
 /** The address that a merchant is paid at, when it changes. */
 import type { StoredProject } from '../projects.js'
 import { newDeliveryId, OPERATOR, PAY_TO_CHANGED } from '../webhooks.js'
-import { insertDelivery } from '../webhooks/rows.js'
+import { insertDelivery, wanting } from '../webhooks/rows.js'
 import type { Changing } from './changes.js'
 
 /** A project's address, and the one that waits. */
@@ -41,7 +41,7 @@ export async function tellPayTo(
         where('project', '=', before.id),
         where.and([
           where('project', '=', OPERATOR),
-          where('events', 'like', `%,${PAY_TO_CHANGED},%`),
+          where('events', 'like', wanting(PAY_TO_CHANGED)),
         ]),
       ]),
     )

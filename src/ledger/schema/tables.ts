@@ -214,7 +214,7 @@ export const TABLES = {
   },
   /** One row for each payment link. */
   x402_checkouts: {
-    /** Random: whoever knows it may pay. */
+    /** Random: anyone who knows it may pay. */
     id: 'TEXT NOT NULL PRIMARY KEY',
     project: 'TEXT NOT NULL',
     url: 'TEXT NOT NULL',

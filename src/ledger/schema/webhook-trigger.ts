@@ -3,8 +3,9 @@
  *
  * It runs in every statement that changes a record: an event is committed together with the change that it
  * reports. An event happens when a record becomes final or a final one changes, and when nobody waits any more
- * for a payment whose transaction was sent; a payment is announced as pending once at most. Refunds are payments here. Each endpoint that
- * wants the event gets a delivery; a project without endpoints costs nothing.
+ * for a payment whose transaction was sent; a payment is announced as pending once at most. Refunds have the same
+ * events, named `refund.…`. Each endpoint that wants the event gets a delivery; a project without endpoints costs
+ * nothing.
  */
 import type { SqlDialect } from '../engine/dialect.js'
 

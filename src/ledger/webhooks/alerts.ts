@@ -1,6 +1,6 @@
 import { newDeliveryId, OPERATOR, type OperatorEvent } from '../webhooks.js'
 import type { SqlStore } from '../engine/store.js'
-import { insertDelivery } from './rows.js'
+import { insertDelivery, wanting } from './rows.js'
 
 /** How long after an alert the next one about the same is due (ms), unless it was over in between. */
 export const ALERT_PAUSE_MS = 3_600_000
@@ -48,7 +48,7 @@ export class Alerts {
           .selectFrom('x402_webhook_endpoints')
           .select('id')
           .where('project', '=', OPERATOR)
-          .where('events', 'like', `%,${type},%`)
+          .where('events', 'like', wanting(type))
           .execute()
         if (endpoints.length === 0) return false
         // A second process waits here for the first, and finds that the alert was sent.

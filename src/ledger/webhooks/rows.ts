@@ -52,6 +52,9 @@ export function eventsColumn(events: readonly WebhookEvent[]): string {
   return `,${events.join(',')},`
 }
 
+/** Pattern of {@link eventsColumn} where an endpoint wants an event. */
+export const wanting = (type: WebhookEvent): string => `%,${type},%`
+
 /** The columns that the outcome of an attempt changes. */
 export function conclusionOf(outcome: AttemptOutcome) {
   switch (outcome.kind) {

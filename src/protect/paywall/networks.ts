@@ -1,6 +1,6 @@
 /** The page's names of networks, and their facts for wallets. */
 import { z } from 'zod'
-import { isHttpUrl } from '../../http/http-url.js'
+import { isPublicUrl } from '../../http/http-url.js'
 import { findNetwork, UNKNOWN_NETWORK } from '../../protocol/networks.js'
 import type { ChainFacts } from './page-files.js'
 
@@ -35,11 +35,9 @@ export interface PaywallNetwork {
 const MAX_NAME_LENGTH = 100
 
 /** A URL with a password is not public. */
-export const publicUrl = z.string().refine((text) => {
-  if (!isHttpUrl(text)) return false
-  const { username, password } = new URL(text)
-  return username === '' && password === ''
-}, 'must be a public http(s) URL without a password')
+export const publicUrl = z
+  .string()
+  .refine(isPublicUrl, 'must be a public http(s) URL without a password')
 
 /** The option `networks` of the paywall: by short name or CAIP-2 id. */
 export const paywallNetworksSchema = z.record(

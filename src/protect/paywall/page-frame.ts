@@ -2,7 +2,7 @@
 import { buttonColours } from './button-colours.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
-import { textsOf } from './texts/languages.js'
+import { fill, textsOf } from './texts/languages.js'
 
 export interface FramedPage {
   readonly files: PageFiles
@@ -58,7 +58,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 function wayBack({ options: { backUrl, texts }, locale, seller }: FramedPage): string {
   if (backUrl === undefined) return ''
   const { backToSeller } = { ...textsOf(locale), ...texts }
-  const words = backToSeller.replace('{seller}', () => seller)
+  const words = fill(backToSeller, { seller })
   return `<a class="back" href="${escapeHtml(backUrl)}">${escapeHtml(words)}</a>`
 }
 

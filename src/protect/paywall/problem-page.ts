@@ -13,7 +13,7 @@ import { escapeHtml, renderFrame } from './page-frame.js'
 import { cameByCookie, takePaymentCookie } from './payment-cookie.js'
 import { prefersHtml, varyByAccept } from './prefers-html.js'
 import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
-import { localeOf, textsOf } from './texts/languages.js'
+import { fill, localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
 /** Responses for people, and the page for their problems. */
@@ -37,7 +37,6 @@ const OF_CHECKOUTS: readonly ProblemCode[] = [
   'checkout_paid',
   'checkout_expired',
   'checkout_canceled',
-  'checkout_in_progress',
 ]
 
 /** Problems of a payment in a cookie that another visit cannot solve. */
@@ -109,7 +108,7 @@ function wayBack(res: Response, texts: PaywallTexts, locale: string): string {
   if (!(seconds > 0) || !['GET', 'HEAD'].includes(res.req.method)) return ''
   const style = { style: 'unit', unit: 'second', unitDisplay: 'long' } as const
   const time = new Intl.NumberFormat(locale, style).format(seconds)
-  return `<p>${escapeHtml(texts.waitFirst.replace('{time}', () => time))}</p>
+  return `<p>${escapeHtml(fill(texts.waitFirst, { time }))}</p>
 <p><a href="">${escapeHtml(texts.tryAgain)}</a></p>`
 }
 

@@ -1,4 +1,5 @@
 /** Writes the page. Text of strangers goes through {@link escapeHtml} or into JSON. */
+import { fill } from './texts/languages.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
 import { escapeHtml, renderFrame } from './page-frame.js'
@@ -99,11 +100,6 @@ function previewTags({ options, resource, texts, data }: PageParts): string {
     ([name = '', content = '']) => `<meta property="${name}" content="${escapeHtml(content)}">\n`,
   )
   return `<meta name="description" content="${escapeHtml(description)}">\n${written.join('')}`
-}
-
-/** Replaces the `{words}` of a text. */
-function fill(text: string, words: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => words[name] ?? whole)
 }
 
 /** JSON that can neither end its element nor begin a comment. */

@@ -5,8 +5,14 @@
  * another place, or in another wrapping.
  */
 import { RequestProblem } from '../../http/respond-problem.js'
-import { checkoutEntry, handlerDescriptor, UCP_VERSIONS } from '../../ucp/handler.js'
-import { checkoutBody, describeHandler, prepareCheckout } from '../checkout-endpoints.js'
+import { handlerDescriptor, UCP_VERSIONS } from '../../ucp/handler.js'
+import {
+  checkoutBlock,
+  checkoutBody,
+  describeHandler,
+  prepareCheckout,
+  profileBlock,
+} from '../checkout-endpoints.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint, type Call, type Endpoint } from '../define-endpoint.js'
 import { docsUrlOf } from '../docs-url.js'
@@ -50,7 +56,7 @@ const ucpDiscovery: readonly Endpoint[] = [
     summary: 'Get the payment handler for a UCP profile',
     description: 'For Medusa, WooCommerce and PrestaShop.',
     responses: { 200: profile },
-    handle: (context, call) => ({ [context.handlerId]: [describeHandler(context, call)] }),
+    handle: profileBlock,
   }),
   ...(['/api/v2/merchant/ucp', '/api/v2/ucp'] as const).map((prefix) =>
     defineEndpoint({
@@ -62,7 +68,7 @@ const ucpDiscovery: readonly Endpoint[] = [
       params,
       responses: { 200: profile },
       before: requireUcpVersion,
-      handle: (context, call) => ({ [context.handlerId]: [describeHandler(context, call)] }),
+      handle: profileBlock,
     }),
   ),
   defineEndpoint({
@@ -91,10 +97,7 @@ const ucpPreparation: readonly Endpoint[] = [
     summary: 'Turn a fiat price into the payment handler of a checkout',
     description: 'For Medusa, WooCommerce and PrestaShop.',
     responses: { 200: checkout },
-    async handle(context, call) {
-      const { handlerId: id } = context
-      return { [id]: [checkoutEntry(id, await prepareCheckout(context, call))] }
-    },
+    handle: checkoutBlock,
   }),
   defineEndpoint({
     ...preparation,

@@ -47,8 +47,22 @@ export async function downloadSettlements(
   let endRating = (): void => undefined
   try {
     const pages = pagesOf(context.ledger, { ...filters, kind: 'any', project, limit: PAGE })
+    const { head, line } = exportWriter('csv', accepts, zone)
+    const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
+    const textOf = async (page: readonly LedgerRecord[]): Promise<string> => {
+      const written = page.filter(isWritten)
+      const ids = written.map(({ id }) => id)
+      const { refunds } = context.ledger
+      const [refunded, requests] = await Promise.all([
+        refunds.refundedOf(ids),
+        refunds.requestsOf(ids),
+      ])
+      const notes = { refunded, requests }
+      return written.map((record) => line(withRefunds(exportedOf(record), notes))).join('')
+    }
     // Read before the head is sent, so that a failing ledger is a problem response and not half a file.
     const first = await pages.next()
+    const begin = head + (await textOf(first.value ?? []))
     const until = dayName(dayOf(zone ?? UTC, context.now()))
     const about = project === EVERY_PROJECT ? '' : `-${project.replaceAll(/[^\w.-]/g, '_')}`
     res.set({
@@ -60,20 +74,8 @@ export async function downloadSettlements(
     if (req.method === 'HEAD') return void res.end()
     if (isClosed(res)) return
     endRating = cutSlowClient(res)
-    const { head, line } = exportWriter('csv', accepts, zone)
-    const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
-    const textOf = async (page: readonly LedgerRecord[]): Promise<string> => {
-      const written = page.filter(isWritten)
-      const ids = written.map(({ id }) => id)
-      const { refunds } = context.ledger
-      const notes = {
-        refunded: await refunds.refundedOf(ids),
-        requests: await refunds.requestsOf(ids),
-      }
-      return written.map((record) => line(withRefunds(exportedOf(record), notes))).join('')
-    }
     async function* text() {
-      yield head + (await textOf(first.value ?? []))
+      yield begin
       for await (const page of pages) yield await textOf(page)
     }
     await pipeline(Readable.from(text()), res)

@@ -4,8 +4,11 @@ import { shownZone } from './zone.js'
 const CLOCK = { hour: 'numeric', minute: '2-digit', second: '2-digit' } as const
 
 const timeFormat = inZone({
-  ...{ year: 'numeric', month: 'short', day: 'numeric' },
-  ...{ ...CLOCK, timeZoneName: 'short' },
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  ...CLOCK,
+  timeZoneName: 'short',
 } as const)
 /** Without the year and the zone, which the title has. */
 const shortFormat = inZone({ month: 'short', day: 'numeric', ...CLOCK } as const)

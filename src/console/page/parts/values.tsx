@@ -2,6 +2,7 @@
 import type { Settlement, TokenAmount } from '../api/documents.js'
 import { fiatOf, formatFiat, formatToken } from '../format/money.js'
 import { formatAgo, formatShortTime, formatTime, safeUrl, shorten } from '../format/text.js'
+import { linkTo } from '../state/route.js'
 import { explorerLink, findNetwork, pegOf, useSession } from '../state/session.js'
 import { TestBadge } from './badge.js'
 import { CopyButton } from './copy.js'
@@ -49,6 +50,18 @@ export function Money({ of, class: className = '' }: MoneyProps) {
 /** The name of a network. */
 export function NetworkName({ of: { network } }: { readonly of: Pick<TokenAmount, 'network'> }) {
   return <>{findNetwork(useSession(), network)?.name ?? network}</>
+}
+
+/** A merchant, linked for operators: a merchant has no page about others. */
+export function MerchantLink({ id }: { readonly id: string | undefined }) {
+  const { role } = useSession()
+  if (id === undefined) return <>–</>
+  if (role !== 'admin') return <>{id}</>
+  return (
+    <a class="above" href={linkTo(['merchants', id])}>
+      {id}
+    </a>
+  )
 }
 
 interface HexProps {

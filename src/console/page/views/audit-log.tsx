@@ -6,7 +6,7 @@ import { Page } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
 import { ProjectField } from '../parts/project-field.js'
 import { Table } from '../parts/table.js'
-import { Time } from '../parts/values.js'
+import { MerchantLink, Time } from '../parts/values.js'
 import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 
 interface Entries {
@@ -53,14 +53,14 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
               <span class="phone">
                 {actionOf(entry)}
                 <small class="sub">
-                  <Merchant of={entry} />
+                  <MerchantLink id={entry.project} />
                 </small>
               </span>
             </>
           ),
         },
         { title: 'Action', isMinor: true, cell: actionOf },
-        { title: 'Merchant', isMinor: true, cell: (entry) => <Merchant of={entry} /> },
+        { title: 'Merchant', isMinor: true, cell: ({ project }) => <MerchantLink id={project} /> },
         { title: 'By', isMinor: true, cell: ({ actor }) => actor },
         { title: 'Change', cell: (entry) => <Change of={entry} /> },
       ]}
@@ -70,11 +70,6 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
 
 /** The API says project where this page says merchant. */
 const actionOf = ({ action }: AuditEntry): string => words(action.replace('project', 'merchant'))
-
-function Merchant({ of: { project } }: { readonly of: AuditEntry }) {
-  if (project === undefined) return <>–</>
-  return <a href={linkTo(['merchants', project])}>{project}</a>
-}
 
 /** Members that differ, with old and new values. */
 function Change({ of: { token, before = {}, after = {} } }: { readonly of: AuditEntry }) {
@@ -99,9 +94,9 @@ function Change({ of: { token, before = {}, after = {} } }: { readonly of: Audit
   )
 }
 
-/** A new value. Payments and refunds are linked. */
+/** A new value. Payments are linked. */
 function Value({ name, value }: { readonly name: string; readonly value: string }) {
-  const isPayment = name === 'settlement' || name === 'refund'
+  const isPayment = name === 'settlement'
   return <ins>{isPayment ? <a href={linkTo(['settlements', value])}>{value}</a> : value}</ins>
 }
 

@@ -12,12 +12,14 @@ interface NextPayToProps {
 }
 
 /** The address that will be paid, and how to take it back. */
-export function NextPayTo({ of: { id, merchant, nextPayTo }, onChange }: NextPayToProps) {
+export function NextPayTo({ of: { id, merchant, nextPayTo, version }, onChange }: NextPayToProps) {
   const action = useAction()
   if (nextPayTo === undefined) return null
   const takeBack = async (): Promise<void> => {
     await ask('PATCH', `admin/projects/${encodeURIComponent(id)}`, {
       body: { merchant: { payTo: merchant?.payTo } },
+      // Once the new address is paid, this would redirect payments.
+      version,
     })
     announce('The new address was taken back.')
     onChange()

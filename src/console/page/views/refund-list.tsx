@@ -9,7 +9,7 @@ import { Page } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
 import { ProjectField } from '../parts/project-field.js'
 import { Table, type Column } from '../parts/table.js'
-import { Money, NetworkName, Time } from '../parts/values.js'
+import { MerchantLink, Money, NetworkName, Time } from '../parts/values.js'
 import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
 import { RefundStatus, Why } from './refunds.js'
@@ -69,7 +69,7 @@ function RefundTable({ of }: { readonly of: readonly Refund[] }) {
   const { role } = useSession()
   const merchant: readonly Column<Refund>[] =
     role === 'admin'
-      ? [{ title: 'Merchant', isMinor: true, cell: ({ project }) => project ?? '–' }]
+      ? [{ title: 'Merchant', isMinor: true, cell: ({ project }) => <MerchantLink id={project} /> }]
       : []
   return (
     <Table

@@ -6,9 +6,7 @@ import { Badge, StatusBadge } from '../parts/badge.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
-import { Hex } from '../parts/values.js'
-import { linkTo } from '../state/route.js'
-import { findNetwork, useSession } from '../state/session.js'
+import { Hex, MerchantLink, NetworkName } from '../parts/values.js'
 
 const COIN_DECIMALS = 18
 
@@ -86,7 +84,6 @@ function NetworkTable({ of }: { readonly of: readonly NetworkFinding[] }) {
 }
 
 function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
-  const session = useSession()
   return (
     <Table
       caption="Relayers"
@@ -98,7 +95,9 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
           cell: (one) => (
             <>
               <Hex value={one.address} network={one.network} kind="address" />
-              <small class="sub">{findNetwork(session, one.network)?.name ?? one.network}</small>
+              <small class="sub">
+                <NetworkName of={one} />
+              </small>
               <span class="phone">
                 <State of={one} />
               </span>
@@ -135,7 +134,6 @@ function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
 }
 
 function GasTable({ of }: { readonly of: readonly GasOfProject[] }) {
-  const session = useSession()
   if (of.length === 0) return <Empty title="No gas was spent" />
   return (
     <Table
@@ -145,11 +143,11 @@ function GasTable({ of }: { readonly of: readonly GasOfProject[] }) {
       columns={[
         {
           title: 'Merchant',
-          cell: ({ project }) => <a href={linkTo(['merchants', project])}>{project}</a>,
+          cell: ({ project }) => <MerchantLink id={project} />,
         },
         {
           title: 'Network',
-          cell: ({ network }) => findNetwork(session, network)?.name ?? network,
+          cell: (one) => <NetworkName of={one} />,
         },
         { title: 'Gas', isNumber: true, cell: ({ wei }) => coins(wei) },
       ]}

@@ -3,7 +3,7 @@ import { formatToken } from '../format/money.js'
 import { shorten } from '../format/text.js'
 import { PaymentBadge } from '../parts/badge.js'
 import { Table, type Column } from '../parts/table.js'
-import { Money, NetworkName, Time } from '../parts/values.js'
+import { MerchantLink, Money, NetworkName, Time } from '../parts/values.js'
 import { linkTo } from '../state/route.js'
 import { useSession } from '../state/session.js'
 
@@ -18,7 +18,7 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
   const { role } = useSession()
   const project: readonly Column<Settlement>[] =
     role === 'admin'
-      ? [{ title: 'Merchant', isMinor: true, cell: (one) => <Merchant of={one} /> }]
+      ? [{ title: 'Merchant', isMinor: true, cell: (one) => <MerchantLink id={one.project} /> }]
       : []
   return (
     <Table
@@ -57,15 +57,6 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
         },
       ]}
     />
-  )
-}
-
-function Merchant({ of: { project } }: { readonly of: Settlement }) {
-  if (project === undefined) return <>–</>
-  return (
-    <a class="above" href={linkTo(['merchants', project])}>
-      {project}
-    </a>
   )
 }
 

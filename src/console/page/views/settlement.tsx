@@ -6,9 +6,9 @@ import { CopyButton } from '../parts/copy.js'
 import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
-import { Hex, Money, StrangerUrl } from '../parts/values.js'
+import { Hex, MerchantLink, Money, NetworkName, StrangerUrl } from '../parts/values.js'
 import { linkTo } from '../state/route.js'
-import { findNetwork, useSession } from '../state/session.js'
+import { useSession } from '../state/session.js'
 import { Refunds } from './refunds.js'
 import { Story } from './story.js'
 
@@ -51,7 +51,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
   return (
     <Facts
       of={[
-        ['Merchant', project && <MerchantLink of={project} />],
+        ['Merchant', project && <MerchantLink id={project} />],
         ['Reference', reference],
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],
@@ -72,14 +72,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
   )
 }
 
-/** A merchant has no page about others. */
-function MerchantLink({ of }: { readonly of: string }) {
-  if (useSession().role !== 'admin') return <>{of}</>
-  return <a href={linkTo(['merchants', of])}>{of}</a>
-}
-
 function OnChain({ of }: { readonly of: Settlement }) {
-  const session = useSession()
   const { network, payer, payTo, transaction, asset, symbol, nonce, amount } = of
   return (
     <Facts
@@ -87,7 +80,7 @@ function OnChain({ of }: { readonly of: Settlement }) {
         [
           'Network',
           <>
-            {findNetwork(session, network)?.name ?? network}
+            <NetworkName of={of} />
             {of.testnet && <TestBadge />}
           </>,
         ],

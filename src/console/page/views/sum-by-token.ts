@@ -16,8 +16,11 @@ function added(one: RevenueGroup, other: RevenueGroup): RevenueGroup {
     String(BigInt(one[name]) + BigInt(other[name]))
   return {
     ...one,
-    ...{ amount: sum('amount'), refunded: sum('refunded'), net: sum('net') },
-    ...{ count: one.count + other.count, refunds: one.refunds + other.refunds },
+    amount: sum('amount'),
+    refunded: sum('refunded'),
+    net: sum('net'),
+    count: one.count + other.count,
+    refunds: one.refunds + other.refunds,
   }
 }
 

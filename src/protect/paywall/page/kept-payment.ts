@@ -23,8 +23,11 @@ export interface KeptPayment {
 const PREFIX = 'x402-payment:'
 const KEY = PREFIX + location.pathname + location.search
 
-/** How long to keep a payment whose outcome is unknown (s). Its buyer may come back for what was paid. */
-const UNKNOWN_SECONDS = 30 * 86_400
+/**
+ * How long to keep a payment that cannot be shown again (s): its outcome is unknown, or its receipt is all that
+ * the buyer has.
+ */
+const KEPT_SECONDS = 30 * 86_400
 
 /** Reads the payment. Without storage, it lives as long as the page. */
 export function readKept(): KeptPayment | undefined {
@@ -85,7 +88,7 @@ function read(key: string): KeptPayment | undefined {
   try {
     const kept = JSON.parse(localStorage.getItem(key) ?? 'null') as KeptPayment | null
     if (typeof kept?.header !== 'string' || typeof kept.receipt !== 'object') return undefined
-    const until = kept.received === undefined ? kept.signedAt + UNKNOWN_SECONDS : shownUntil(kept)
+    const until = kept.received === 'again' ? shownUntil(kept) : kept.signedAt + KEPT_SECONDS
     return serverNow() < until ? kept : undefined
   } catch {
     return undefined

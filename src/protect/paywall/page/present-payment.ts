@@ -47,14 +47,19 @@ const RUNNING: readonly string[] = [
   'idempotency_in_progress',
 ]
 
+/** A payment link cannot be paid any more: its page says so. */
+export const LINK_ENDED: readonly string[] = [
+  'checkout_paid',
+  'checkout_expired',
+  'checkout_canceled',
+]
+
 /** Problems that end a payment. After others, the same payment may be presented again. */
 const FINAL_PROBLEMS: readonly string[] = [
   'idempotency_conflict',
   'answer_not_kept',
   'answer_too_large',
-  'checkout_paid',
-  'checkout_expired',
-  'checkout_canceled',
+  ...LINK_ENDED,
 ]
 
 /** Below 500, and a proxy's: timeout and too many requests. */

@@ -4,7 +4,7 @@ import { data } from './data.js'
 import { deliver, type Delivery } from './deliver.js'
 import { forget, keep, readKept, update, type KeptPayment } from './kept-payment.js'
 import type { PageDocument, PageOffer } from './page-data.js'
-import { presentPayment, type Presented } from './present-payment.js'
+import { LINK_ENDED, presentPayment, type Presented } from './present-payment.js'
 import { transactionUrl } from './receipt-facts.js'
 import { NotSigned, signPayment } from './sign-payment.js'
 import { messageOf, text } from './texts.js'
@@ -166,7 +166,7 @@ export class Purchases {
     // The server has forgotten what it knew of a purchase that was received.
     if (payment.received !== undefined) return this.#end(payment, undefined, text('answerGone'))
     forget(payment, this.#before)
-    if (OF_LINKS.includes(code)) return location.reload()
+    if (LINK_ENDED.includes(code)) return location.reload()
     if (document !== undefined && !isSameOffer(document, this.#document)) return loadAgain()
     this.#document = document ?? this.#document
     const url = transactionUrl({ ...payment.receipt, transaction })
@@ -190,9 +190,6 @@ function withTransaction(payment: KeptPayment, transaction: string | undefined):
   if (transaction === undefined) return payment
   return { ...payment, receipt: { ...payment.receipt, transaction } }
 }
-
-/** Why a payment link cannot be paid any more: its page says so. */
-const OF_LINKS: readonly string[] = ['checkout_paid', 'checkout_expired', 'checkout_canceled']
 
 /** Refusals because of the current offer. They do not mean that the payment was never settled. */
 const OF_THE_OFFER: readonly string[] = [

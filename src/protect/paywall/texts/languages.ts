@@ -38,3 +38,8 @@ export function localeOf(req: Request): string {
 function languageOf(locale: string): string {
   return locale.slice(0, 2).toLowerCase()
 }
+
+/** Replaces the `{words}` of a text. */
+export function fill(text: string, words: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => words[name] ?? whole)
+}

@@ -151,7 +151,7 @@ export class Settlement implements Reservation {
 
   async #refuse(reason: Reason): Promise<SettleResponse> {
     await logLedgerFailure(this.#logged, this.release())
-    this.#announce('refused', () => ({ reason, ...this.#event }))
+    this.#announce('refused', { reason, ...this.#event })
     return failedResponse(this.#payment, reason)
   }
 
@@ -227,7 +227,7 @@ export class Settlement implements Reservation {
 
   #announceSubmitted({ transaction }: Submission): void {
     this.#payment.onSubmitted?.(transaction)
-    this.#announce('submitted', () => ({ transaction, ...this.#event }))
+    this.#announce('submitted', { transaction, ...this.#event })
   }
 
   #announcePending(transaction: string): void {
@@ -243,8 +243,8 @@ export class Settlement implements Reservation {
     return paymentEvent({ payment, terms, payer })
   }
 
-  /** Emits an event of a payment. Of a refund, whoever asks for it is told. */
-  #announce<Name extends keyof GatewayEvents>(name: Name, event: () => GatewayEvents[Name]): void {
+  /** Emits an event of a payment. Of a refund, the asker is told. */
+  #announce<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {
     if (!isRefundEntry(this.#payment.entry)) this.#context.events.emit(name, event)
   }
 
