@@ -1,0 +1,19 @@
+import type { Chain } from '../../../chain/chain.js'
+import type { PaymentKey } from '../../../protocol/payment-key.js'
+import { methodOf } from '../methods.js'
+import { clockCall, wordOf } from '../reads.js'
+
+/** What the chain says of a payment's nonce, at one block. */
+export interface NonceState {
+  /** Used or cancelled; unknown where its contract does not say. */
+  readonly isUsed: boolean | undefined
+  /** The block's time, in Unix seconds; unknown where there is no Multicall3. */
+  readonly time: bigint | undefined
+}
+
+/** Asks whether a payment's nonce was used up. @throws {@link ChainError} */
+export async function readNonce(chain: Chain, key: PaymentKey): Promise<NonceState> {
+  const method = methodOf(key)
+  const [state, time] = await chain.callMany([method.stateCall(key), clockCall()])
+  return { isUsed: method.isUsed(state, key), time: wordOf(time) }
+}
