@@ -26,18 +26,6 @@ export const AUTHORIZATION_TYPES = {
   ],
 } as const
 
-/** Identifies an authorization: parsed values, never its signature. */
-export interface AuthorizationKey {
-  /** Numeric chain id, e.g. 8453. */
-  readonly chainId: number
-  /** Address of the token. */
-  readonly asset: Address
-  /** Address of the payer. */
-  readonly from: Address
-  /** The authorization's nonce, 32 bytes. */
-  readonly nonce: Hex
-}
-
 /** Parses an authorization of the right shape. */
 export function parseAuthorization(wire: ExactEvmPayload['authorization']): Authorization {
   return {

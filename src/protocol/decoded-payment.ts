@@ -1,12 +1,13 @@
 /** A payment, decoded once where it arrives and never parsed again. */
 import { parseAuthorization } from './authorization.js'
-import type { Authorization, AuthorizationKey } from './authorization.js'
+import type { Authorization } from './authorization.js'
 import type { Parsed } from './document.js'
 import { lowerHex } from './hex.js'
 import { findNetwork, type Network } from './networks.js'
 import { readPaymentId } from './payment-identifier.js'
 import { parseExactEvmPayload, parsePaymentRequirements } from './payment.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from './payment.js'
+import type { PaymentKey } from './payment-key.js'
 
 /** An ERC-3009 authorization with its signature. */
 export interface SignedAuthorization {
@@ -35,13 +36,13 @@ export interface Payment extends DecodedPayload {
   /** `undefined` if the requirements name no EVM chain. */
   readonly network: Network | undefined
   /** Its key in the ledger; `undefined` without a network or an authorization. */
-  readonly key: AuthorizationKey | undefined
+  readonly key: PaymentKey | undefined
 }
 
 /** A payment by ERC-3009 on a network. */
 export interface AuthorizedPayment extends Payment {
   readonly signed: Extract<Parsed<SignedAuthorization>, { ok: true }>
-  readonly key: AuthorizationKey
+  readonly key: PaymentKey
 }
 
 /** Type guard for {@link AuthorizedPayment}. */
@@ -88,8 +89,8 @@ function readSigned(value: unknown): Parsed<SignedAuthorization> {
 function keyOf(
   { signed }: DecodedPayload,
   { requirements, network }: Pick<Payment, 'requirements' | 'network'>,
-): AuthorizationKey | undefined {
+): PaymentKey | undefined {
   if (!signed.ok || network === undefined) return undefined
   const { from, nonce } = signed.value.authorization
-  return { chainId: network.chainId, asset: lowerHex(requirements.asset), from, nonce }
+  return { chainId: network.chainId, contract: lowerHex(requirements.asset), from, nonce }
 }

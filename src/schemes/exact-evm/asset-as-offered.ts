@@ -12,7 +12,7 @@ const eip712Schema = z.object({ name: z.string(), version: z.string() })
  * Its payer signed under that domain. Nobody else could make a signature for another one.
  */
 export function assetAsOffered({
-  key: { chainId, asset: address },
+  key: { chainId, contract: address },
   requirements,
 }: AuthorizedPayment): SettlementAsset | undefined {
   const domain = eip712Schema.safeParse(requirements.extra)

@@ -3,8 +3,9 @@ import { encodeFunctionData, size, toFunctionSelector } from 'viem/utils'
 import { addressWord, MULTICALL3, multicall3Abi, tokenAbi, word } from '../../chain/abi.js'
 import type { Chain } from '../../chain/chain.js'
 import type { Call, CallResult } from '../../chain/types.js'
-import type { Authorization, AuthorizationKey } from '../../protocol/authorization.js'
+import type { Authorization } from '../../protocol/authorization.js'
 import type { Address, Hex } from '../../protocol/payment.js'
+import type { PaymentKey } from '../../protocol/payment-key.js'
 import type { Reason } from '../../protocol/reasons.js'
 
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
@@ -33,7 +34,7 @@ export interface SignedTransfer {
 }
 
 /** What identifies an authorization: a nonce is used once per payer and token. */
-type AuthorizationId = Omit<AuthorizationKey, 'chainId'>
+type AuthorizationId = Omit<PaymentKey, 'chainId'>
 
 /** What the chain says of an authorization, at one block. */
 export interface AuthorizationState {
@@ -67,7 +68,7 @@ export function balanceCall(token: Address, account: Address): Call {
 }
 
 /** Asks whether an authorization was used or cancelled. */
-export function authorizationStateCall({ asset: to, from, nonce }: AuthorizationId): Call {
+export function authorizationStateCall({ contract: to, from, nonce }: AuthorizationId): Call {
   const functionName = 'authorizationState'
   return { to, data: encodeFunctionData({ abi: tokenAbi, functionName, args: [from, nonce] }) }
 }
@@ -112,7 +113,7 @@ export async function diagnoseTransfer(
   const ask = (data: Hex): Call => ({ to: asset.address, data })
   const [state, balance, separator, clock, paused, payerBlocked, payeeBlocked] =
     await chain.callMany([
-      authorizationStateCall({ asset: asset.address, from, nonce }),
+      authorizationStateCall({ contract: asset.address, from, nonce }),
       balanceCall(asset.address, from),
       ask(encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' })),
       clockCall(),

@@ -3,7 +3,7 @@ import { padHex } from 'viem/utils'
 import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
 import type { Receipt } from '../../../chain/types.js'
-import type { AuthorizationKey, LedgerEntry, Submission } from '../../../ledger/index.js'
+import type { PaymentKey, LedgerEntry, Submission } from '../../../ledger/index.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { readAuthorization } from '../erc3009.js'
@@ -125,7 +125,7 @@ export async function findUse(
 
 async function findUsingTransaction(
   chain: Chain,
-  { asset: address, from, nonce }: AuthorizationKey,
+  { contract: address, from, nonce }: PaymentKey,
 ): Promise<Hex | undefined> {
   for (const blocks of LOOK_BACK_BLOCKS) {
     for (const event of [AUTHORIZATION_USED, AUTHORIZATION_CANCELED]) {

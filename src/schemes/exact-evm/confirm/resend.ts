@@ -3,7 +3,7 @@ import { callsIn, tokenAbi } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
 import type { Broadcast, Call } from '../../../chain/types.js'
 import type {
-  AuthorizationKey,
+  PaymentKey,
   FinalEntry,
   LedgerRecord,
   LedgerStore,
@@ -122,7 +122,7 @@ export async function sendSuperseded(
  */
 async function prepareAgain(
   { gasLimits, relayers }: SettlementNetwork,
-  key: AuthorizationKey,
+  key: PaymentKey,
   raw: Hex,
 ): Promise<(GasLimit & { readonly call: Call }) | undefined> {
   const { to, data } = parseTransaction(raw)
@@ -139,8 +139,8 @@ async function prepareAgain(
 }
 
 /** Whether a call makes a payment. */
-function pays({ to, data }: Call, { asset, from, nonce }: AuthorizationKey): boolean {
-  if (!sameHex(to, asset)) return false
+function pays({ to, data }: Call, { contract, from, nonce }: PaymentKey): boolean {
+  if (!sameHex(to, contract)) return false
   try {
     const { functionName, args } = decodeFunctionData({ abi: tokenAbi, data })
     if (functionName !== 'transferWithAuthorization') return false

@@ -2,7 +2,7 @@
 import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, MULTICALL3, TRANSFER } from '../../../chain/abi.js'
 import type { Log, Receipt } from '../../../chain/types.js'
-import type { AuthorizationKey, LedgerEntry } from '../../../ledger/index.js'
+import type { PaymentKey, LedgerEntry } from '../../../ledger/index.js'
 import { sha256 } from '../../../crypto/sha256.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Decision } from './decision.js'
@@ -32,7 +32,7 @@ export function judgeLogs(receipt: Receipt, payment: LedgerEntry): Decision {
 }
 
 /** The logs of an authorization's use. */
-export function usesOf(receipt: Receipt, key: AuthorizationKey): readonly Log[] {
+export function usesOf(receipt: Receipt, key: PaymentKey): readonly Log[] {
   return logsOfPayer(receipt, key).filter((log) =>
     hasTopics(log, [AUTHORIZATION_USED, padHex(key.from), key.nonce]),
   )
@@ -44,11 +44,11 @@ export function usesOf(receipt: Receipt, key: AuthorizationKey): readonly Log[] 
  */
 function logsOfPayer(
   { logs }: Receipt,
-  { asset, from }: Pick<AuthorizationKey, 'asset' | 'from'>,
+  { contract, from }: Pick<PaymentKey, 'contract' | 'from'>,
 ): readonly Log[] {
   const payer = padHex(from)
   return logs.filter(
-    ({ address, topics }) => sameHex(address, asset) && sameHex(topics[1] ?? '', payer),
+    ({ address, topics }) => sameHex(address, contract) && sameHex(topics[1] ?? '', payer),
   )
 }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Receipt } from '../../../chain/types.js'
-import { recordId, type AuthorizationKey } from '../../../ledger/index.js'
+import { recordId, type PaymentKey } from '../../../ledger/index.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { CodeGas, GasOfCode } from './code-gas.js'
@@ -123,7 +123,7 @@ export class PayerGuard {
    * @returns Whether it may be sent.
    */
   take(
-    key: AuthorizationKey,
+    key: PaymentKey,
     { simulation: { codeHash }, limit }: CheckedTransfer,
     validBefore: bigint,
   ): boolean {
@@ -144,7 +144,7 @@ export class PayerGuard {
   }
 
   /** Ends what {@link take} counted: the payment is over. */
-  end(key: AuthorizationKey): void {
+  end(key: PaymentKey): void {
     this.#pending.delete(recordId(key))
   }
 
@@ -156,7 +156,7 @@ export class PayerGuard {
   }
 
   /** Notes that a payer's transfer was mined and moved no money. */
-  noteFailed(key: AuthorizationKey, transaction: Hex): void {
+  noteFailed(key: PaymentKey, transaction: Hex): void {
     const { gasUsed = 0n, lost = 0n } = this.#receipts.get(transaction) ?? {}
     // The gas of a whole transaction is lost once, however many members failed.
     this.#receipts.set(transaction, { gasUsed, lost: 0n })
@@ -169,7 +169,7 @@ export class PayerGuard {
   }
 
   /** Notes that a payer's transfer paid the merchant. */
-  notePaid(key: AuthorizationKey, transaction: Hex): void {
+  notePaid(key: PaymentKey, transaction: Hex): void {
     this.#failures.delete(key.from)
     this.#paid.set(key.from, true)
     const codeHash = this.#codeOf(key)
@@ -179,7 +179,7 @@ export class PayerGuard {
   }
 
   /** The code that a payment was sent for: its payer may have changed it since. */
-  #codeOf(key: AuthorizationKey): Hex | undefined {
+  #codeOf(key: PaymentKey): Hex | undefined {
     return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
   }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Chain } from '../../../chain/chain.js'
-import type { AuthorizationKey } from '../../../ledger/index.js'
+import type { PaymentKey } from '../../../ledger/index.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { authorizationStateCall, balanceCall, toIsUsed, wordOf } from '../erc3009.js'
 import type { SignedTransfer } from '../erc3009.js'
@@ -20,7 +20,7 @@ const MOST_ENDED = 200
 
 /** A payment that spends its payer's balance. */
 export interface Spend {
-  readonly key: AuthorizationKey
+  readonly key: PaymentKey
   readonly transfer: Pick<SignedTransfer, 'authorization'>
   /** Absent where its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
@@ -84,13 +84,13 @@ export class PendingSpend {
   }
 
   /** Undoes one {@link take}: nothing will be sent, or another request has the payment. */
-  drop(key: AuthorizationKey): void {
+  drop(key: PaymentKey): void {
     const own = this.#pendingOf(payerId(key)).get(key.nonce)
     if (own !== undefined && --own.takers <= 0) this.#remove(payerId(key), key.nonce)
   }
 
   /** The chain has decided: the payment is mined, or can no longer be. */
-  end(key: AuthorizationKey): void {
+  end(key: PaymentKey): void {
     const payer = payerId(key)
     const own = this.#pendingOf(payer).get(key.nonce)
     if (own === undefined) return
@@ -136,7 +136,7 @@ export class PendingSpend {
     this.#byPayer.set(payerId(key), pending)
   }
 
-  #askOnce(key: AuthorizationKey): Promise<Balance> {
+  #askOnce(key: PaymentKey): Promise<Balance> {
     const payer = payerId(key)
     const asked =
       this.#asking.get(payer) ?? this.#ask(key).finally(() => this.#asking.delete(payer))
@@ -145,12 +145,12 @@ export class PendingSpend {
   }
 
   /** Asks for the payer's balance, and which of its payments are mined already. */
-  async #ask({ from, asset }: AuthorizationKey): Promise<Balance> {
+  async #ask({ from, contract }: PaymentKey): Promise<Balance> {
     const at = performance.now()
-    const nonces = [...this.#pendingOf(payerId({ asset, from })).keys()].slice(0, MOST_ASKED)
+    const nonces = [...this.#pendingOf(payerId({ contract, from })).keys()].slice(0, MOST_ASKED)
     const [balance, ...states] = await this.#chain.callMany([
-      balanceCall(asset, from),
-      ...nonces.map((nonce) => authorizationStateCall({ asset, from, nonce })),
+      balanceCall(contract, from),
+      ...nonces.map((nonce) => authorizationStateCall({ contract, from, nonce })),
     ])
     const used = new Set(nonces.filter((_nonce, index) => toIsUsed(states[index]) === true))
     return { balance: wordOf(balance), at, used }
@@ -168,6 +168,6 @@ export class PendingSpend {
 }
 
 /** Names a payer of one token. */
-function payerId({ asset, from }: Pick<AuthorizationKey, 'asset' | 'from'>): string {
-  return `${asset}:${from}`.toLowerCase()
+function payerId({ contract, from }: Pick<PaymentKey, 'contract' | 'from'>): string {
+  return `${contract}:${from}`.toLowerCase()
 }

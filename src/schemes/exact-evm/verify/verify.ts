@@ -1,11 +1,6 @@
 import { checksumAddress } from '../../../crypto/checksum-address.js'
 import { ledgerEntryOf } from '../../../ledger/ledger-entry.js'
-import type {
-  AuthorizationKey,
-  LedgerEntry,
-  LedgerRecord,
-  LedgerStore,
-} from '../../../ledger/index.js'
+import type { PaymentKey, LedgerEntry, LedgerRecord, LedgerStore } from '../../../ledger/index.js'
 import { isGoodOnEarlierTerms } from '../../../ledger/purchase.js'
 import { isAuthorized } from '../../../protocol/decoded-payment.js'
 import type { AuthorizedPayment } from '../../../protocol/decoded-payment.js'
@@ -48,7 +43,7 @@ export interface VerifiedPayment {
   /** With its checksum. */
   readonly payer: Address
   readonly transfer: SignedTransfer
-  readonly key: AuthorizationKey
+  readonly key: PaymentKey
   /** Its entry for the ledger. */
   readonly entry: LedgerEntry
   /** Whether its transaction is out already: nothing will be sent for it. */

@@ -74,7 +74,7 @@ const count = (core: Core, name: string): number =>
 function entryOf(payment: PaymentPayload): LedgerEntry {
   const { key, signed } = decoded(payment, offerOf(devnet))
   const { to: payTo, value, validBefore } = signed.value.authorization
-  return { ...key, payTo, value, validBefore, project: 'shop' }
+  return { ...key, asset: key.contract, payTo, value, validBefore, project: 'shop' }
 }
 
 /** Sends a call from a stranger's account; returns when it is mined. */

@@ -33,7 +33,7 @@ const newGuard = (onLoss?: (loss: { readonly gas: bigint }) => void): PayerGuard
   return new PayerGuard({ codeGas, onLoss })
 }
 const keyOf = (index: number) =>
-  ({ chainId: 84532, asset: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
+  ({ chainId: 84532, contract: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
 const checked = (gas: bigint, codeHash: Hex | undefined = CODE): CheckedTransfer =>
   ({ simulation: { codeHash }, limit: { gas, isAlone: true } }) as CheckedTransfer
 

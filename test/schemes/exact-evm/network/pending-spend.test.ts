@@ -26,7 +26,7 @@ it('the pending spend counts those of the last 200 payments of a payer that ende
       ...{ gas: 50_000n, sharedGas: 0n, isFirstBalance: false },
     }
     return {
-      key: { chainId: network.chainId, asset, from, nonce },
+      key: { chainId: network.chainId, contract: asset, from, nonce },
       transfer: { authorization: { from, to: merchant.address, nonce, ...bounds } },
       checked: { simulation },
     }
