@@ -1,6 +1,7 @@
 /** Makes the ledger's entry of a payment. */
 import type { AppliedRate } from '../money/rates.js'
 import type { Payment, ReadablePayment } from '../protocol/decoded-payment.js'
+import { lowerHex } from '../protocol/hex.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
@@ -33,12 +34,16 @@ export function ledgerEntryOf(
   terms: EntryTerms | undefined,
   refundOf?: string,
 ): LedgerEntry {
-  const { key, facts } = payment
+  const { key, facts, requirements } = payment
   const { payTo, amount: value, validBefore } = facts
   const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payment, terms)
   const details = detailsOf(payment, terms)
-  return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
+  const asset = lowerHex(requirements.asset)
+  return {
+    ...{ asset, payTo, value, validBefore, project, appliedRate, purchase, details, refundOf },
+    ...key,
+  }
 }
 
 /** Describes what a payment is for. */

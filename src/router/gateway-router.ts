@@ -1,6 +1,5 @@
 import express, { type ErrorRequestHandler, type Router } from 'express'
 import { isOutsideFailure, retryAfterOf } from '../errors.js'
-import type { Logger } from '../logger.js'
 import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
 import { failureWords } from '../http/failure-words.js'
 import { publicRootOf } from '../http/public-url.js'

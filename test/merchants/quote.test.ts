@@ -99,8 +99,8 @@ describe('an entry', () => {
 
 describe('a token that several schemes could be offered for', () => {
   const dollarsOnly: SchemeFormat = {
-    extra: ({ currency }) => (currency === 'USD' ? { isVoucher: true } : undefined),
-    errors: () => [],
+    offers: ({ currency }) => (currency === 'USD' ? [{ isVoucher: true }] : []),
+    decode: () => ({ ok: false, errors: [] }),
     isSignedByPayer: async () => true,
   }
   const quoteBy = async (schemes: Record<string, SchemeFormat>, price: Price) => {

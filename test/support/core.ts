@@ -5,10 +5,8 @@ import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
 import { CodeGas } from '../../src/schemes/evm/network/code-gas.js'
 import { EvmScheme } from '../../src/schemes/evm/evm-scheme.js'
-import {
-  createSettlementNetwork,
-  settlementAssets,
-} from '../../src/schemes/evm/network/settlement-network.js'
+import { settlementAssets } from '../../src/schemes/evm/network/settlement-asset.js'
+import { createSettlementNetwork } from '../../src/schemes/evm/network/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { isRefusal, type MerchantTerms, type Reservation } from '../../src/schemes/scheme.js'
 import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'

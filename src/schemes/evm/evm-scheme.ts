@@ -166,7 +166,7 @@ export class EvmScheme implements Scheme {
     verified: VerifiedPayment,
     record: LedgerRecord,
   ): Promise<Reservation | Refusal> {
-    const { core, key, isSubmitted } = verified
+    const { core, isSubmitted } = verified
     let taken: Reservation | Refusal | undefined
     try {
       taken = await this.#resume(verified, await this.#review(record))

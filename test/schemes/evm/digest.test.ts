@@ -2,11 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { hashDomain, hashTypedData } from 'viem'
 import { lowerHex } from '../../../src/protocol/hex.js'
-import {
-  authorizationDigest,
-  domainSeparator,
-  type TokenDomain,
-} from '../../../src/schemes/exact-evm/digest.js'
+import { domainSeparator, type TokenDomain } from '../../../src/schemes/evm/eip712.js'
+import { authorizationDigest } from '../../../src/schemes/evm/erc3009/digest.js'
 import type { Hex } from '../../../src/protocol/payment.js'
 import { transferTypes } from '../../support/sign-payment.js'
 

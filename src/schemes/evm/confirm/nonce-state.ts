@@ -11,7 +11,16 @@ export interface NonceState {
   readonly time: bigint | undefined
 }
 
-/** Asks whether a payment's nonce was used up. @throws {@link ChainError} */
+/** Asks whether the nonces of payments were used up, as {@link NonceState.isUsed}. @throws {@link ChainError} */
+export async function readUses(
+  chain: Chain,
+  keys: readonly PaymentKey[],
+): Promise<readonly (boolean | undefined)[]> {
+  const states = await chain.callMany(keys.map((key) => methodOf(key).stateCall(key)))
+  return keys.map((key, index) => methodOf(key).isUsed(states[index], key))
+}
+
+/** Asks whether a payment's nonce was used up, and for the time of the block. @throws {@link ChainError} */
 export async function readNonce(chain: Chain, key: PaymentKey): Promise<NonceState> {
   const method = methodOf(key)
   const [state, time] = await chain.callMany([method.stateCall(key), clockCall()])

@@ -4,10 +4,10 @@ import { GatewayError } from '../../../errors.js'
 import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/index.js'
 import { isRefundRecord, type RefundRecord } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
-import { authorizationStateCall, toIsUsed } from '../erc3009.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { Concluder, ConfirmContext } from './concluder.js'
 import type { PaidDecision } from './decision.js'
+import { readUses } from './nonce-state.js'
 import { findUse } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { resendPayment, type DroppedPayment } from './resend.js'
@@ -102,8 +102,8 @@ export class ReorgWatch {
     const core = this.#options.cores.get(record.chainId)
     if (core === undefined || record.state !== 'failed') return
     if (this.#decided.has(record.id) || this.#hasLapsed(record)) return
-    const [state] = await core.chain.callMany([authorizationStateCall(record)])
-    if (toIsUsed(state) !== true) return
+    const [isUsed] = await readUses(core.chain, [record])
+    if (isUsed !== true) return
     await this.#findPayment(toWatched(core, record, 0), record)
   }
 
@@ -136,11 +136,10 @@ export class ReorgWatch {
   }
 
   async #checkBatch(core: SettlementNetwork, batch: readonly Watched[]): Promise<void> {
-    const states = await core.chain.callMany(
-      batch.map(({ entry }) => authorizationStateCall(entry)),
-    )
+    const entries = batch.map(({ entry }) => entry)
+    const uses = await readUses(core.chain, entries)
     for (const [index, one] of batch.entries()) {
-      const isUsed = toIsUsed(states[index])
+      const isUsed = uses[index]
       const checked =
         one.entry.state === 'settled'
           ? this.#checkSettled(one, isUsed)

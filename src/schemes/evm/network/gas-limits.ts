@@ -11,7 +11,6 @@ import {
   type GasShare,
 } from '../../../relayer/batch-gas.js'
 import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
-import type { SettlementAsset } from './settlement-asset.js'
 import type { TransferSimulation } from './simulate.js'
 
 /**
@@ -86,8 +85,7 @@ export class GasLimits {
    */
   async limitOf(
     { payer, payTo: payee }: PaymentFacts,
-    { address: token }: SettlementAsset,
-    call: Call,
+    { call, token }: { readonly call: Call; readonly token: Address },
     simulation: TransferSimulation,
   ): Promise<GasLimit | 'reverts'> {
     if (simulation.gas === undefined) return this.#estimateByNode(call)

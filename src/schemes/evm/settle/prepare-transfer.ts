@@ -34,7 +34,8 @@ export async function prepareTransfer(
   const { facts } = transfer
   const from = sender ?? core.relayers.addresses[0]
   const call = methodOf(facts).call(transfer, { asset, from })
-  const limit = checked.limit ?? (await core.gasLimits.limitOf(transfer.facts, asset, call, checked.simulation))
+  const measured = { call, token: asset.address }
+  const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
   if (limit === 'reverts') return methodOf(facts).reasons.simulationFailed
   const mayCost = core.payers.take(key, checked, facts.validBefore)
   if (!mayCost) return 'payer_temporarily_refused'

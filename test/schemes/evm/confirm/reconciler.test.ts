@@ -72,9 +72,9 @@ const count = (core: Core, name: string): number =>
   core.happened().filter((one) => one === name).length
 
 function entryOf(payment: PaymentPayload): LedgerEntry {
-  const { key, signed } = decoded(payment, offerOf(devnet))
-  const { to: payTo, value, validBefore } = signed.value.authorization
-  return { ...key, payTo, value, validBefore, project: 'shop' }
+  const { key, facts } = decoded(payment, offerOf(devnet))
+  const { payTo, amount: value, validBefore } = facts
+  return { ...key, asset: key.contract, payTo, value, validBefore, project: 'shop' }
 }
 
 /** Sends a call from a stranger's account; returns when it is mined. */

@@ -60,7 +60,7 @@ async function openLedgers(make: StoreMaker): Promise<(() => LedgerStore) | unde
 
 const keyOf = (payment: PaymentPayload) => {
   const { from, nonce } = signedAuthorization(payment)
-  return { chainId: 84532, asset: devnet.asset, from, nonce }
+  return { chainId: 84532, contract: devnet.asset, from, nonce }
 }
 
 /** A merchant is paid. */

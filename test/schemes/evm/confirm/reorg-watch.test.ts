@@ -77,7 +77,7 @@ const USED = { success: false, errorReason: 'invalid_exact_evm_nonce_already_use
 
 const keyOf = (payment: PaymentPayload) => {
   const { from, nonce } = signedAuthorization(payment)
-  return { chainId: 84532, asset: devnet.asset, from, nonce }
+  return { chainId: 84532, contract: devnet.asset, from, nonce }
 }
 
 describe.each(stores)(

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, TRANSFER } from '../../../../src/chain/abi.js'
 import type { Log, Receipt } from '../../../../src/chain/types.js'
-import { judgeLogs } from '../../../../src/schemes/exact-evm/confirm/transfer-log.js'
+import { judgeLogs } from '../../../../src/schemes/evm/erc3009/transfer-log.js'
 import { newEntry } from '../../../support/ledger-entries.js'
 import type { Hex } from '../../../../src/protocol/payment.js'
 

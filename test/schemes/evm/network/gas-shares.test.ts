@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { AUTHORIZATION_USED } from '../../../../src/chain/abi.js'
 import type { Receipt } from '../../../../src/chain/types.js'
-import { GasShares } from '../../../../src/schemes/exact-evm/network/gas-shares.js'
+import { GasShares } from '../../../../src/schemes/evm/network/gas-shares.js'
 
 const HASH = `0x${'ab'.repeat(32)}` as const
 

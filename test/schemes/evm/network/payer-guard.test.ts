@@ -3,9 +3,9 @@ import { Counters } from '../../../../src/ledger/counters.js'
 import type { LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import type { Address, Hex } from '../../../../src/protocol/payment.js'
-import { CodeGas } from '../../../../src/schemes/exact-evm/network/code-gas.js'
-import { PayerGuard } from '../../../../src/schemes/exact-evm/network/payer-guard.js'
-import type { CheckedTransfer } from '../../../../src/schemes/exact-evm/network/gas-limits.js'
+import { CodeGas } from '../../../../src/schemes/evm/network/code-gas.js'
+import { PayerGuard } from '../../../../src/schemes/evm/network/payer-guard.js'
+import type { CheckedTransfer } from '../../../../src/schemes/evm/network/gas-limits.js'
 
 const hex = (byte: string, bytes: number): Hex => `0x${byte.repeat(bytes)}`
 const hashOf = (index: number): Hex => `0x${index.toString(16).padStart(64, '0')}`
@@ -33,7 +33,7 @@ const newGuard = (onLoss?: (loss: { readonly gas: bigint }) => void): PayerGuard
   return new PayerGuard({ codeGas, onLoss })
 }
 const keyOf = (index: number) =>
-  ({ chainId: 84532, asset: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
+  ({ chainId: 84532, contract: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
 const checked = (gas: bigint, codeHash: Hex | undefined = CODE): CheckedTransfer =>
   ({ simulation: { codeHash }, limit: { gas, isAlone: true } }) as CheckedTransfer
 

@@ -2,10 +2,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { expect, it } from '@jest/globals'
 import { RpcChain } from '../../../../src/chain/chain.js'
 import { findNetwork } from '../../../../src/protocol/networks.js'
-import {
-  PendingSpend,
-  type Spend,
-} from '../../../../src/schemes/exact-evm/network/pending-spend.js'
+import { PendingSpend, type Spend } from '../../../../src/schemes/evm/network/pending-spend.js'
 import { useDevnet } from '../../../support/devnet.js'
 import { newNonce } from '../../../support/sign-payment.js'
 
@@ -20,14 +17,15 @@ it('the pending spend counts those of the last 200 payments of a payer that ende
   /** A payment of one unit, by a payer whose balance was read at some time. */
   const spend = (balance: bigint, at: number): Spend => {
     const nonce = newNonce()
-    const bounds = { value: 1n, validAfter: 0n, validBefore: 2n ** 40n }
+    const bounds = { amount: 1n, validAfter: 0n, validBefore: 2n ** 40n }
     const simulation = {
       ...{ balance, at, codeHash: undefined, succeeds: true, isToken: true },
       ...{ gas: 50_000n, sharedGas: 0n, isFirstBalance: false },
     }
     return {
-      key: { chainId: network.chainId, asset, from, nonce },
-      transfer: { authorization: { from, to: merchant.address, nonce, ...bounds } },
+      key: { chainId: network.chainId, contract: asset, from, nonce },
+      asset: { address: asset, separator: nonce },
+      facts: { payer: from, payTo: merchant.address, nonce, ...bounds, signed: undefined },
       checked: { simulation },
     }
   }
@@ -35,7 +33,7 @@ it('the pending spend counts those of the last 200 payments of a payer that ende
     for (let time = 0; time < times; time++) {
       const one = spend(10_000n, performance.now())
       expect(await pending.take(one)).toBe(true)
-      pending.end(one.key)
+      pending.end({ ...one.key, asset })
     }
   }
 

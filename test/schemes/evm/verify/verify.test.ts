@@ -372,7 +372,7 @@ describe('verify', () => {
       expect(await facilitator.verify(payment, offer())).toMatchObject({ isValid: true })
       expect(await facilitator.settle(payment, offer())).toMatchObject({ success: true })
       const { authorization } = payment.payload as { authorization: { nonce: Hex } }
-      const key = { chainId: 84_532, asset: usdc.address, from: lowerHex(wallet) }
+      const key = { chainId: 84_532, contract: usdc.address, from: lowerHex(wallet) }
       // Presented bare, it is the same authorization.
       const bare = tamper(payment, {}, `${APPROVED}cd`)
       expect(await facilitator.verify(bare, offer())).toEqual(
