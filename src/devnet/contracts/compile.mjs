@@ -92,7 +92,7 @@ async function write(path, declarations) {
 
 function probe() {
   const file = '../../chain/contracts/transfer-probe.yul'
-  const { contracts } = solcOutput({
+  const output = solcOutput({
     language: 'Yul',
     sources: { [file]: { content: readSource(file) } },
     settings: {
@@ -101,7 +101,7 @@ function probe() {
       outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
     },
   })
-  const code = `0x${contracts[file].TransferProbe.evm.bytecode.object}`
+  const code = `0x${output.contracts[file].TransferProbe.evm.bytecode.object}`
   return `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`
 }
 
