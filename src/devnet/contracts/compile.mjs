@@ -62,7 +62,6 @@ await write('../../../test/devnet/abis.ts', [
   declareAbi('permit2Abi', Permit2),
   declareAbi('exactPermit2ProxyAbi', x402ExactPermit2Proxy),
   declareAbi('uptoPermit2ProxyAbi', x402UptoPermit2Proxy),
-  declareAbi('permitTokenAbi', PermitToken),
   declareAbi('plainTokenAbi', PlainToken),
   declareAbi('smartAccountAbi', SmartAccount),
   declareAbi('accountFactoryAbi', SmartAccountFactory),
