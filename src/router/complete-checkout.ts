@@ -15,7 +15,6 @@ import {
 import { failureWords } from '../http/failure-words.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { once, type KeyClaim } from '../idempotency/once.js'
-import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { merchantsOf, type Merchant } from '../merchants/project.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
@@ -46,16 +45,6 @@ interface ShopFailure {
 }
 
 type Outcome = UcpCompletion | ShopFailure
-
-/** A payment of a checkout, kept with its claim once the order is placed. */
-interface CheckoutPayment {
-  /** The payment, and the offer of the shop that it takes. */
-  readonly submission: PaymentSubmission
-  /** Whether the order is placed. */
-  readonly isPlaced?: boolean
-  /** The outcome, from when the payment is settled. */
-  readonly completion?: UcpCompletion
-}
 
 /**
  * Completes a checkout.
@@ -95,55 +84,48 @@ export async function completeCheckout(
   }
 }
 
-/** Settles the payment that is kept, if there is one, and else the one that is presented. */
+/**
+ * Settles a payment.
+ *
+ * Once the order is placed, its payment is kept with the claim. Another one is taken only when that one is refused.
+ */
 async function complete(
   context: CompletionContext,
   checkout: Completing,
   instrument: unknown,
 ): Promise<Outcome> {
   const { kept } = checkout.claim
-  const before = kept && (JSON.parse(kept.answer) as CheckoutPayment)
-  const outcome = before && (await resume(context, checkout, before))
+  const before = kept && (JSON.parse(kept.answer) as PaymentSubmission)
+  const outcome = before && (await take(context, checkout, { submission: before, isPlaced: true }))
   if (outcome !== undefined && !isUnpaid(outcome)) return outcome
   const submission = readInstrument(context, checkout, instrument)
   if ('status' in submission) return outcome ?? submission
-  if (outcome !== undefined && isSamePayment(submission, before!.submission)) return outcome
-  return take(context, checkout, { submission })
+  if (outcome !== undefined && isSamePayment(submission, before!)) return outcome
+  return take(context, checkout, { submission, isPlaced: false })
 }
 
 const isUnpaid = (outcome: Outcome): boolean =>
   'status' in outcome && outcome.status === 'ready_for_complete'
 
-/** Finds out what became of a payment that an earlier request may have sent. */
-async function resume(
-  context: CompletionContext,
-  checkout: Completing,
-  before: CheckoutPayment,
-): Promise<Outcome> {
-  const { claim } = checkout
-  const { completion } = before
-  const delivered = await deliveredAnswer(context.ledger, claim.kept, paymentKey(before.submission))
-  if (completion === undefined || delivered === undefined) return take(context, checkout, before)
-  await claim.finish(JSON.stringify(completion))
-  return completion
-}
-
 /** Reserves a payment, has the order placed, and settles it. */
 async function take(
   context: CompletionContext,
   checkout: Completing,
-  { submission, isPlaced = false }: CheckoutPayment,
+  { submission, isPlaced }: { readonly submission: PaymentSubmission; readonly isPlaced: boolean },
 ): Promise<Outcome> {
   const { claim, placeOrder } = checkout
-  const kept = { submission, isPlaced: true }
   const reserved = await reserve(context, checkout, submission).catch(outsideFailure)
   if ('failure' in reserved) {
     logFailure(context, checkout, reserved.failure)
     return isPlaced ? inProgress(503) : cannotSettle(reserved.failure)
   }
   if (isRefusal(reserved)) {
-    const outcome = refused(reserved.refused, reserved.message)
-    return isPlaced ? endPlaced(checkout, outcome) : outcome
+    const { refused: reason, message, payer = '', settledBy } = reserved
+    const { network } = submission.paymentRequirements
+    // It has paid this checkout, and its answer was lost.
+    if (isPlaced && settledBy !== undefined)
+      return finish(claim, { success: true, transaction: settledBy, network, payer })
+    return isPlaced ? endPlaced(checkout, refused(reason, message)) : refused(reason, message)
   }
   if (!isPlaced) {
     const failed = await thrownBy(() =>
@@ -153,9 +135,9 @@ async function take(
       await reserved.release().catch((error: unknown) => logFailure(context, checkout, error))
       return failed
     }
-    await claim.keep({ answer: JSON.stringify(kept) })
+    await claim.keep({ answer: JSON.stringify(submission) })
   }
-  return settle(context, checkout, { reserved, kept })
+  return settle(context, checkout, reserved)
 }
 
 /** Reserves a payment for this checkout. */
@@ -182,9 +164,8 @@ async function reserve(
 async function settle(
   context: CompletionContext,
   checkout: Completing,
-  { reserved, kept }: { readonly reserved: Reservation; readonly kept: CheckoutPayment },
+  reserved: Reservation,
 ): Promise<Outcome> {
-  const { claim } = checkout
   const settlement = await reserved.settle().catch(outsideFailure)
   if ('failure' in settlement) {
     const { failure } = settlement
@@ -193,14 +174,22 @@ async function settle(
   }
   if (!settlement.success)
     return endPlaced(checkout, refused(settlement.errorReason, settlement.errorMessage))
-  const completion = { status: 'completed', httpStatus: 200, messages: [], settlement } as const
-  await claim.keep({ answer: JSON.stringify({ ...kept, completion }), delivery: reserved.lock })
-  const delivery = await reserved.markDelivered().catch(outsideFailure)
-  if (delivery !== undefined) {
-    logFailure(context, checkout, delivery.failure)
-    await claim.keep({ answer: JSON.stringify(kept) })
+  try {
+    await reserved.markDelivered()
+  } catch (error) {
+    logFailure(context, checkout, error)
+    await reserved.reopen().catch((failure: unknown) => logFailure(context, checkout, failure))
     return inProgress(503)
   }
+  return finish(checkout.claim, settlement)
+}
+
+/** Stores the outcome of a checkout that is paid. */
+async function finish(
+  claim: KeyClaim,
+  settlement: Extract<UcpCompletion, { status: 'completed' }>['settlement'],
+): Promise<UcpCompletion> {
+  const completion = { status: 'completed', httpStatus: 200, messages: [], settlement } as const
   await claim.finish(JSON.stringify(completion))
   return completion
 }
