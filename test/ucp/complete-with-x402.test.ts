@@ -1,7 +1,8 @@
 /** A shop's `complete` route, as the documentation writes it: real payments, and UCP's own schemas. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
-import type { UcpCompletionOptions, UcpCompletion } from '../../src/index.js'
+import { readFileSync } from 'node:fs'
+import type { UcpCompletion } from '../../src/index.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { LedgerError } from '../../src/errors.js'
@@ -14,31 +15,27 @@ import { emptyAccount, newPayer } from '../support/on-chain.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment, type SigningOverrides, type TestPayer } from '../support/sign-payment.js'
+import { completeRoute } from './complete-route.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
 
 const HANDLER = 'com.example.pay'
 const PRICE = 15_000_000n
 
 const devnet = useDevnet()
+type Checkout = Awaited<ReturnType<Parameters<typeof completeRoute>[1]['findCheckout']>>
 const validators = UCP_VERSIONS.map((version) => ucpValidators(version))
-
-/** A checkout, as the shop stores it. */
-interface Checkout {
-  readonly id: string
-  readonly ucp: {
-    readonly payment_handlers: Record<string, readonly { config: UcpCompletionOptions['config'] }[]>
-  }
-  status: string
-  order?: object
-}
 
 let proxy: RpcProxy
 let store: LedgerStore
 let patch: Parameters<typeof patchedLedger>[1]
 let gateway: Gateway
 let server: TestServer
+/** Completes without HTTP. */
+let complete: (checkout: Checkout, instrument: unknown) => Promise<UcpCompletion>
 let log: ReturnType<typeof recordLog>
 let count = 0
+/** How far the clock of the ledger is ahead (ms). */
+let ahead = 0
 const checkouts = new Map<string, Checkout>()
 /** What the shop did, in order. */
 let done: string[] = []
@@ -47,7 +44,7 @@ let onPlace: () => unknown = () => undefined
 
 beforeAll(async () => {
   proxy = await startRpcProxy(devnet.rpcUrl)
-  store = createMemoryLedger()
+  store = createMemoryLedger({ now: () => Date.now() + ahead })
   // Members are looked up when they are called, so that a test may fail some.
   const ledger = patchedLedger(store, {
     idempotency: {
@@ -69,18 +66,31 @@ beforeAll(async () => {
     settleTimeoutMs: 3000,
   } as Parameters<typeof createGateway>[0])
   const app = express()
-  app.post('/checkout-sessions/:id/complete', express.json(), async (req, res) => {
-    const checkout = checkouts.get(req.params.id)!
-    const [instrument] = req.body.payment.instruments
-    const { status, messages, httpStatus } = await complete(checkout, instrument)
-    checkout.status = status
-    if (status === 'completed')
-      checkout.order = {
-        id: checkout.id,
-        permalink_url: `https://shop.example/orders/${checkout.id}`,
-      }
-    res.status(httpStatus).json({ ...checkout, messages })
-  })
+  const shop: Parameters<typeof completeRoute>[1] = {
+    findCheckout: async (id) => checkouts.get(id)!,
+    saveCheckout: async (checkout) => void checkouts.set(checkout.id, checkout),
+    placeOrder: async ({ id }) => {
+      done.push(`place ${id}`)
+      await onPlace()
+    },
+    cancelOrder: async ({ id }) => void done.push(`cancel ${id}`),
+    describe: ({ id, status, order, x402: config }) => ({
+      ...CHECKOUT,
+      ...{ id, status, order },
+      ucp: { ...CHECKOUT.ucp, payment_handlers: { [HANDLER]: [{ ...ENTRY, config }] } },
+    }),
+  }
+  complete = ({ id, x402: config }, instrument) =>
+    gateway.completeWithX402(instrument, {
+      config,
+      async placeOrder({ payer: { length }, offer: { amount } }) {
+        done.push(`place ${id}`)
+        expect([length, amount]).toEqual([42, String(PRICE)])
+        await onPlace()
+      },
+      cancelOrder: () => void done.push(`cancel ${id}`),
+    })
+  app.use(completeRoute(gateway, shop))
   app.use(gateway.gatewayRouter())
   server = await listen(app)
 })
@@ -96,23 +106,33 @@ afterEach(async () => {
   proxy.fault = undefined
   patch = undefined
   onPlace = () => undefined
+  ahead = 0
   await askNode(devnet, 'evm_setAutomine', true)
 })
 
-const configOf = (checkout: Checkout) => checkout.ucp.payment_handlers[HANDLER]![0]!.config
-
-function complete(checkout: Checkout, instrument: unknown): Promise<UcpCompletion> {
-  return gateway.completeWithX402(instrument, {
-    merchant: 'shop',
-    config: configOf(checkout),
-    async placeOrder({ payer, offer }) {
-      done.push(`place ${checkout.id}`)
-      expect([payer, offer.amount]).toEqual([expect.stringMatching(/^0x/), String(PRICE)])
-      await onPlace()
+/** What a checkout of UCP has besides. */
+const CHECKOUT = {
+  ucp: {
+    version: '2026-04-08',
+    capabilities: { 'dev.ucp.shopping.checkout': [{ version: '2026-04-08' }] },
+  },
+  currency: 'USD',
+  line_items: [
+    {
+      id: 'line_1',
+      item: { id: 'book_7', title: 'A book', price: 1500 },
+      quantity: 1,
+      totals: [{ type: 'total', amount: 1500 }],
     },
-    cancelOrder: () => void done.push(`cancel ${checkout.id}`),
-  })
+  ],
+  totals: [
+    { type: 'subtotal', amount: 1500 },
+    { type: 'total', amount: 1500 },
+  ],
+  links: [{ type: 'terms_of_service', url: 'https://shop.example/terms' }],
 }
+
+const ENTRY = { id: HANDLER, version: '2026-11-21' }
 
 /** A checkout over 15 dollars. */
 async function openCheckout(id = `chk_${++count}`, token = SHOP_TOKEN): Promise<Checkout> {
@@ -125,37 +145,15 @@ async function openCheckout(id = `chk_${++count}`, token = SHOP_TOKEN): Promise<
       resource: { url: `https://shop.example/ucp/v1/checkout-sessions/${id}` },
     }),
   })
-  const payment_handlers = await response.json()
-  const checkout = {
-    ucp: {
-      version: '2026-04-08',
-      capabilities: { 'dev.ucp.shopping.checkout': [{ version: '2026-04-08' }] },
-      payment_handlers,
-    },
-    id,
-    status: 'ready_for_complete',
-    currency: 'USD',
-    line_items: [
-      {
-        id: 'line_1',
-        item: { id: 'book_7', title: 'A book', price: 1500 },
-        quantity: 1,
-        totals: [{ type: 'total', amount: 1500 }],
-      },
-    ],
-    totals: [
-      { type: 'subtotal', amount: 1500 },
-      { type: 'total', amount: 1500 },
-    ],
-    links: [{ type: 'terms_of_service', url: 'https://shop.example/terms' }],
-  } as Checkout
+  const prepared = (await response.json()) as Record<string, { config: Checkout['x402'] }[]>
+  const checkout = { id, status: 'ready_for_complete', x402: prepared[HANDLER]![0]!.config }
   checkouts.set(id, checkout)
   return checkout
 }
 
 /** The wallet pays the first way, as gateway.md says. */
 async function sign(checkout: Checkout, payer: TestPayer, overrides: SigningOverrides = {}) {
-  const { accepts, resource } = configOf(checkout)
+  const { accepts, resource } = checkout.x402
   const paymentRequirements = accepts[0]!
   const payload = { resource: { ...resource }, ...overrides.payload }
   const paymentPayload = await signPayment(payer, paymentRequirements, { ...overrides, payload })
@@ -226,7 +224,7 @@ describe('a checkout that is completed', () => {
         headers: { 'X-Project-Identify-Token': SHOP_TOKEN },
       })
     ).json()) as { settlements: object[] }
-    const { url } = configOf(checkout).resource
+    const { url } = checkout.x402.resource
     expect(settlements[0]).toMatchObject({ resource: url, askedPrice: '15.00 USD' })
   })
 
@@ -246,7 +244,7 @@ describe('a checkout that is completed', () => {
     expect(await request(first, instrument)).toMatchObject(COMPLETED)
     // The offers differ by their ids alone: here the thief writes the one of the second.
     const { paymentPayload } = instrument.credential
-    const [offer] = configOf(second).accepts
+    const [offer] = second.x402.accepts
     const stolen = {
       ...instrument,
       credential: {
@@ -336,44 +334,11 @@ describe('a payment that is refused', () => {
     for (const instrument of [poor, late])
       expect(await request(checkout, instrument)).toMatchObject(REFUSED)
     const instrument = await sign(checkout, payer())
-    const config = configOf(checkout)
+    const config = checkout.x402
     const dearer = config.accepts.map((entry) => ({ ...entry, amount: '16000000' }))
     Object.assign(config, { accepts: dearer })
     expect(await request(checkout, instrument)).toMatchObject(REFUSED)
     expect(done).toEqual([])
-  })
-
-  it('because the merchant is paused is good again later', async () => {
-    const admin = (method: string, path: string, body: object) =>
-      fetch(`${server.url}/api/v2/admin/${path}`, {
-        method,
-        headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-    const created = await admin('POST', 'projects', {
-      id: 'acme',
-      merchant: { payTo: devnet.merchant.address },
-    })
-    const { token } = (await created.json()) as { token: string }
-    const checkout = await openCheckout(undefined, token)
-    const instrument = await sign(checkout, payer())
-    const options = {
-      merchant: 'acme',
-      config: configOf(checkout),
-      placeOrder: () => done.push(''),
-    }
-    await admin('PATCH', 'projects/acme', { paused: true })
-    const paid = await paidBy(async () => {
-      expect(await gateway.completeWithX402(instrument, options)).toMatchObject({
-        ...REFUSED,
-        reason: 'merchant_paused',
-      })
-      expect(done).toEqual([])
-      await admin('PATCH', 'projects/acme', { paused: false })
-      const completed = await gateway.completeWithX402(instrument, options)
-      expect(completed).toMatchObject({ status: 'completed', settlement: { success: true } })
-    })
-    expect(paid).toBe(1n)
   })
 })
 
@@ -414,6 +379,7 @@ describe('an order', () => {
     const paid = await paidBy(async () => {
       expect(await request(checkout, first)).toMatchObject(IN_PROGRESS)
       expect(await request(checkout, second)).toMatchObject(IN_PROGRESS)
+      ahead = 120_000
       await askNode(devnet, 'evm_setAutomine', true)
       await devnet.mine()
       // Whoever asks is told of the first.
@@ -493,7 +459,46 @@ it.each([
   [{ merchant: 'nobody' }, 'merchant'],
 ])('throws for the options %j', async (wrong, option) => {
   const checkout = await openCheckout()
-  const options = { config: configOf(checkout), placeOrder: () => undefined, merchant: 'shop' }
+  const options = { config: checkout.x402, placeOrder: () => undefined, merchant: 'shop' }
   const completing = gateway.completeWithX402({}, { ...options, ...wrong } as never)
   await expect(completing).rejects.toMatchObject({ code: 'config_invalid', option })
+})
+
+it('for a merchant who is paused is good again later', async () => {
+  const admin = (method: string, path: string, body: object) =>
+    fetch(`${server.url}/api/v2/admin/${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const created = await admin('POST', 'projects', {
+    id: 'acme',
+    merchant: { payTo: devnet.merchant.address },
+  })
+  const { token } = (await created.json()) as { token: string }
+  const checkout = await openCheckout(undefined, token)
+  const instrument = await sign(checkout, payer())
+  const options = {
+    merchant: 'acme',
+    config: checkout.x402,
+    placeOrder: () => done.push(''),
+  }
+  await admin('PATCH', 'projects/acme', { paused: true })
+  const paid = await paidBy(async () => {
+    expect(await gateway.completeWithX402(instrument, options)).toMatchObject({
+      ...REFUSED,
+      reason: 'merchant_paused',
+    })
+    expect(done).toEqual([])
+    await admin('PATCH', 'projects/acme', { paused: false })
+    const completed = await gateway.completeWithX402(instrument, options)
+    expect(completed).toMatchObject({ status: 'completed', settlement: { success: true } })
+  })
+  expect(paid).toBe(1n)
+})
+
+it('is what the documentation shows', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+  const example = read('complete-route.ts').replace('../../src/index.js', 'express-x402-gateway')
+  expect(read('../../example-app/docs/shop.md')).toContain(example)
 })
