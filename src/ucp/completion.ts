@@ -1,6 +1,6 @@
 /** How a shop answers `complete_checkout`: every outcome of a payment, in the words of UCP. */
 import type { GatewayErrorCode } from '../errors.js'
-import type { PaymentRequired, SettleResponse } from '../protocol/payment.js'
+import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import { explainReason, isUndecided } from '../protocol/reason-words.js'
 import type { Reason } from '../protocol/reasons.js'
 
@@ -20,7 +20,7 @@ export interface UcpPayment {
   /** Address of the payer. */
   readonly payer: string
   /** The entry of `accepts` that was chosen: amount, token and network. */
-  readonly offer: PaymentRequired['accepts'][number]
+  readonly offer: PaymentRequirements
 }
 
 /**

@@ -1,4 +1,4 @@
-import express from 'express'
+import express, { type Request, type Response } from 'express'
 import type { Gateway, UcpCompletionOptions } from '../../src/index.js'
 
 /** A checkout, as your shop stores it. */
@@ -21,23 +21,26 @@ interface Shop {
 }
 
 export function completeRoute(gateway: Gateway, shop: Shop) {
+  async function complete(req: Request<{ id: string }>, res: Response): Promise<void> {
+    const checkout = await shop.findCheckout(req.params.id)
+    const [instrument] = req.body.payment.instruments
+    const { status, messages, httpStatus } = await gateway.completeWithX402(instrument, {
+      config: checkout.x402,
+      placeOrder: () => shop.placeOrder(checkout),
+      cancelOrder: () => shop.cancelOrder(checkout),
+    })
+    checkout.status = status
+    if (status === 'completed')
+      checkout.order = {
+        id: checkout.id,
+        permalink_url: `https://shop.example/orders/${checkout.id}`,
+      }
+    await shop.saveCheckout(checkout)
+    res.status(httpStatus).json({ ...shop.describe(checkout), messages })
+  }
   return express
     .Router()
-    .post('/checkout-sessions/:id/complete', express.json(), async (req, res) => {
-      const checkout = await shop.findCheckout(req.params.id)
-      const [instrument] = req.body.payment.instruments
-      const { status, messages, httpStatus } = await gateway.completeWithX402(instrument, {
-        config: checkout.x402,
-        placeOrder: () => shop.placeOrder(checkout),
-        cancelOrder: () => shop.cancelOrder(checkout),
-      })
-      checkout.status = status
-      if (status === 'completed')
-        checkout.order = {
-          id: checkout.id,
-          permalink_url: `https://shop.example/orders/${checkout.id}`,
-        }
-      await shop.saveCheckout(checkout)
-      res.status(httpStatus).json({ ...shop.describe(checkout), messages })
+    .post('/checkout-sessions/:id/complete', express.json(), (req, res, next) => {
+      complete(req, res).catch(next)
     })
 }

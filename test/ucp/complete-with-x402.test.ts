@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { readFileSync } from 'node:fs'
-import type { UcpCompletion } from '../../src/index.js'
+import type { UcpCompletion, UcpPayment } from '../../src/index.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { LedgerError } from '../../src/errors.js'
@@ -39,6 +39,8 @@ let ahead = 0
 const checkouts = new Map<string, Checkout>()
 /** What the shop did, in order. */
 let done: string[] = []
+/** The payment that an order was placed for. */
+let taken: UcpPayment | undefined
 /** What placing an order does besides. */
 let onPlace: () => unknown = () => undefined
 
@@ -64,7 +66,7 @@ beforeAll(async () => {
     handlerId: HANDLER,
     admin: { tokens: [ADMIN_TOKEN] },
     settleTimeoutMs: 3000,
-  } as Parameters<typeof createGateway>[0])
+  })
   const app = express()
   const shop: Parameters<typeof completeRoute>[1] = {
     findCheckout: async (id) => checkouts.get(id)!,
@@ -83,9 +85,9 @@ beforeAll(async () => {
   complete = ({ id, x402: config }, instrument) =>
     gateway.completeWithX402(instrument, {
       config,
-      async placeOrder({ payer: { length }, offer: { amount } }) {
+      async placeOrder(payment) {
         done.push(`place ${id}`)
-        expect([length, amount]).toEqual([42, String(PRICE)])
+        taken = payment
         await onPlace()
       },
       cancelOrder: () => void done.push(`cancel ${id}`),
@@ -165,6 +167,8 @@ async function sign(checkout: Checkout, payer: TestPayer, overrides: SigningOver
     credential: { type: 'x402', x402Version: 2, paymentPayload, paymentRequirements },
   }
 }
+
+type Instrument = Awaited<ReturnType<typeof sign>>
 
 /** The platform completes; what it gets is a checkout in every version of UCP. */
 async function request({ id }: Checkout, instrument: unknown) {
@@ -263,17 +267,18 @@ describe('a checkout that is completed', () => {
 
 describe('a payment that is refused', () => {
   const changed = (part: object) => (one: object) => ({ ...one, ...part })
-  const inCredential = (change: (credential: any) => object) => (one: any) => ({
-    ...one,
-    credential: change(one.credential),
-  })
+  const inCredential =
+    (change: (credential: Instrument['credential']) => object) => (one: Instrument) => ({
+      ...one,
+      credential: change(one.credential),
+    })
   const withOffer = (part: object) =>
     inCredential(({ paymentPayload, paymentRequirements, ...credential }) => ({
       ...credential,
       paymentPayload: { ...paymentPayload, accepted: { ...paymentPayload.accepted, ...part } },
       paymentRequirements: { ...paymentRequirements, ...part },
     }))
-  const cases: [string, (instrument: any) => unknown, string?][] = [
+  const cases: [string, (instrument: Instrument) => unknown, string?][] = [
     ['nothing', () => null],
     ['no object', () => 'x402'],
     ['another handler', changed({ handler_id: 'com.example.card' }), HANDLER],
@@ -445,6 +450,7 @@ it('whose answer was lost is told again, also to another payment', async () => {
     const instrument = await sign(checkout, payer())
     const completed = await complete(checkout, instrument)
     expect(completed).toMatchObject({ status: 'completed' })
+    expect(taken).toEqual({ payer: payer().address, offer: checkout.x402.accepts[0] })
     expect(await complete(checkout, instrument)).toEqual(completed)
     expect(await complete(checkout, await sign(checkout, payer()))).toEqual(completed)
   })
