@@ -40,6 +40,7 @@ import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
+import type { UcpCompletionOptions, UcpCompletion } from './ucp/completion.js'
 
 /** Time that requests under way get when the gateway closes (ms). */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -119,6 +120,46 @@ export interface Gateway {
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
   readonly ucpHandler: UcpHandler
+  /**
+   * Completes a UCP checkout with an instrument of this gateway's payment handler: reserves the payment, has the
+   * shop place its order, settles the payment, and says what to answer.
+   *
+   * A checkout is paid once, whatever is presented for it at the same time and later: the outcome is repeated for
+   * as long as answers are kept (24 hours). While it is `complete_in_progress`, call it again, with the same
+   * instrument, when the platform asks for the checkout.
+   *
+   * @param instrument - The selected instrument of the request, as it came.
+   * @param options - What the checkout costs, and how its order is placed.
+   * @returns `status` and `messages` of the checkout, and the HTTP status of the response.
+   * @throws {@link ConfigError} (`config_invalid`) for a `config` that is none of `checkout-prepare`, and a project
+   * that has no merchant. What `placeOrder` and `cancelOrder` throw.
+   *
+   * @example
+   * ```ts
+   * import express from 'express'
+   * import { defaultGateway } from 'express-x402-gateway'
+   *
+   * declare const checkouts: Map<string, { id: string; status: string; config: never }>
+   * declare const stock: { reserve(id: string): Promise<void>; release(id: string): Promise<void> }
+   *
+   * const app = express()
+   * app.post('/checkout-sessions/:id/complete', express.json(), async (req, res) => {
+   *   const checkout = checkouts.get(req.params.id)!
+   *   const [instrument] = req.body.payment.instruments
+   *   const { status, messages, httpStatus } = await defaultGateway().completeWithX402(instrument, {
+   *     config: checkout.config,
+   *     placeOrder: () => stock.reserve(checkout.id),
+   *     cancelOrder: () => stock.release(checkout.id),
+   *   })
+   *   checkout.status = status
+   *   res.status(httpStatus).json({ ...checkout, messages })
+   * })
+   * ```
+   */
+  readonly completeWithX402: (
+    instrument: unknown,
+    options: UcpCompletionOptions,
+  ) => Promise<UcpCompletion>
   /**
    * Listens to what happens to payments.
    *
@@ -335,6 +376,12 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     openapi: async (app) => (await describer.get()).openapi(app, resolved.publicUrl),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
+    completeWithX402: (instrument, options) =>
+      requests.addCall(
+        import('./router/complete-checkout.js').then(({ completeCheckout }) =>
+          completeCheckout(context, instrument, options),
+        ),
+      ),
     on: (name, listener) => events.on(name, listener),
     async check() {
       await directory.whenLoaded()

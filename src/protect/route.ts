@@ -9,13 +9,13 @@ import { publicRootOf } from '../http/public-url.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
+import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
 import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
-import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { sameMethod } from '../protocol/same-offer.js'
@@ -374,25 +374,6 @@ export class PaidRoute {
     const method = pricedMethod(req)
     catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
-}
-
-const NOBODY_PAID = 'no project has a merchant: nobody could be paid'
-
-function chooseMerchant(
-  merchants: ReadonlyMap<string, Merchant>,
-  wanted: string | undefined,
-): Merchant {
-  const ids = [...merchants.keys()].join(', ')
-  if (wanted !== undefined) {
-    const merchant = merchants.get(wanted)
-    if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
-    throw new ConfigError('merchant', message, 'unknown_project')
-  }
-  const [only, ...others] = merchants.values()
-  if (only === undefined) throw new ConfigError('projects', NOBODY_PAID, 'missing_option')
-  if (others.length === 0) return only
-  throw new ConfigError('merchant', `name the project that is paid: ${ids}`, 'missing_option')
 }
 
 /** The URL of a request, as its client sees it. */

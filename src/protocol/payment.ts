@@ -156,7 +156,7 @@ const object = z.record(z.string(), z.unknown())
 
 const optionalObject = fromPhp(object.nullish()).optional()
 
-const requirementsSchema = z.looseObject({
+export const requirementsSchema = z.looseObject({
   scheme: z.string(),
   network: z.string(),
   amount: uint256,
