@@ -68,7 +68,7 @@ export interface Outcome {
 /** How a payment is presented, after its first time or beside it. */
 const MANNERS = [
   ...['once', 'once', 'once', 'twice at once', 'again', 'elsewhere'],
-  'at the API at once',
+  ...['at the API at once', 'beside the honest one'],
 ] as const
 
 const SETTLE = TARGETS.find(({ name }) => name === 'settle')!
@@ -178,16 +178,20 @@ class Run {
         this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
         return told
       }
-      const settle = (): Promise<Told> =>
-        present(
-          SETTLE,
-          this.#write(signed, {
-            ...{ asked: { ...asked, path: SETTLE.path }, entry, mutations: [] },
-            context: { ...context, target: SETTLE },
-          }),
-        )
+      const unchanged = { asked, entry, context, mutations: [] }
+      const unchangedAtApi = {
+        ...{ ...unchanged, asked: { ...asked, path: SETTLE.path } },
+        context: { ...context, target: SETTLE },
+      }
+      const honest = verdict === 'refused' ? await pay('first') : signed
+      const payHonestly = (): Promise<Told> => present(target, this.#write(honest, unchanged))
+      const presentBeside = (): Promise<Told> | undefined => {
+        if (manner === 'beside the honest one') return payHonestly()
+        if (manner !== 'at the API at once') return undefined
+        return present(SETTLE, this.#write(honest, unchangedAtApi))
+      }
       const [beside, ...first] = await Promise.all([
-        manner === 'at the API at once' ? settle() : undefined,
+        presentBeside(),
         present(),
         ...(manner === 'twice at once' ? [present()] : []),
       ])
@@ -196,16 +200,14 @@ class Run {
       const reasons = first.map(({ status, reason }) => `${status} ${reason}`).join(', ')
       if (isGood && verdict === 'refused') report('it was accepted')
       if (!isSold && verdict === 'accepted') report(`it was refused: ${reasons}`)
+      if (beside?.isGood === false && verdict === 'refused')
+        report(`beside it, a payment was refused: ${beside.status} ${beside.reason}`)
       if (manner === 'again') await present()
       if (manner === 'elsewhere' && !target.isApi)
         await present(target, { ...changed, path: elsewhere(changed.path) })
       // What others made of a payment does not keep its buyer from having it.
       if (!isSold && random.chance(0.3)) {
-        const unchanged = this.#write(await pay('first'), {
-          ...{ asked, entry, context },
-          mutations: [],
-        })
-        const told = await present(target, unchanged)
+        const told = await payHonestly()
         if (!told.isGood) report(`afterwards the honest payment was refused: ${told.reason}`)
       }
     } catch (error) {

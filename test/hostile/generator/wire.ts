@@ -63,7 +63,7 @@ export const TEXTS: readonly Mutation[] = (
     [
       'an earlier member of the same name',
       'accepted',
-      (text) => withMember(text, '"x402Version":2,"payload":null,"paymentPayload":5'),
+      (text) => withMember(text, '"accepted":null,"payload":null,"paymentPayload":5'),
     ],
     [
       'a later member of the same name',
@@ -244,6 +244,13 @@ const AT_ROUTES: Rows<Change<WireRequest>> = [
   ['a slash more', 'either', ({ path, ...request }) => ({ ...request, path: `/${path}` })],
 ]
 
+/** The query says what it costs, and is quoted. */
+const OTHER_PRICES: Rows<Change<WireRequest>> = [1, 9].map((cents) => [
+  `asks for ${cents} ct`,
+  'refused',
+  (request) => ({ ...request, path: request.path.replace(/cents=3/, `cents=${cents}`) }),
+])
+
 const version1 = (request: WireRequest, overrides?: object): string =>
   encoded(asVersion1(decoded(paymentOf(request)) as unknown as PaymentPayload, overrides))
 const decoded = (text: string): Document =>
@@ -357,6 +364,7 @@ const make =
 /** What a request carries the payment in, and with. */
 export const REQUESTS: readonly Mutation[] = [
   ...AT_ROUTES.map(make(({ isApi }) => !isApi, ['request'], 'header')),
+  ...OTHER_PRICES.map(make(({ hasQuote }) => hasQuote, ['request'], 'path')),
   ...VERSION_1.map(
     make(
       ({ isApi }, { name }) => !isApi && name === 'erc3009',
