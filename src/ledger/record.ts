@@ -2,12 +2,12 @@
 import { sha256 } from '../crypto/sha256.js'
 import { LedgerError } from '../errors.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { AuthorizationKey } from '../protocol/authorization.js'
 import type { Address, Hex } from '../protocol/payment.js'
+import type { PaymentKey } from '../protocol/payment-key.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { PaymentDetails } from './payment-details.js'
 
-export type { AuthorizationKey } from '../protocol/authorization.js'
+export type { PaymentKey } from '../protocol/payment-key.js'
 export type { PaymentDetails } from './payment-details.js'
 
 /** A signed transaction, written down before it is sent. */
@@ -34,7 +34,7 @@ export interface Submission {
 
 /** A transaction, with the key of one of the payments that it makes. */
 export interface KeyedSubmission {
-  readonly key: AuthorizationKey
+  readonly key: PaymentKey
   readonly submission: Submission
 }
 
@@ -64,7 +64,9 @@ export interface Purchase {
 }
 
 /** A payment, as it is reserved. */
-export interface LedgerEntry extends AuthorizationKey {
+export interface LedgerEntry extends PaymentKey {
+  /** Address of the token. */
+  readonly asset: Address
   /** Address of the merchant. */
   readonly payTo: Address
   /** Atomic units of the token. */
@@ -220,8 +222,8 @@ export interface FinalQuery {
 export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 
 /** Computes a record's id: 128 bits of the SHA-256 of its key, as hexadecimal digits. */
-export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
-  const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
+export function recordId({ chainId, contract, from, nonce }: PaymentKey): string {
+  const key = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
   return sha256(key, 'hex').slice(0, 32)
 }
 

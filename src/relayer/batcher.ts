@@ -1,6 +1,6 @@
 import { aggregate, MULTICALL3 } from '../chain/abi.js'
 import { RelayerError } from '../errors.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
+import type { PaymentKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import { batchGasLimit } from './batch-gas.js'
 import type { ExpectedCalls } from './expected-calls.js'
 import {
@@ -182,7 +182,7 @@ function toMembers(
   submission: Submission,
   stored: Promise<void>,
 ): readonly KeyedSubmission[] {
-  const lost = new Map<AuthorizationKey, unknown>()
+  const lost = new Map<PaymentKey, unknown>()
   const members: KeyedSubmission[] = []
   for (const { member } of all) {
     try {

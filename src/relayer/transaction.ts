@@ -1,6 +1,6 @@
 /** Transactions of the relayer, and their outcomes. */
 import type { Call, FeeValues, RejectionCause } from '../chain/types.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
+import type { PaymentKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import type { Address } from '../protocol/payment.js'
 import type { GasShare } from './batch-gas.js'
 
@@ -47,9 +47,9 @@ export interface RejectedTransaction {
 /** Thrown when some payments of a transaction may not be sent; nothing was recorded then. */
 export class LostLocks extends Error {
   /** The reason for each of them. */
-  readonly lost: ReadonlyMap<AuthorizationKey, unknown>
+  readonly lost: ReadonlyMap<PaymentKey, unknown>
 
-  constructor(lost: ReadonlyMap<AuthorizationKey, unknown>) {
+  constructor(lost: ReadonlyMap<PaymentKey, unknown>) {
     super('Some payments of a batch may not be sent.')
     this.lost = lost
   }
@@ -57,7 +57,7 @@ export class LostLocks extends Error {
 
 /** A settlement that may share its transaction with others. */
 export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas' | 'sender'> {
-  readonly key: AuthorizationKey
+  readonly key: PaymentKey
   /** Whether it needs a transaction of its own. @defaultValue false */
   readonly isAlone?: boolean | undefined
   /** Its part of the gas of a shared transaction, where that was measured. */

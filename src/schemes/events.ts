@@ -8,7 +8,7 @@ import { detailsOf } from '../ledger/ledger-entry.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import { findKnownAsset } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
-import type { AuthorizedPayment, Payment } from '../protocol/decoded-payment.js'
+import type { ReadablePayment, Payment } from '../protocol/decoded-payment.js'
 import type { Network } from '../protocol/networks.js'
 import type { MerchantTerms } from './scheme.js'
 
@@ -231,7 +231,7 @@ interface PresentedEvent<Presented extends Payment> {
  *
  * @internal
  */
-export function paymentEvent(presented: PresentedEvent<AuthorizedPayment>): RecordedPaymentEvent
+export function paymentEvent(presented: PresentedEvent<ReadablePayment>): RecordedPaymentEvent
 export function paymentEvent(presented: PresentedEvent<Payment>): PaymentEvent
 export function paymentEvent({ payment, terms, payer }: PresentedEvent<Payment>): PaymentEvent {
   const { requirements, network, key } = payment

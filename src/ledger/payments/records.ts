@@ -1,6 +1,6 @@
 import { recordId, SUBMITTED_PAGE } from '../record.js'
 import type {
-  AuthorizationKey,
+  PaymentKey,
   ChangedPage,
   ChangedQuery,
   FinalEntry,
@@ -35,7 +35,7 @@ export class Records {
   }
 
   /** Finds the record of an authorization. */
-  find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
+  find(key: PaymentKey): Promise<LedgerRecord | undefined> {
     return this.#finds.add(recordId(key))
   }
 

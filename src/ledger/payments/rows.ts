@@ -1,6 +1,6 @@
 /** Converts records to rows and back. */
 import type { AppliedRate } from '../../money/rates.js'
-import { hexOf } from '../../protocol/hex.js'
+import { hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { resourceHash, type PaymentDetails } from '../payment-details.js'
@@ -27,6 +27,7 @@ export function entryColumns(entry: LedgerEntry, record_id: string) {
   return {
     chain_id: entry.chainId,
     asset: digitsOf(entry.asset),
+    contract: sameHex(entry.contract, entry.asset) ? null : digitsOf(entry.contract),
     payer: digitsOf(entry.from),
     nonce: digitsOf(entry.nonce),
     record_id,
@@ -57,6 +58,7 @@ export function entryOf(row: Row<'x402_authorizations'>): LedgerEntry {
   return {
     chainId: Number(row.chain_id),
     asset: hexOf(row.asset),
+    contract: hexOf(row.contract ?? row.asset),
     from: hexOf(row.payer),
     nonce: hexOf(row.nonce),
     payTo: hexOf(row.pay_to),

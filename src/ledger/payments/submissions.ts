@@ -1,7 +1,7 @@
 import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { lockLost, recordId } from '../record.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../record.js'
+import type { PaymentKey, KeyedSubmission, Submission } from '../record.js'
 import { idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, rowsParameter } from '../engine/statement.js'
@@ -29,7 +29,7 @@ export class Submissions {
    *
    * @throws `LedgerError` if another process has the lock, because it took the caller for dead.
    */
-  async submit(key: AuthorizationKey, submission: Submission): Promise<void> {
+  async submit(key: PaymentKey, submission: Submission): Promise<void> {
     const member = { key, submission }
     const lost = await this.#store.run(async (database) => {
       await keepBytes(database, key.chainId, submission)
@@ -46,7 +46,7 @@ export class Submissions {
   async submitIn(
     { db, run }: SqlDatabase,
     members: readonly KeyedSubmission[],
-  ): Promise<readonly AuthorizationKey[]> {
+  ): Promise<readonly PaymentKey[]> {
     const [first] = members
     if (first === undefined) return []
     const written = idsOf(await run(SUBMIT, this.parametersOf(members, first.submission), db))
@@ -59,7 +59,7 @@ export class Submissions {
    *
    * @throws `LedgerError` if another process has the lock, because it may send the transaction.
    */
-  async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
+  async withdraw(key: PaymentKey, transaction: Hex): Promise<void> {
     const record_id = recordId(key)
     const id = idBytes(record_id)
     const transaction_hash = bytesOf(transaction)

@@ -17,10 +17,12 @@ import type { SqlDialect } from '../engine/dialect.js'
  */
 export const TABLES = {
   x402_authorizations: {
-    /** `recordId` of the key: a hash of chain, asset, payer and nonce, whose own index would be the widest of all. */
+    /** `recordId` of the key: a hash of chain, contract, payer and nonce, whose own index would be the widest of all. */
     id: 'BYTES NOT NULL',
     chain_id: 'BIGINT NOT NULL',
     asset: 'BYTES NOT NULL',
+    /** The contract that burns the nonce. Null where it is the token itself. */
+    contract: 'BYTES',
     payer: 'BYTES NOT NULL',
     nonce: 'BYTES NOT NULL',
     pay_to: 'BYTES NOT NULL',
