@@ -1,5 +1,7 @@
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { Devnet } from '../../../src/devnet/index.js'
 import type { TestPayer } from '../../support/sign-payment.js'
+import type { Form } from './forms.js'
 import type { Mutation } from './mutation.js'
 
 /** What a wallet signs, whatever the kind of payment calls it. */
@@ -34,6 +36,10 @@ export interface Kind {
   /** Makes the payment that a wallet would make, of these terms. */
   pay(payer: TestPayer, entry: PaymentRequirements, terms: Terms): Promise<PaymentPayload>
   readonly parts: MutableParts
+  /** What can be made of its signatures. @defaultValue what can be made of one by an account's own key */
+  readonly signatureForms?: readonly Form[]
+  /** The accounts that pay, where they are not their owners. */
+  accountsOf?(devnet: Devnet, owners: readonly Hex[]): Promise<readonly Hex[]>
   /** What can be done to this kind alone. */
   readonly mutations?: readonly Mutation[]
 }

@@ -350,15 +350,19 @@ function requirement(member: string, { name, verdict, write }: Form): Mutation {
 }
 
 /** Every mutation of a kind of payment, in groups. */
-export function mutationsOf({ parts, mutations = [] }: Kind): readonly (readonly Mutation[])[] {
+export function mutationsOf({
+  parts,
+  signatureForms = SIGNATURE_FORMS,
+  mutations = [],
+}: Kind): readonly (readonly Mutation[])[] {
   return [
     TERMS,
     inForms(parts.uints, UINT_FORMS),
     inForms(parts.addresses, ADDRESS_FORMS),
     inForms(parts.words, WORD_FORMS),
     // Half of what is tried with signatures is left to them.
-    inForms(parts.signatures, SIGNATURE_FORMS),
-    inForms(parts.signatures, SIGNATURE_FORMS),
+    inForms(parts.signatures, signatureForms),
+    inForms(parts.signatures, signatureForms),
     [...OFFER],
     OFFER_ID,
     QUOTE,

@@ -5,11 +5,13 @@
  * be run alone.
  */
 import { keccak256, stringToHex } from 'viem/utils'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
 import { encodeMintEach, MINTER } from '../../../src/devnet/mint.js'
 import type { Devnet } from '../../../src/devnet/index.js'
 import { TRANSFER } from '../../../src/chain/abi.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { Reason } from '../../../src/protocol/reasons.js'
 import { authorizationOf, findViolations } from '../../faults/oracle.js'
 import { openWorld, type World } from '../../faults/world.js'
 import { createRandom, type Random } from '../../soak/random.js'
@@ -42,6 +44,14 @@ const MOST_MUTATIONS = 3
 const HONEST = 0.1
 /** Units of the token that each payer has. */
 const FUNDS = 1_000_000n
+/** Accounts with code wait while what they have pending could cost us more than they have earned. */
+const LATER: Reason = 'payer_temporarily_refused'
+const LATER_MS = 200
+const MOST_TRIES = 100
+/** So many cases sell something by each kind of payment. */
+const ENOUGH_CASES = 100
+/** Accounts that are made by one transaction. */
+const MADE_AT_ONCE = 50
 /** Payers that are funded by one transaction. */
 const FUNDED_AT_ONCE = 200
 
@@ -106,7 +116,10 @@ class Run {
   readonly #cases = new Map<string, string>()
   readonly #prices = new Map<string, bigint>()
   readonly #reasons = new Map<string, number>()
+  /** Cases in which something was sold, by kind of payment. */
+  readonly #sold: Record<string, number> = {}
   #honest = 0
+  #funded: Promise<void> = Promise.resolve()
 
   constructor(world: World, market: Market, settings: GeneratedCases) {
     this.#world = world
@@ -119,15 +132,17 @@ class Run {
     const { cases, seed, only } = this.#settings
     const numbers =
       only === undefined ? Array.from({ length: cases }, (_, index) => index + 1) : [only]
-    await this.#fund(numbers.map((number) => this.#payer(number).address))
+    const drawn = await this.#withAccounts(numbers.map((number) => this.#draw(number)))
+    await this.#fund(drawn.map(({ payer }) => payer.address))
     let isOver = false
     const honest = Promise.all([0, 1].map((buyer) => this.#serveHonest(buyer, () => isOver)))
+    honest.catch(() => undefined)
     let heapBefore = 0
-    const left = numbers.entries()
+    const left = drawn.entries()
     const client = async (): Promise<void> => {
-      for (const [index, number] of left) {
-        if (index === Math.floor(numbers.length / 10)) heapBefore = await this.#market.heapBytes()
-        await this.#run(number)
+      for (const [index, one] of left) {
+        if (index === Math.floor(drawn.length / 10)) heapBefore = await this.#market.heapBytes()
+        await this.#run(one)
       }
     }
     try {
@@ -140,10 +155,14 @@ class Run {
     if (heapGrowth > MOST_GROWTH_BYTES)
       this.#violations.push(`the heap has grown by ${heapGrowth} bytes`)
     this.#violations.push(...(await this.#judge()), ...this.#market.leaksOfLog())
+    for (const { name } of kinds)
+      if (this.#sold[name] === undefined && drawn.length > ENOUGH_CASES)
+        this.#violations.push(`nothing was sold by ${name}`)
     const figures = {
-      ...{ seed, cases: numbers.length, honest: this.#honest, heapGrowth },
+      ...{ seed, cases: drawn.length, honest: this.#honest, heapGrowth },
       answers: this.#market.answers.length,
       delivered: this.#market.answers.filter(({ delivered }) => delivered).length,
+      sold: this.#sold,
       reasons: Object.fromEntries([...this.#reasons].sort(([, one], [, other]) => other - one)),
       seconds: Math.round((performance.now() - startedAt) / 100) / 10,
     }
@@ -151,9 +170,8 @@ class Run {
   }
 
   /** Makes, changes and presents one payment. */
-  async #run(number: number): Promise<void> {
-    const one = this.#draw(number)
-    const { payer, target, kind, mutations, manner, random } = one
+  async #run(one: Case): Promise<void> {
+    const { number, payer, target, kind, mutations, manner, random } = one
     const name = authorizationOf({ from: payer.address, nonce: '' })
     const what = mutations.map((mutation) => mutation.name).join('; ') || 'unchanged'
     const description = `--seed ${this.#settings.seed} --only ${number} (${kind.name} at ${target.name}, ${manner}: ${what})`
@@ -172,7 +190,11 @@ class Run {
       const changed = this.#write(signed, { asked, entry, mutations, context })
       const verdict = combine(mutations.map((mutation) => verdictOf(mutation, context)))
       const present = async (at = target, request = changed): Promise<Told> => {
-        const told = await this.#market.present(at, payer.address, request)
+        let told = await this.#market.present(at, payer.address, request)
+        for (let tries = 1; told.reason === LATER && tries < MOST_TRIES; tries++) {
+          await sleep(LATER_MS)
+          told = await this.#market.present(at, payer.address, request)
+        }
         for (const mistake of told.mistakes) report(mistake)
         const reason = told.isGood ? 'good' : (told.reason ?? '').slice(0, 60)
         this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
@@ -198,6 +220,7 @@ class Run {
       const isGood = first.some((told) => told.isGood)
       const isSold = isGood || beside?.isGood === true
       const reasons = first.map(({ status, reason }) => `${status} ${reason}`).join(', ')
+      if (isSold) this.#sold[kind.name] = (this.#sold[kind.name] ?? 0) + 1
       if (isGood && verdict === 'refused') report('it was accepted')
       if (!isSold && verdict === 'accepted') report(`it was refused: ${reasons}`)
       if (beside?.isGood === false && verdict === 'refused')
@@ -295,7 +318,29 @@ class Run {
     return keccak256(stringToHex(`${this.#settings.seed} ${label}`))
   }
 
-  async #fund(addresses: readonly Hex[]): Promise<void> {
+  /** Makes the accounts of those whose kind of payment has its own. */
+  async #withAccounts(drawn: readonly Case[]): Promise<readonly Case[]> {
+    const all = new Map<number, Case>()
+    for (const kind of kinds) {
+      const own = drawn.filter((one) => one.kind === kind)
+      for (let start = 0; start < own.length; start += MADE_AT_ONCE) {
+        const some = own.slice(start, start + MADE_AT_ONCE)
+        const owners = some.map(({ payer }) => payer.address)
+        const accounts = (await kind.accountsOf?.(this.#world.devnet, owners)) ?? owners
+        for (const [index, one] of some.entries())
+          all.set(one.number, { ...one, payer: { ...one.payer, address: accounts[index]! } })
+      }
+    }
+    return drawn.map(({ number }) => all.get(number)!)
+  }
+
+  /** One after the other: all money comes from one account. */
+  #fund(addresses: readonly Hex[]): Promise<void> {
+    this.#funded = this.#funded.then(() => this.#mint(addresses))
+    return this.#funded
+  }
+
+  async #mint(addresses: readonly Hex[]): Promise<void> {
     const { devnet } = this.#world
     for (let start = 0; start < addresses.length; start += FUNDED_AT_ONCE) {
       const data = encodeMintEach(addresses.slice(start, start + FUNDED_AT_ONCE), FUNDS)
