@@ -36,6 +36,8 @@ export interface Submission {
 export interface KeyedSubmission {
   readonly key: PaymentKey
   readonly submission: Submission
+  /** As `charged` of {@link LedgerEntry}. @defaultValue what is recorded, or the whole value */
+  readonly charged?: bigint | undefined
 }
 
 /** The transfer that has paid for a record. */
@@ -69,8 +71,13 @@ export interface LedgerEntry extends PaymentKey {
   readonly asset: Address
   /** Address of the merchant. */
   readonly payTo: Address
-  /** Atomic units of the token. */
+  /** Atomic units of the token that the payer has signed: a maximum, where the scheme takes what is charged. */
   readonly value: bigint
+  /**
+   * What is taken where that is less than `value`; 0 where nothing is, and no transaction is sent. It is written
+   * with the first transaction, and stays: whoever sends the payment again sends the same.
+   */
+  readonly charged?: bigint | undefined
   /** Unix time in seconds after which the authorization cannot be used any more. */
   readonly validBefore: bigint
   /** Id of the project that is paid, if any. */
@@ -94,7 +101,8 @@ export type LedgerStatus =
   | { readonly state: 'submitted'; readonly submission: Submission }
   | {
       readonly state: 'settled'
-      readonly transaction: Hex
+      /** Absent where nothing was charged. */
+      readonly transaction?: Hex | undefined
       /** The last transaction that was submitted. Absent when a foreign transaction came first. */
       readonly submission?: Submission | undefined
     }
@@ -225,6 +233,11 @@ export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 export function recordId({ chainId, contract, from, nonce }: PaymentKey): string {
   const key = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
   return sha256(key, 'hex').slice(0, 32)
+}
+
+/** What a payment takes, in atomic units: of one that nothing was sent for yet, what it may take at most. */
+export function amountOf({ charged, value }: Pick<LedgerEntry, 'charged' | 'value'>): bigint {
+  return charged ?? value
 }
 
 /** Creates the error of a method whose caller has lost its lock, or never had it. */

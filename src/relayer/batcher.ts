@@ -186,7 +186,8 @@ function toMembers(
   const members: KeyedSubmission[] = []
   for (const { member } of all) {
     try {
-      members.push({ key: member.key, submission: member.toSubmission(submission) })
+      const { key, charged } = member
+      members.push({ key, charged, submission: member.toSubmission(submission) })
     } catch (error) {
       lost.set(member.key, error)
     }

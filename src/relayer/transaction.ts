@@ -56,7 +56,8 @@ export class LostLocks extends Error {
 }
 
 /** A settlement that may share its transaction with others. */
-export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas' | 'sender'> {
+export interface BatchMember
+  extends Pick<TransactionRequest, 'call' | 'gas' | 'sender'>, Pick<KeyedSubmission, 'charged'> {
   readonly key: PaymentKey
   /** Whether it needs a transaction of its own. @defaultValue false */
   readonly isAlone?: boolean | undefined

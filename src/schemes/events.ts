@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { Reason } from '../protocol/reasons.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
-import { recordId, type LedgerEntry } from '../ledger/index.js'
+import { amountOf, recordId, type LedgerEntry } from '../ledger/index.js'
 import { detailsOf } from '../ledger/ledger-entry.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import { findKnownAsset } from '../money/assets.js'
@@ -275,11 +275,11 @@ export function entryEvent(
   entry: LedgerEntry,
   token?: Token,
 ): RecordedPaymentEvent {
-  const { asset, value, payTo, from, project, details = {} } = entry
+  const { asset, payTo, from, project, details = {} } = entry
   return {
     network: network.caip2,
     asset: checksumAddress(asset),
-    amount: value.toString(),
+    amount: amountOf(entry).toString(),
     payTo: checksumAddress(payTo),
     payer: checksumAddress(from),
     project,

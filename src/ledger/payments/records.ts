@@ -76,10 +76,10 @@ export class Records {
     })
   }
 
-  /** Lists records that became final recently. */
+  /** Lists records that became final recently, and that the chain decides about. */
   listFinal(query: FinalQuery): Promise<readonly FinalEntry[]> {
     return this.#store.run(async (database) => {
-      const rows = await finalRows(database, query)
+      const rows = await finalRows(database, query, true)
       return rows.map((row) => ({ id: idOf(row.id), state: query.state, ...entryOf(row) }))
     })
   }

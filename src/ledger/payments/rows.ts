@@ -63,6 +63,7 @@ export function entryOf(row: Row<'x402_authorizations'>): LedgerEntry {
     nonce: hexOf(row.nonce),
     payTo: hexOf(row.pay_to),
     value: BigInt(row.value),
+    ...(row.charged !== null && { charged: BigInt(row.charged) }),
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
     appliedRate:
@@ -127,6 +128,7 @@ export function recordOf(row: TimedRow, lock?: KnownLock): LedgerRecord {
 function statusOf(row: TimedRow): LedgerStatus {
   const { state } = row
   if (state === 'reserved') return { state }
+  if (state === 'settled' && row.transaction_hash === null) return { state }
   const submission = submissionOf(row)
   const { transaction } = submission
   const hasBytes = row.raw !== null && row.raw !== undefined

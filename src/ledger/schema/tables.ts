@@ -27,6 +27,8 @@ export const TABLES = {
     nonce: 'BYTES NOT NULL',
     pay_to: 'BYTES NOT NULL',
     value: 'TEXT NOT NULL',
+    /** What is taken of `value`, written with the transaction. Null where it is all of it. */
+    charged: 'TEXT',
     valid_before: 'TEXT NOT NULL',
     project: 'TEXT',
     /** `payment`, or `refund` where it pays a payment back. */

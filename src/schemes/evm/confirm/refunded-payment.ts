@@ -23,7 +23,7 @@ export async function judgeRefunded(
 ): Promise<Outcome> {
   try {
     const [payment] = await ledger.payments.list({ project: EVERY_PROJECT, id, limit: 1 })
-    if (payment?.state !== 'settled') return OPEN
+    if (payment?.state !== 'settled' || payment.transaction === undefined) return OPEN
     const { transaction, submission = { ...REMOTE_SUBMISSION, transaction } } = payment
     return await findOutcome(core, { ...payment, submission }, nowSeconds())
   } catch (error) {

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../errors.js'
 import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/index.js'
 import { isRefundRecord, type RefundRecord } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
+import type { Hex } from '../../../protocol/payment.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { Concluder, ConfirmContext } from './concluder.js'
 import type { PaidDecision } from './decision.js'
@@ -249,14 +250,14 @@ function toWatched(core: SettlementNetwork, entry: Watched['entry'], until: numb
 /** Whether the bytes of its transaction are known. */
 function hasBytes<T extends FinalRecord>(
   record: T,
-): record is T & { readonly submission: Submission } {
+): record is T & { readonly submission: Submission; readonly transaction: Hex } {
   return record.submission !== undefined && record.submission.raw !== '0x'
 }
 
 /** Every transaction of ours that may have paid. */
 function knownOf({ resentAs }: Watched, record: FinalRecord): Submission | undefined {
   const { submission, transaction } = record
-  if (submission === undefined) return undefined
+  if (submission === undefined || transaction === undefined) return undefined
   const replaces = [...resentAs, transaction, ...(submission.replaces ?? [])]
   return { ...submission, transaction: keccakHex(submission.raw), replaces }
 }

@@ -42,7 +42,10 @@ export interface DroppedPayment {
 }
 
 /** The ledger's record of it. */
-type SentRecord = Extract<LedgerRecord, { transaction: Hex }> & { readonly submission: Submission }
+type SentRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }> & {
+  readonly submission: Submission
+  readonly transaction: Hex
+}
 
 /**
  * Rebroadcasts a transaction, or sends the payment's own call with a new account nonce: its

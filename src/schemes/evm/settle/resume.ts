@@ -17,7 +17,7 @@ type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' | 'failed' }>
 
 /** The outcome of a payment that was sent before. */
 type ResumedOutcome =
-  | { readonly kind: 'paid'; readonly transaction: Hex }
+  | { readonly kind: 'paid'; readonly transaction: Hex | '' }
   | FailedDecision
   | { readonly kind: 'open' }
   /** Its transaction will never be mined, and its authorization is unused. */
@@ -112,7 +112,7 @@ async function outcomeOf(
   { core }: VerifiedPayment,
   record: FoundRecord,
 ): Promise<ResumedOutcome> {
-  if (record.state === 'settled') return { kind: 'paid', transaction: record.transaction }
+  if (record.state === 'settled') return { kind: 'paid', transaction: record.transaction ?? '' }
   const deadline = startDeadline(settleTimeoutMs, closed)
   const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS), closed)
   try {
