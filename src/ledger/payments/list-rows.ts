@@ -1,5 +1,5 @@
 /** The lists of records: pages of one project, or of all. */
-import type { ExpressionBuilder } from 'kysely'
+import type { ExpressionBuilder, RawBuilder } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { EVERY_PROJECT } from '../record.js'
@@ -7,12 +7,12 @@ import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord } from '../reco
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
-import { isFound, projectsOf, REFUNDS, type IndexedSearch } from './recorded-projects.js'
+import { isFound, newestLists, REFUNDS, type IndexedSearch } from './recorded-projects.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import { timeOnce, type SqlDatabase } from '../engine/store.js'
 
-/** Projects whose pages one statement reads: a page of each state is a part of it. */
-const PROJECTS_AT_ONCE = 50
+/** Lists whose pages one statement reads. SQLite puts at most 500 together. */
+const LISTS_AT_ONCE = 200
 
 /** Records of one transaction that are looked at. A batch is smaller. */
 const MAX_BATCH = 500
@@ -24,7 +24,7 @@ interface PageQuery extends Pick<
   LedgerQuery,
   'kind' | 'chainId' | 'from' | 'until' | 'after' | 'limit'
 > {
-  readonly project: string | null
+  readonly project: string | null | RawBuilder<string>
   readonly states: readonly LedgerRecord['state'][]
   readonly search?: IndexedSearch | undefined
 }
@@ -41,12 +41,24 @@ export async function listRows(
   const search = asked ?? (kind === 'refund' ? REFUNDS : undefined)
   const states = state ? [state] : (['reserved', 'submitted', 'settled', 'failed'] as const)
   const page = { states, search, kind, chainId, from, until, after, limit }
-  const projects = project === EVERY_PROJECT ? await projectsOf(database, search) : [project]
+  if (project !== EVERY_PROJECT) return listPages(database, [{ ...page, project }])
+  const newestOf = (of: LedgerRecord['state']) => {
+    const one = { ...page, project: database.sql.ref<string>('found.project'), limit: 1 }
+    return placesOf(database, { ...one, state: of }, 'desc')
+      .clearSelect()
+      .select('created_at')
+  }
+  const lists = await newestLists(database, { ...page, newestOf })
+  // As many are newer than what was before.
+  const newer = { ...page, from: Math.max(from ?? 0, lists[limit - 1]?.newest ?? 0) }
+  const pages: PageQuery[] = [
+    { ...newer, project: null },
+    ...lists.map((list) => ({ ...newer, project: list.project, states: [list.state] })),
+  ]
   let rows: readonly TimedRow[] = []
-  for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE) {
-    const some = projects.slice(start, start + PROJECTS_AT_ONCE)
-    const pages = some.map((one) => ({ ...page, project: one }))
-    rows = [...rows, ...(await listPages(database, pages))].toSorted(newestFirst).slice(0, limit)
+  for (let start = 0; start < pages.length; start += LISTS_AT_ONCE) {
+    const some = await listPages(database, pages.slice(start, start + LISTS_AT_ONCE))
+    rows = [...rows, ...some].toSorted(newestFirst).slice(0, limit)
   }
   return rows
 }
