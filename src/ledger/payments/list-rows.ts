@@ -1,9 +1,9 @@
 /** The lists of records: pages of one project, or of all. */
-import type { ExpressionBuilder, RawBuilder } from 'kysely'
+import type { ExpressionBuilder, RawBuilder, SqlBool } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { EVERY_PROJECT } from '../record.js'
-import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord } from '../record.js'
+import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord, PayerStart } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
@@ -14,8 +14,8 @@ import { timeOnce, type SqlDatabase } from '../engine/store.js'
 /** Lists whose pages one statement reads. SQLite puts at most 500 together. */
 const LISTS_AT_ONCE = 200
 
-/** Records of one transaction that are looked at. A batch is smaller. */
-const MAX_BATCH = 500
+/** Records that are read together. A batch is smaller. */
+const MAX_FEW = 400
 
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
 
@@ -35,8 +35,8 @@ export async function listRows(
   { search: asked, ...query }: LedgerQuery,
 ): Promise<readonly TimedRow[]> {
   const { project, state, kind = 'payment', chainId, from, until, after, limit } = query
-  if (asked !== undefined && 'transaction' in asked)
-    return listFew(database, query, asked.transaction)
+  if (asked !== undefined && ('transaction' in asked || 'payerStart' in asked))
+    return listFew(database, query, asked)
   if (query.id !== undefined) return listFew(database, query)
   const search = asked ?? (kind === 'refund' ? REFUNDS : undefined)
   const states = state ? [state] : (['reserved', 'submitted', 'settled', 'failed'] as const)
@@ -121,27 +121,58 @@ function placesOf(
   return select.orderBy('created_at', order).orderBy('id', order).limit(query.limit)
 }
 
-/** The records of an id or a transaction: few, so that the rest of the query is compared here. */
+/** The records of payers whose addresses begin so; of final ones, one more than are few. */
+function startingWith({ db, sql }: SqlDatabase, { payerStart }: PayerStart) {
+  const [least, greatest] = ['0', 'f'].map((digit) => bytesOf(payerStart.padEnd(42, digit) as Hex))
+  const select = db
+    .selectFrom('x402_authorizations')
+    .select('id')
+    .where(sql<SqlBool>`payer BETWEEN ${least} AND ${greatest}`)
+  const final = select
+    .where(sql<SqlBool>`(state = 'settled' OR state = 'failed')`)
+    .limit(MAX_FEW + 1)
+  // By the index of the few that are under way, which has this order.
+  const pending = select
+    .where(sql<SqlBool>`(state = 'reserved' OR state = 'submitted')`)
+    .orderBy('project')
+    .limit(MAX_FEW)
+  const all = db
+    .selectFrom(final.as('final'))
+    .select('id')
+    .unionAll(db.selectFrom(pending.as('pending')).select('id'))
+  return { final, all }
+}
+
+/** Whether so few records begin so that they are read together. */
+export async function isFew(database: SqlDatabase, search: PayerStart): Promise<boolean> {
+  const rows = await startingWith(database, search).final.execute()
+  return rows.length <= MAX_FEW
+}
+
+/** The records of an id or a search that finds few, so that the rest of the query is compared here. */
 async function listFew(
-  { db, now }: SqlDatabase,
+  database: SqlDatabase,
   query: LedgerQuery,
-  transaction?: Hex,
+  search?: { readonly transaction: Hex } | PayerStart,
 ): Promise<readonly TimedRow[]> {
+  const { db, now } = database
   // Stands for transactions that only a remote facilitator knows.
-  if (transaction === REMOTE_SUBMISSION.transaction) return []
+  if (search && 'transaction' in search && search.transaction === REMOTE_SUBMISSION.transaction)
+    return []
   const { project, id = '', state, kind = 'payment', chainId, after, limit } = query
   const { from = 0, until = Infinity } = query
-  const rows = await db
-    .selectFrom('x402_authorizations')
-    .selectAll()
+  const select = db
+    .selectFrom('x402_authorizations as a')
+    .selectAll('a')
     .select(now.as('now'))
-    .where((where) =>
-      transaction === undefined
-        ? where('id', '=', idBytes(id))
-        : where('transaction_hash', '=', bytesOf(transaction)),
-    )
-    .limit(MAX_BATCH)
-    .execute()
+    .limit(2 * MAX_FEW)
+  const few =
+    search === undefined
+      ? select.where('a.id', '=', idBytes(id))
+      : 'transaction' in search
+        ? select.where('a.transaction_hash', '=', bytesOf(search.transaction))
+        : select.innerJoin(startingWith(database, search).all.as('few'), 'few.id', 'a.id')
+  const rows = await few.execute()
   const isListed = (row: TimedRow): boolean => {
     const createdAt = Number(row.created_at)
     return (

@@ -2,7 +2,7 @@
 import type { Expression, RawBuilder, SqlBool } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import { resourceHash } from '../payment-details.js'
-import type { LedgerRecord, RecordSearch } from '../record.js'
+import type { LedgerRecord, PayerStart, RecordSearch } from '../record.js'
 import type { SqlDatabase } from '../engine/store.js'
 
 /** Finds all refunds. */
@@ -10,7 +10,7 @@ export const REFUNDS = { kind: 'refund' } as const
 
 /** A search that has an index which begins with it and the project, or has nothing else. */
 export type IndexedSearch =
-  Exclude<RecordSearch, { readonly transaction: unknown }> | typeof REFUNDS
+  Exclude<RecordSearch, { readonly transaction: unknown } | PayerStart> | typeof REFUNDS
 
 /** The condition that a record is searched for. */
 export function isFound({ sql }: SqlDatabase, search: IndexedSearch): Expression<SqlBool> {
