@@ -1,6 +1,6 @@
 /**
  * Compiles the contracts of the local chain into ../artifacts.ts, their ABIs for the tests into
- * test/devnet/abis.ts, and the code that looks at transfers into ../../chain/transfer-probe-code.ts.
+ * test/devnet/abis.ts, and those of ../../chain/contracts into a file each beside that folder.
  *
  *     node src/devnet/contracts/compile.mjs           writes the artifacts
  *     node src/devnet/contracts/compile.mjs --check   fails when they are not what it would write
@@ -34,7 +34,23 @@ await write('../../../test/devnet/abis.ts', [
   declareAbi('usdcAbi', usdc),
   declareAbi('multicall3Abi', multicall3),
 ])
-await write('../../chain/transfer-probe-code.ts', [probe()])
+const probe = compileYul('transfer-probe.yul', 'TransferProbe')
+await write('../../chain/transfer-probe-code.ts', [
+  declareCode(
+    'transferProbeCode',
+    probe.bytecode,
+    'Creation code of contracts/transfer-probe.yul.',
+  ),
+])
+const executor = compileYul('executor.yul', 'Executor')
+await write('../../chain/executor-code.ts', [
+  declareCode(
+    'executorCreation',
+    executor.bytecode,
+    'Creation code of contracts/executor.yul; the relayers stand behind it.',
+  ),
+  declareCode('executorRuntime', executor.deployedBytecode, 'Its code; they stand behind it too.'),
+])
 
 async function write(path, declarations) {
   const file = fileURLToPath(new URL(path, import.meta.url))
@@ -50,19 +66,19 @@ async function write(path, declarations) {
   }
 }
 
-function probe() {
-  const file = '../../chain/contracts/transfer-probe.yul'
+function compileYul(name, object) {
+  const file = `../../chain/contracts/${name}`
   const { contracts } = solcOutput({
     language: 'Yul',
     sources: { [file]: { content: readSource(file) } },
     settings: {
       evmVersion: 'paris',
       optimizer: { enabled: true, details: { yul: true } },
-      outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
+      outputSelection: { '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
   })
-  const code = `0x${contracts[file].TransferProbe.evm.bytecode.object}`
-  return `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`
+  const { bytecode, deployedBytecode } = contracts[file][object].evm
+  return { bytecode: `0x${bytecode.object}`, deployedBytecode: `0x${deployedBytecode.object}` }
 }
 
 function compile(files) {
@@ -161,6 +177,6 @@ function declareAbi(name, { abi }) {
   return `export const ${name} = ${slim} as const`
 }
 
-function declareCode(name, code) {
-  return `/** Runtime code. */\nexport const ${name} =\n  '${code}'`
+function declareCode(name, code, about = 'Runtime code.') {
+  return `/** ${about} */\nexport const ${name} =\n  '${code}'`
 }
