@@ -79,13 +79,12 @@ export class Executors {
   #remember(address: Address): Promise<FoundExecutor> {
     const known = { found: this.read(address), until: Infinity }
     this.#known.set(address, known)
-    known.found.then(
-      ({ kind }) => {
-        const ms = kind === 'usable' ? REMEMBERED_MS.usable : REMEMBERED_MS.unusable
-        known.until = performance.now() + ms
-      },
-      () => this.#known.delete(address),
-    )
+    const noteAge = async (): Promise<void> => {
+      const { kind } = await known.found
+      const ms = kind === 'usable' ? REMEMBERED_MS.usable : REMEMBERED_MS.unusable
+      known.until = performance.now() + ms
+    }
+    noteAge().catch(() => this.#known.delete(address))
     return known.found
   }
 }
