@@ -3,8 +3,8 @@ import { tokenAbi } from '../chain/abi.js'
 import type { Chain } from '../chain/chain.js'
 import type { CallResult } from '../chain/types.js'
 import type { Asset } from '../money/assets.js'
-import { domainSeparator } from '../schemes/exact-evm/digest.js'
-import { wordOf } from '../schemes/exact-evm/erc3009.js'
+import { domainSeparator } from '../schemes/evm/eip712.js'
+import { wordOf } from '../schemes/evm/reads.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
 /** Views of a token, in the order of the calls. */

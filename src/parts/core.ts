@@ -12,13 +12,13 @@ import { EXACT } from '../protocol/payment.js'
 import { RelayerPool } from '../relayer/pool.js'
 import { DEFAULT_REFUSED_MS } from '../relayer/relayers.js'
 import type { EventBus } from '../schemes/events.js'
-import { CodeGas } from '../schemes/exact-evm/network/code-gas.js'
-import { ExactEvm } from '../schemes/exact-evm/exact-evm.js'
+import { CodeGas } from '../schemes/evm/network/code-gas.js'
+import { EvmScheme } from '../schemes/evm/evm-scheme.js'
+import { settlementAssets } from '../schemes/evm/network/settlement-asset.js'
 import {
   createSettlementNetwork,
-  settlementAssets,
   type SettlementNetwork,
-} from '../schemes/exact-evm/network/settlement-network.js'
+} from '../schemes/evm/network/settlement-network.js'
 import { latencyWatcher } from '../telemetry/latency.js'
 import type { RecentOutcomes } from '../telemetry/recent-outcomes.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
@@ -56,7 +56,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   warnOfLowRelayers(parts.events, logger)
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
-  const exact = new ExactEvm({ ...resolved, ...parts, networks })
+  const exact = new EvmScheme({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
   const { nameUrl, stopping } = parts
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })

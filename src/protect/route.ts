@@ -17,6 +17,7 @@ import type { RateSource } from '../money/rates.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import { sameMethod } from '../protocol/same-offer.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
 import { checkConvertible, checkSmallest, explainUnquotable, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
@@ -216,7 +217,9 @@ export class PaidRoute {
   entryFor(accepted: PaymentRequirements): PaymentRequirements | undefined {
     const asset = findAcceptedAsset(this.merchant, accepted)
     const { scheme, amount } = accepted
-    return asset && this.#quoter.entry({ scheme, asset, amount: BigInt(amount) }, this.#style)
+    const entries =
+      asset && this.#quoter.entries({ scheme, asset, amount: BigInt(amount) }, this.#style)
+    return entries?.find((entry) => sameMethod(entry, accepted))
   }
 
   /** The price of a request. */

@@ -1,6 +1,6 @@
 import { aggregate, execute, MULTICALL3 } from '../chain/abi.js'
 import { RelayerError } from '../errors.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
+import type { PaymentKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import { batchGasLimit, executorGasLimit } from './batch-gas.js'
 import type { Address } from '../protocol/payment.js'
 import type { ExpectedCalls } from './expected-calls.js'
@@ -204,11 +204,12 @@ function toMembers(
   submission: Submission,
   stored: Promise<void>,
 ): readonly KeyedSubmission[] {
-  const lost = new Map<AuthorizationKey, unknown>()
+  const lost = new Map<PaymentKey, unknown>()
   const members: KeyedSubmission[] = []
   for (const { member } of all) {
     try {
-      members.push({ key: member.key, submission: member.toSubmission(submission) })
+      const { key, charged } = member
+      members.push({ key, charged, submission: member.toSubmission(submission) })
     } catch (error) {
       lost.set(member.key, error)
     }

@@ -1,6 +1,6 @@
 /** Transactions of the relayer, and their outcomes. */
 import type { Call, FeeValues, RejectionCause } from '../chain/types.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
+import type { PaymentKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import type { Address } from '../protocol/payment.js'
 import type { GasShare } from './batch-gas.js'
 import type { Executor } from './executors.js'
@@ -48,9 +48,9 @@ export interface RejectedTransaction {
 /** Thrown when some payments of a transaction may not be sent; nothing was recorded then. */
 export class LostLocks extends Error {
   /** The reason for each of them. */
-  readonly lost: ReadonlyMap<AuthorizationKey, unknown>
+  readonly lost: ReadonlyMap<PaymentKey, unknown>
 
-  constructor(lost: ReadonlyMap<AuthorizationKey, unknown>) {
+  constructor(lost: ReadonlyMap<PaymentKey, unknown>) {
     super('Some payments of a batch may not be sent.')
     this.lost = lost
   }
@@ -63,8 +63,9 @@ export interface ViaExecutor extends Executor {
 }
 
 /** A settlement that may share its transaction with others. */
-export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas'> {
-  readonly key: AuthorizationKey
+export interface BatchMember
+  extends Pick<TransactionRequest, 'call' | 'gas'>, Pick<KeyedSubmission, 'charged'> {
+  readonly key: PaymentKey
   /** The only relayer that may send it; it then has a transaction of its own. @defaultValue any */
   readonly sender?: Address | undefined
   /** The executor that must make the call; `sender` is not used then. @defaultValue none */

@@ -1,5 +1,5 @@
 /** How much of a settlement can be refunded, and why not more. */
-import type { LedgerRecord } from '../ledger/index.js'
+import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { leftToRefund } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRefusal } from '../ledger/refunds.js'
 import type { Asset } from '../money/assets.js'
@@ -65,7 +65,7 @@ export function leftOf(
   own?: string,
 ): bigint {
   const others = refunds.filter(({ id }) => id !== own)
-  return leftToRefund(payment.value, others, nowSeconds(context))
+  return leftToRefund(amountOf(payment), others, nowSeconds(context))
 }
 
 /** The problem of a refund that its settlement does not cover. */
@@ -89,7 +89,7 @@ export function exceedsPayment(left: bigint): RequestProblem {
   return new RequestProblem(
     'refund_exceeds_payment',
     left === 0n
-      ? 'Nothing is left to refund: see the refunds of this settlement.'
+      ? 'Nothing is left to refund of what this settlement took: see its `amount` and its refunds.'
       : `Only ${left} of this settlement is left to refund, in atomic units.`,
     { left: left.toString() },
   )

@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { readPaymentV1 } from '../../src/protect/payment-of-version-1.js'
 import { findKnownAsset, type Asset } from '../../src/money/assets.js'
 import { findNetwork } from '../../src/protocol/networks.js'
-import { exactFormat } from '../../src/schemes/exact-evm/format.js'
+import { exactFormat } from '../../src/schemes/evm/format.js'
 import { signPayment } from '../support/sign-payment.js'
 import { asVersion1 } from '../support/version-1.js'
 
