@@ -136,7 +136,7 @@ export class Batcher {
   async #attempt(all: readonly QueuedMember[]): Promise<void> {
     try {
       const sent = await this.#options.send({
-        ...batchRequest(all),
+        ...requestOf(all.map(({ member }) => member)),
         members: (submission, stored) => toMembers(all, submission, stored),
       })
       // The node may reject it because of one member.
@@ -173,10 +173,10 @@ function batchOf(one: QueuedMember, hasMulticall: boolean): Address | QueuedMemb
   return sender === undefined && hasMulticall ? MULTICALL3 : one
 }
 
-function batchRequest(
-  all: readonly QueuedMember[],
+/** The transaction of calls that share it, or of a single one. */
+export function requestOf(
+  members: readonly Pick<BatchMember, 'call' | 'gas' | 'gasShare' | 'sender' | 'via'>[],
 ): Pick<TransactionRequest, 'call' | 'gas' | 'senders'> {
-  const members = all.map(({ member }) => member)
   const executed = members.flatMap(({ call, gas, via }) => (via ? [{ call, gas, via }] : []))
   const [first] = executed
   if (first !== undefined) {
