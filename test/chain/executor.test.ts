@@ -144,7 +144,9 @@ describe('an executor', () => {
     // Nor for an account whose address begins or ends like a relayer's.
     const near = `${relayers[0]!.slice(0, -2)}${relayers[0]!.endsWith('00') ? '01' : '00'}` as Hex
     for (const from of [near, address, called, DEPLOYER] as const)
-      await expect(askNode(devnet, 'eth_call', { from, ...rpc(request) })).rejects.toThrow()
+      await expect(askNode(devnet, 'eth_call', { from, ...rpc(request) })).rejects.toThrow(
+        'reverted',
+      )
     await askNode(devnet, 'eth_call', { from: relayers[2]!, ...rpc(request) })
   })
 
