@@ -9,7 +9,7 @@ import { formatFiat } from '../protect/paywall/format-price.js'
 import { resolvePaywall, type CheckedPaywall } from '../protect/paywall/options.js'
 import { prefersHtml, varyByAccept } from '../protect/paywall/prefers-html.js'
 import { fill, localeOf, textsOf } from '../protect/paywall/texts/languages.js'
-import { decodePayment } from '../protocol/decoded-payment.js'
+import { decodePayment, type PayloadFormats } from '../protocol/decoded-payment.js'
 
 /** The merchant, and the look of its pages. */
 export interface PaidSeller {
@@ -18,9 +18,9 @@ export interface PaidSeller {
 }
 
 /** The id of the payment that is reserved for a request. */
-export function reservedPayment(req: Request): string {
+export function reservedPayment(req: Request, formats: PayloadFormats): string {
   const { payload, requirements } = paidRequest(req)
-  const { key } = decodePayment(payload, requirements)
+  const { key } = decodePayment(payload, requirements, formats)
   if (key === undefined) throw new Error('A payment was reserved that has no key.')
   return recordId(key)
 }

@@ -133,7 +133,9 @@ class PaymentLinks {
     { req, res }: Exchange,
     { merchant }: PaidRoute,
   ): Promise<void> {
-    const refusal = await this.#context.ledger.checkouts.take(checkout.id, reservedPayment(req))
+    const { ledger, facilitator } = this.#context
+    const payment = reservedPayment(req, facilitator.formats)
+    const refusal = await ledger.checkouts.take(checkout.id, payment)
     if (refusal !== undefined) return respondRouteProblem(res, PROBLEMS[refusal])
     respondPaid(res, checkout, { merchant, paywall: this.#context.paywall })
   }

@@ -1,8 +1,12 @@
 /** The buyer's side of an `exact` payment: an ERC-3009 authorization, signed with a private key. */
 import { randomBytes } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
-import { AUTHORIZATION_TYPES, parseAuthorization } from '../protocol/authorization.js'
-import type { Address, ExactEvmPayload, Hex, PaymentRequirements } from '../protocol/payment.js'
+import {
+  AUTHORIZATION_TYPES,
+  parseAuthorization,
+  type Erc3009Payload,
+} from '../protocol/erc3009.js'
+import type { Address, Hex, PaymentRequirements } from '../protocol/payment.js'
 
 /** How far this machine's clock may be ahead of the chain's (s). */
 const CLOCK_SECONDS = 600
@@ -11,7 +15,7 @@ const CLOCK_SECONDS = 600
 export function authorizationFor(
   { payTo, amount, maxTimeoutSeconds }: PaymentRequirements,
   from: Address,
-): ExactEvmPayload['authorization'] {
+): Erc3009Payload['authorization'] {
   const now = Math.floor(Date.now() / 1000)
   return {
     from,
@@ -33,9 +37,9 @@ interface Domain {
 
 /** Signs an authorization. */
 export async function signAuthorization(
-  authorization: ExactEvmPayload['authorization'],
+  authorization: Erc3009Payload['authorization'],
   { privateKey, domain }: { readonly privateKey: Hex; readonly domain: Domain },
-): Promise<ExactEvmPayload> {
+): Promise<Erc3009Payload> {
   const signature = await privateKeyToAccount(privateKey).signTypedData({
     domain,
     types: AUTHORIZATION_TYPES,

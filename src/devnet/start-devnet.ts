@@ -3,10 +3,16 @@ import { ConfigError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import { type DevnetAccount, MERCHANT, PAYERS, RELAYER_KEYS } from './accounts.js'
 import { type Anvil, startAnvil } from './anvil.js'
-import { multicall3Code, usdcCode, usdcProxyCode } from './artifacts.js'
 import { findAnvil } from './find-anvil.js'
-import { encodeMint, encodeMintEach, MINTER, sendMint, waitUntilMinted } from './mint.js'
-import { sendBatch } from './send-batch.js'
+import {
+  encodeAggregate,
+  encodeMint,
+  encodeMintEach,
+  MINTER,
+  sendMint,
+  waitUntilMinted,
+} from './mint.js'
+import { type RpcCall, sendBatch } from './send-batch.js'
 
 /**
  * Options of {@link startDevnet}.
@@ -49,11 +55,29 @@ export interface DevnetInfo {
    * `mint(address,uint256)`, `pause()`, `unpause()`, `blacklist(address)` and `unBlacklist(address)`.
    */
   readonly asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+  /**
+   * A token with EIP-2612 and without ERC-3009: 18 decimals, EIP-712 domain `Permit Token`, version `1`.
+   * Anybody may call `mint(address,uint256)`.
+   */
+  readonly permitToken: '0x0000000000000000000000000000000000002612'
+  /** A token with neither: 6 decimals. Anybody may call `mint(address,uint256)`. */
+  readonly plainToken: '0x0000000000000000000000000000000000000e20'
   /** Multicall3, at its address on every chain. */
   readonly multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11'
+  /** Permit2's signature transfers, at its address on every chain. */
+  readonly permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+  /** x402's spender of `exact` payments by Permit2, at its address on every chain. */
+  readonly exactPermit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+  /** x402's spender of `upto` payments, at its address on every chain. */
+  readonly uptoPermit2Proxy: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002'
+  /**
+   * Deploys smart accounts for ERC-6492, with `createAccount(address owner, uint256 nonce)`, where
+   * `getAddress(address owner, uint256 nonce)` says. The owner's signatures are the account's (ERC-1271).
+   */
+  readonly accountFactory: '0x0000000000000000000000000000000000006492'
   /** Keys of three relayers with a million ETH each. */
   readonly relayerKeys: readonly Hex[]
-  /** Ten accounts with a million USDC each, and no ETH. */
+  /** Ten accounts with a million of each token, and no ETH. */
   readonly payers: readonly DevnetAccount[]
   /** An account without funds. */
   readonly merchant: DevnetAccount
@@ -62,13 +86,14 @@ export interface DevnetInfo {
 /** A running local chain, as {@link startDevnet} returns it. */
 export interface Devnet extends DevnetInfo {
   /**
-   * Gives USDC to an address. Resolves when the transaction is mined.
+   * Gives tokens to an address. Resolves when the transaction is mined.
    *
    * @param address - The recipient.
    * @param amount - In atomic units: `1_000_000n` is one USDC.
+   * @param token - Another token than USDC.
    * @throws Error when the token refuses, as it does for the zero address.
    */
-  mint(address: Hex, amount: bigint): Promise<void>
+  mint(address: Hex, amount: bigint, token?: Hex): Promise<void>
   /**
    * Mines blocks at once, even with a block time.
    *
@@ -82,26 +107,38 @@ export interface Devnet extends DevnetInfo {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const CHAIN_ID: DevnetInfo['chainId'] = 84532
-const USDC_ADDRESS: DevnetInfo['asset'] = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
-/** Address of the code behind the proxy at {@link USDC_ADDRESS}. */
+/** Every member of a chain but its URL. */
+const INFO: Omit<DevnetInfo, 'rpcUrl'> = {
+  chainId: 84532,
+  asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+  permitToken: '0x0000000000000000000000000000000000002612',
+  plainToken: '0x0000000000000000000000000000000000000e20',
+  multicall3: '0xcA11bde05977b3631167028862bE2a173976CA11',
+  permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+  exactPermit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+  uptoPermit2Proxy: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
+  accountFactory: '0x0000000000000000000000000000000000006492',
+  relayerKeys: RELAYER_KEYS,
+  payers: PAYERS,
+  merchant: MERCHANT,
+}
+/** Address of the code behind the proxy at the USDC's. */
 const USDC_IMPLEMENTATION = '0x0000000000000000000000000000000000003009'
 /** Storage slot of a proxy's implementation address (ERC-1967). */
 const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
-const MULTICALL3_ADDRESS: DevnetInfo['multicall3'] = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** How often new blocks are checked for (ms). The second check without one mines one. */
 const HEARTBEAT_MS = 2000
 
 const MINTER_BALANCE = 10n ** 24n
-const PAYER_BALANCE = 1_000_000n * 10n ** 6n
+const PAYER_BALANCE = 1_000_000n
 
 /**
  * Starts a local chain that official x402 clients accept as Base Sepolia.
  *
  * The chain is the real anvil, from the npm package `@foundry-rs/anvil` or the `PATH`, with an ERC-3009
- * token at the address of Base Sepolia's USDC, Multicall3, relayers, payers and a merchant. It is ready
- * within a second and ends with this process.
+ * token at the address of Base Sepolia's USDC, two other tokens, Multicall3, Permit2 with x402's proxies,
+ * smart accounts, relayers, payers and a merchant. It is ready within a second and ends with this process.
  *
  * Instant mining suits tests. With many pending transactions, set a block time: anvil computes the
  * state root of each block, which takes longer with every payment, and a transaction that arrives
@@ -144,7 +181,7 @@ export async function openDevnet(options: DevnetOptions): Promise<OpenDevnet> {
     binary: findAnvil(),
     host,
     port,
-    chainId: CHAIN_ID,
+    chainId: INFO.chainId,
     accounts: RELAYER_KEYS.length,
     ...(blockTime !== undefined && { blockTime }),
   })
@@ -167,21 +204,40 @@ function checkOptions({ port, blockTime, host }: DevnetOptions): void {
 }
 
 async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<void> {
+  // The command line's other commands, `serve` above all, are not to carry them.
+  const artifacts = await import('./artifacts.js')
+  const codes: readonly (readonly [address: Hex, code: string])[] = [
+    [USDC_IMPLEMENTATION, artifacts.usdcCode],
+    [INFO.asset, artifacts.usdcProxyCode],
+    [INFO.permitToken, artifacts.permitTokenCode],
+    [INFO.plainToken, artifacts.plainTokenCode],
+    [INFO.multicall3, artifacts.multicall3Code],
+    [INFO.permit2, artifacts.permit2Code],
+    [INFO.exactPermit2Proxy, artifacts.exactPermit2ProxyCode],
+    [INFO.uptoPermit2Proxy, artifacts.uptoPermit2ProxyCode],
+    [INFO.accountFactory, artifacts.accountFactoryCode],
+  ]
   const implementation = `0x${USDC_IMPLEMENTATION.slice(2).padStart(64, '0')}`
   await sendBatch(rpcUrl, [
     ['anvil_setLoggingEnabled', false],
-    ['anvil_setCode', USDC_IMPLEMENTATION, usdcCode],
-    ['anvil_setCode', USDC_ADDRESS, usdcProxyCode],
-    ['anvil_setStorageAt', USDC_ADDRESS, IMPLEMENTATION_SLOT, implementation],
-    ['anvil_setCode', MULTICALL3_ADDRESS, multicall3Code],
+    ...codes.map(([address, code]): RpcCall => ['anvil_setCode', address, code]),
+    ['anvil_setStorageAt', INFO.asset, IMPLEMENTATION_SLOT, implementation],
     ['anvil_setBalance', MINTER, toHex(MINTER_BALANCE)],
     ['anvil_impersonateAccount', MINTER],
   ])
-  const token = { rpcUrl, asset: USDC_ADDRESS } as const
   const payers = PAYERS.map(({ address }) => address)
-  const hash = await sendMint(token, encodeMintEach(payers, PAYER_BALANCE))
+  const mintEach = (to: Hex, decimals: bigint) => ({
+    to,
+    data: encodeMintEach(payers, PAYER_BALANCE * 10n ** decimals),
+  })
+  const mints = [
+    mintEach(INFO.asset, 6n),
+    mintEach(INFO.permitToken, 18n),
+    mintEach(INFO.plainToken, 6n),
+  ]
+  const hash = await sendMint({ rpcUrl, to: INFO.multicall3 }, encodeAggregate(mints))
   if (!mining.instant) await sendBatch(rpcUrl, [['evm_mine']])
-  await waitUntilMinted(token, hash)
+  await waitUntilMinted(rpcUrl, hash)
 }
 
 /**
@@ -204,24 +260,18 @@ function keepTime({ rpcUrl, exited }: Anvil): void {
 
 function describeDevnet(anvil: Anvil): Devnet {
   const { rpcUrl } = anvil
-  const token = { rpcUrl, asset: USDC_ADDRESS } as const
   // One after the other: anvil gives two simultaneous mints the same account nonce.
   let lastSent: Promise<unknown> = Promise.resolve()
-  const sendInTurn = (data: Hex): Promise<unknown> => {
-    const sent = lastSent.then(() => sendMint(token, data))
+  const sendInTurn = (to: Hex, data: Hex): Promise<unknown> => {
+    const sent = lastSent.then(() => sendMint({ rpcUrl, to }, data))
     lastSent = sent.catch(() => undefined)
     return sent
   }
   return {
     rpcUrl,
-    chainId: CHAIN_ID,
-    asset: USDC_ADDRESS,
-    multicall3: MULTICALL3_ADDRESS,
-    relayerKeys: RELAYER_KEYS,
-    payers: PAYERS,
-    merchant: MERCHANT,
-    mint: async (address, amount) => {
-      await waitUntilMinted(token, await sendInTurn(encodeMint(address, amount)))
+    ...INFO,
+    mint: async (address, amount, token = INFO.asset) => {
+      await waitUntilMinted(rpcUrl, await sendInTurn(token, encodeMint(address, amount)))
     },
     mine: async (blocks = 1) => {
       await sendBatch(rpcUrl, [['anvil_mine', toHex(blocks)]])

@@ -8,9 +8,9 @@ export function decodingFacilitator(core: FacilitatorCore): ReservingFacilitator
   return {
     ...core,
     verify: async (payload, requirements, terms) =>
-      core.verifyPayment(decodePayment(payload, requirements), terms),
+      core.verifyPayment(decodePayment(payload, requirements, core.formats), terms),
     async settle(payload, requirements, terms) {
-      const payment = decodePayment(payload, requirements)
+      const payment = decodePayment(payload, requirements, core.formats)
       const reserved = await core.reserve(payment, terms, { isSettledNow: true })
       return settleReserved(reserved, requirements.network)
     },

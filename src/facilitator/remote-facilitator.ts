@@ -6,7 +6,7 @@ import type { LedgerStore } from '../ledger/index.js'
 import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
-import { isAuthorized } from '../protocol/decoded-payment.js'
+import { isReadable } from '../protocol/decoded-payment.js'
 import { isUndecided } from '../protocol/reason-words.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../schemes/check-record.js'
 import type { EventBus } from '../schemes/events.js'
@@ -84,7 +84,7 @@ class RemoteScheme implements Scheme {
   /** As {@link Scheme.verify}. */
   async verify({ payment, terms: given, purpose }: PresentedPayment): Promise<Verified | Refusal> {
     const { ledger } = this.#context
-    if (!isAuthorized(payment)) return { refused: 'invalid_payload' }
+    if (!isReadable(payment)) return { refused: 'invalid_payload' }
     const mismatch = given && checkTerms(payment.requirements, given)
     const entry = ledgerEntryOf(payment, given)
     const payer = checksumAddress(entry.from)

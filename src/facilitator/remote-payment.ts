@@ -1,7 +1,7 @@
 /** A payment that a remote facilitator settles, and its dependencies. */
 import type { LedgerEntry, LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
-import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
+import type { ReadablePayment } from '../protocol/decoded-payment.js'
 import type { Address } from '../protocol/payment.js'
 import type { EventBus } from '../schemes/events.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
@@ -24,7 +24,7 @@ export interface RemoteContext {
 
 /** A payment that a remote facilitator is to settle. */
 export interface RemotePayment {
-  readonly payment: AuthorizedPayment
+  readonly payment: ReadablePayment
   readonly terms: MerchantTerms | undefined
   readonly entry: LedgerEntry
   /** With its checksum. */
@@ -34,7 +34,7 @@ export interface RemotePayment {
 }
 
 /** Terms that trust the requirements of a payment. */
-export function termsOf({ requirements, network }: AuthorizedPayment): MerchantTerms {
+export function termsOf({ requirements, network }: ReadablePayment): MerchantTerms {
   const { payTo, asset } = requirements
   const accepted = {
     network: { caip2: network?.caip2 ?? requirements.network },

@@ -1,6 +1,6 @@
 /** Requests to a remote facilitator. */
 import { isDeepStrictEqual } from 'node:util'
-import type { AuthorizedPayment } from '../protocol/decoded-payment.js'
+import type { ReadablePayment } from '../protocol/decoded-payment.js'
 import { withoutPaymentId } from '../protocol/payment-identifier.js'
 import { X402_VERSION, type PaymentPayload, type PaymentRequirements } from '../protocol/payment.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
@@ -21,7 +21,7 @@ export function requestOf({
   payment,
   terms,
 }: {
-  readonly payment: AuthorizedPayment
+  readonly payment: ReadablePayment
   readonly terms: MerchantTerms | undefined
 }): RemoteRequest {
   const payload = withoutPaymentId(payment.payload)
@@ -35,7 +35,7 @@ export function requestOf({
  * The entry as it was offered: the payer's copy, byte for byte, unless the payer has changed it. Some
  * facilitators refuse any difference.
  */
-function offeredEntry({ payload, requirements }: AuthorizedPayment): PaymentRequirements {
+function offeredEntry({ payload, requirements }: ReadablePayment): PaymentRequirements {
   const { accepted } = payload
   const { offerId } = Object(accepted['extra']) as { readonly offerId?: unknown }
   const offered = {

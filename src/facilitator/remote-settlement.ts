@@ -135,14 +135,16 @@ export class RemoteSettlement implements Reservation {
     const { entry, isSigned } = this.#payment
     const isSettled = record.state === 'settled'
     if (isSettled && (isSigned || provesBuyer(record, entry)))
-      return this.#settledBy(record.transaction)
+      return this.#settledBy(record.transaction ?? '')
+    // The facilitator knows nothing of a payment that nothing was charged for: it would settle it.
+    if (isSettled && record.transaction === undefined) return this.#refuse({ refused: NONCE_USED })
     // The idempotency key is the same, so the very payment that was settled gets the same answer.
     const response = await this.#orReopen(this.#ask())
     const isUsed = !response.success && response.errorReason === NONCE_USED
     // The facilitator names the transaction to the asker alone whose request settled the payment.
     const settledBy = isUsed ? response.settledBy : undefined
     if (isSettled && (response.success || settledBy !== undefined))
-      return this.#settledBy(record.transaction)
+      return this.#settledBy(record.transaction ?? '')
     if (isSettled) return this.#refuse({ refused: NONCE_USED })
     if (response.success) return this.#conclude(response)
     if (settledBy !== undefined) return this.#conclude(this.#settledBy(settledBy))

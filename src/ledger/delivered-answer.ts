@@ -1,5 +1,5 @@
 import type { KeptAnswer } from '../idempotency/store.js'
-import type { AuthorizationKey, LedgerStore } from './index.js'
+import type { PaymentKey, LedgerStore } from './index.js'
 
 /**
  * The answer that a process kept before it died, where the payment was delivered by that very process.
@@ -12,7 +12,7 @@ import type { AuthorizationKey, LedgerStore } from './index.js'
 export async function deliveredAnswer(
   ledger: Pick<LedgerStore, 'payments' | 'refunds'>,
   kept: KeptAnswer | undefined,
-  key: AuthorizationKey | undefined,
+  key: PaymentKey | undefined,
 ): Promise<string | undefined> {
   if (kept?.delivery === undefined || key === undefined) return undefined
   const record = await ledger.payments.find(key)

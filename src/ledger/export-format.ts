@@ -3,7 +3,8 @@ import { formatDecimal } from '../money/decimal.js'
 import { faceValueOf, type FaceValue } from '../money/face-value.js'
 import { findNetwork } from '../protocol/networks.js'
 import type { Hex } from '../protocol/payment.js'
-import type { LedgerEntry, LedgerRecord } from './record.js'
+import { chargedRate } from './charged-rate.js'
+import { amountOf, type LedgerEntry, type LedgerRecord } from './record.js'
 import { REMOTE_SUBMISSION, transactionOf } from './record-transaction.js'
 import type { RefundRequest } from './refunds.js'
 import { isoTime, type TimeZone } from './time-zone.js'
@@ -59,8 +60,8 @@ const COLUMNS = {
   asset: ({ asset }) => asset,
   symbol: (_, { asset }) => asset?.symbol,
   decimals: decimalsOf,
-  units: ({ value }) => value.toString(),
-  amount: (payment, context) => inTokens(payment.value, payment, context),
+  units: (payment) => amountOf(payment).toString(),
+  amount: (payment, context) => inTokens(amountOf(payment), payment, context),
   refunded: (payment, context) =>
     payment.refunded === undefined ? undefined : inTokens(payment.refunded, payment, context),
   net: (payment, context) => inTokens(netOf(payment), payment, context),
@@ -100,18 +101,15 @@ interface RowContext {
 }
 
 /** What a record moved to the merchant: below zero for a refund. The sum of a token is what is left. */
-function netOf({ state, value, refundOf }: ExportedPayment): bigint {
-  if (state !== 'settled') return 0n
-  return refundOf === undefined ? value : -value
+function netOf(payment: ExportedPayment): bigint {
+  if (payment.state !== 'settled') return 0n
+  return payment.refundOf === undefined ? amountOf(payment) : -payment.value
 }
 
 /** The price of a payment: by its rate, or by the peg of its token. */
-function priceOf(
-  { appliedRate, refundOf, value }: ExportedPayment,
-  asset: Asset | undefined,
-): FaceValue | undefined {
-  if (refundOf !== undefined) return undefined
-  return appliedRate ?? (asset && faceValueOf(value, asset))
+function priceOf(payment: ExportedPayment, asset: Asset | undefined): FaceValue | undefined {
+  if (payment.refundOf !== undefined) return undefined
+  return chargedRate(payment) ?? (asset && faceValueOf(amountOf(payment), asset))
 }
 
 function inTokens(

@@ -1,6 +1,7 @@
 /** Makes the ledger's entry of a payment. */
 import type { AppliedRate } from '../money/rates.js'
-import type { AuthorizedPayment, Payment } from '../protocol/decoded-payment.js'
+import type { Payment, ReadablePayment } from '../protocol/decoded-payment.js'
+import { lowerHex } from '../protocol/hex.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
 import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
@@ -29,16 +30,20 @@ export interface EntryTerms {
  * @param refundOf - The payment that it refunds, if any.
  */
 export function ledgerEntryOf(
-  payment: AuthorizedPayment,
+  payment: ReadablePayment,
   terms: EntryTerms | undefined,
   refundOf?: string,
 ): LedgerEntry {
-  const { key, signed } = payment
-  const { to: payTo, value, validBefore } = signed.value.authorization
+  const { key, facts, requirements } = payment
+  const { payTo, amount: value, validBefore } = facts
   const { project, appliedRate } = terms ?? {}
   const purchase = purchaseOf(payment, terms)
   const details = detailsOf(payment, terms)
-  return { payTo, value, validBefore, project, appliedRate, purchase, details, refundOf, ...key }
+  const asset = lowerHex(requirements.asset)
+  return {
+    ...{ asset, payTo, value, validBefore, project, appliedRate, purchase, details, refundOf },
+    ...key,
+  }
 }
 
 /** Describes what a payment is for. */
@@ -57,7 +62,7 @@ function urlOf({ payload }: Payment, terms: EntryTerms | undefined): string | un
  *
  * The payment itself fills in what the caller leaves out.
  */
-function purchaseOf(payment: AuthorizedPayment, terms: EntryTerms | undefined): Purchase {
+function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Purchase {
   const { payload, paymentId, key } = payment
   const { method, client, asker } = terms?.purchase ?? {}
   const url = urlOf(payment, terms)

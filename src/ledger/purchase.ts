@@ -39,6 +39,7 @@ export interface PresentedPurchase {
 export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean {
   return (
     record.chainId === entry.chainId &&
+    sameText(record.contract, entry.contract) &&
     sameText(record.asset, entry.asset) &&
     sameText(record.from, entry.from) &&
     sameText(record.nonce, entry.nonce) &&

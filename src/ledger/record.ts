@@ -2,12 +2,12 @@
 import { sha256 } from '../crypto/sha256.js'
 import { LedgerError } from '../errors.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { AuthorizationKey } from '../protocol/authorization.js'
 import type { Address, Hex } from '../protocol/payment.js'
+import type { PaymentKey } from '../protocol/payment-key.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { PaymentDetails } from './payment-details.js'
 
-export type { AuthorizationKey } from '../protocol/authorization.js'
+export type { PaymentKey } from '../protocol/payment-key.js'
 export type { PaymentDetails } from './payment-details.js'
 
 /** A signed transaction, written down before it is sent. */
@@ -34,8 +34,10 @@ export interface Submission {
 
 /** A transaction, with the key of one of the payments that it makes. */
 export interface KeyedSubmission {
-  readonly key: AuthorizationKey
+  readonly key: PaymentKey
   readonly submission: Submission
+  /** As `charged` of {@link LedgerEntry}. @defaultValue what is recorded, or the whole value */
+  readonly charged?: bigint | undefined
 }
 
 /** The transfer that has paid for a record. */
@@ -64,11 +66,18 @@ export interface Purchase {
 }
 
 /** A payment, as it is reserved. */
-export interface LedgerEntry extends AuthorizationKey {
+export interface LedgerEntry extends PaymentKey {
+  /** Address of the token. */
+  readonly asset: Address
   /** Address of the merchant. */
   readonly payTo: Address
-  /** Atomic units of the token. */
+  /** Atomic units of the token that the payer has signed: a maximum, where the scheme takes what is charged. */
   readonly value: bigint
+  /**
+   * What is taken where that is less than `value`; 0 where nothing is, and no transaction is sent. It is written
+   * with the first transaction, and stays: whoever sends the payment again sends the same.
+   */
+  readonly charged?: bigint | undefined
   /** Unix time in seconds after which the authorization cannot be used any more. */
   readonly validBefore: bigint
   /** Id of the project that is paid, if any. */
@@ -92,7 +101,8 @@ export type LedgerStatus =
   | { readonly state: 'submitted'; readonly submission: Submission }
   | {
       readonly state: 'settled'
-      readonly transaction: Hex
+      /** Absent where nothing was charged. */
+      readonly transaction?: Hex | undefined
       /** The last transaction that was submitted. Absent when a foreign transaction came first. */
       readonly submission?: Submission | undefined
     }
@@ -227,9 +237,14 @@ export interface FinalQuery {
 export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 
 /** Computes a record's id: 128 bits of the SHA-256 of its key, as hexadecimal digits. */
-export function recordId({ chainId, asset, from, nonce }: AuthorizationKey): string {
-  const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
+export function recordId({ chainId, contract, from, nonce }: PaymentKey): string {
+  const key = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
   return sha256(key, 'hex').slice(0, 32)
+}
+
+/** What a payment takes, in atomic units: of one that nothing was sent for yet, what it may take at most. */
+export function amountOf({ charged, value }: Pick<LedgerEntry, 'charged' | 'value'>): bigint {
+  return charged ?? value
 }
 
 /** Creates the error of a method whose caller has lost its lock, or never had it. */

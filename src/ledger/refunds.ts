@@ -6,7 +6,7 @@
  * leave wrong.
  */
 import { sameHex } from '../protocol/hex.js'
-import type { LedgerEntry, LedgerRecord } from './record.js'
+import { amountOf, type LedgerEntry, type LedgerRecord } from './record.js'
 
 /** Refunds of one payment, failed ones included: each costs us gas. */
 export const MOST_REFUNDS = 100
@@ -73,14 +73,14 @@ export type RefundedAmount = Pick<RefundRecord, 'state' | 'value' | 'validBefore
 
 /** Computes the rest of a payment that is not refunded. @param nowSeconds - The ledger's clock. */
 export function leftToRefund(
-  value: bigint,
+  paid: bigint,
   refunds: readonly RefundedAmount[],
   nowSeconds: bigint,
 ): bigint {
   const taken = refunds
     .filter((refund) => refund.state !== 'failed' || nowSeconds <= heldUntil(refund))
     .reduce((sum, refund) => sum + refund.value, 0n)
-  return taken < value ? value - taken : 0n
+  return taken < paid ? paid - taken : 0n
 }
 
 /** A payment, as far as a refund depends on it, with its other refunds. */
@@ -99,7 +99,7 @@ export function checkRefund(
   if (payment === undefined || !isRefundOf(entry, payment)) return { kind: 'not_refundable' }
   if (payment.locked && !payment.delivered) return { kind: 'payment_in_use' }
   if (others.length >= MOST_REFUNDS) return { kind: 'too_many_refunds' }
-  const left = leftToRefund(payment.value, others, nowSeconds)
+  const left = leftToRefund(amountOf(payment), others, nowSeconds)
   return entry.value > left ? { kind: 'exceeds_payment', left } : undefined
 }
 

@@ -6,6 +6,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import { CHECKOUT_EVENTS } from './checkouts.js'
+import type { Hex } from '../protocol/payment.js'
+import { REMOTE_SUBMISSION } from './record-transaction.js'
 import type { LedgerRecord } from './record.js'
 
 /** Events that an endpoint of a project may subscribe to. */
@@ -189,12 +191,13 @@ export function recordAsOf(
   },
 ): LedgerRecord {
   const { state, reason, updatedAt } = change
-  const transaction = (change.transaction ?? '0x') as `0x${string}`
+  const sent = (change.transaction ?? undefined) as Hex | undefined
+  const transaction = sent ?? REMOTE_SUBMISSION.transaction
   const { submission: _latest, ...kept } = { submission: undefined, ...record }
   const then = { ...kept, updatedAt }
   switch (state) {
     case 'settled':
-      return { ...then, state, transaction }
+      return { ...then, state, transaction: sent }
     case 'failed':
       return {
         ...then,

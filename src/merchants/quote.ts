@@ -19,6 +19,8 @@ export interface QuoteStyle {
   readonly maxTimeoutSeconds?: number | undefined
   /** @defaultValue `'authorization'`, which entries do not mention */
   readonly paymentFlow?: PaymentFlow | undefined
+  /** Whether the price is the most that may be charged. @defaultValue false */
+  readonly isMaximum?: boolean | undefined
 }
 
 /** Longest name of a rate source: each offer contains it. */
@@ -49,7 +51,10 @@ export class Quoter {
 
   constructor(merchant: Merchant, rates: RateSource, formats: SchemeFormats) {
     const isOffered = (asset: Asset): boolean =>
-      [...formats.values()].some((format) => format.extra(asset) !== undefined)
+      [...formats.values()].some(
+        (format) =>
+          format.offers(asset, {}).length + format.offers(asset, { isMaximum: true }).length > 0,
+      )
     this.#merchant = { ...merchant, accepts: merchant.accepts.filter(isOffered) }
     this.#rates = rates
     this.#formats = formats
@@ -95,18 +100,13 @@ export class Quoter {
     throw failure ?? this.#unsupported(price.currency)
   }
 
-  /**
-   * Writes the entry for an amount that was quoted before.
-   *
-   * @returns `undefined` if the scheme is not offered for the token.
-   */
-  entry(
+  /** Writes the entries of a scheme for an amount: none if it is not offered for the token. */
+  entries(
     { scheme, asset, amount }: SchemeAmount,
     style: QuoteStyle,
-  ): PaymentRequirements | undefined {
-    const extra = this.#formats.get(scheme)?.extra(asset)
-    if (extra === undefined) return undefined
-    return {
+  ): readonly PaymentRequirements[] {
+    const extras = this.#formats.get(scheme)?.offers(asset, style) ?? []
+    return extras.map((extra) => ({
       scheme,
       network: formatNetwork(asset.network, style.networkNames),
       amount: amount.toString(),
@@ -117,13 +117,13 @@ export class Quoter {
         ...extra,
         ...(style.paymentFlow === 'upfront' && { paymentFlow: style.paymentFlow }),
       },
-    }
+    }))
   }
 
-  /** Writes an entry for each scheme of the token. */
+  /** Writes the entries of all schemes for a token. */
   #entries(asset: Asset, amount: bigint, style: QuoteStyle): readonly PaymentRequirements[] {
     const schemes = [...this.#formats.keys()]
-    return schemes.flatMap((scheme) => this.entry({ scheme, asset, amount }, style) ?? [])
+    return schemes.flatMap((scheme) => this.entries({ scheme, asset, amount }, style))
   }
 
   #quoteWithoutRates(

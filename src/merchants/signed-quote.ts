@@ -4,6 +4,7 @@ import type { AppliedRate } from '../money/rates.js'
 import { EXACT, type PaymentRequirements } from '../protocol/payment.js'
 import { findNetwork } from '../protocol/networks.js'
 import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
+import { methodOf } from '../protocol/same-offer.js'
 import type { Quote } from './quote.js'
 
 /** Promise of a signed quote. */
@@ -19,7 +20,10 @@ export interface QuoteSubject {
   /** Method, URL and everything else that identifies the request. */
   readonly request: readonly string[]
   /** The quoted entry of `accepts`. */
-  readonly entry: Pick<PaymentRequirements, 'scheme' | 'network' | 'asset' | 'payTo' | 'amount'>
+  readonly entry: Pick<
+    PaymentRequirements,
+    'scheme' | 'network' | 'asset' | 'payTo' | 'amount' | 'extra'
+  >
 }
 
 export interface QuoteOccasion {
@@ -121,8 +125,10 @@ export class QuoteSigner {
 
   async #hmac(purpose: string, terms: string, { entry, request }: QuoteSubject): Promise<Buffer> {
     const { scheme, network, asset, payTo, amount } = entry
-    // `exact` is the scheme that needs no name here.
-    const use = scheme === EXACT ? purpose : `${purpose} ${scheme}`
+    const method = methodOf(entry)
+    // `exact` by ERC-3009 needs no name here.
+    const isUsual = scheme === EXACT && method === 'eip3009'
+    const use = isUsual ? purpose : `${purpose} ${scheme} ${method}`
     const caip2 = findNetwork(network)?.caip2 ?? network
     const parties = [asset.toLowerCase(), payTo.toLowerCase()]
     // JSON keeps parts apart: none can be shifted into its neighbour.

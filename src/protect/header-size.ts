@@ -61,9 +61,8 @@ function typicalHeaderBytes(
   const offered = merchant.accepts.filter(
     (asset) => merchant.crossCurrency || asset.currency === merchant.currency,
   )
-  const accepts = offered.flatMap(
-    (asset) =>
-      quoter.entry({ scheme: EXACT, asset, amount: TYPICAL_AMOUNT }, { networkNames }) ?? [],
+  const accepts = offered.flatMap((asset) =>
+    quoter.entries({ scheme: EXACT, asset, amount: TYPICAL_AMOUNT }, { networkNames }),
   )
   return headerBytesOf({ resource: { url: TYPICAL_URL, description: '' }, accepts })
 }

@@ -5,7 +5,7 @@ import type { LedgerStore } from '../ledger/index.js'
 import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteTerms } from '../merchants/signed-quote.js'
-import { isAuthorized, paymentFor, type DecodedPayload } from '../protocol/decoded-payment.js'
+import { isReadable, paymentFor, type DecodedPayload } from '../protocol/decoded-payment.js'
 import { sameHex } from '../protocol/hex.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { describeDifference, sameOffer, shown } from '../protocol/same-offer.js'
@@ -112,7 +112,7 @@ async function findEarlier(
   { req, decoded, accepted, quote }: OfferedPayment & { quote: PresentedQuote | undefined },
 ): Promise<MatchedQuote | undefined> {
   const payment = paymentFor(decoded, accepted)
-  if (!isAuthorized(payment)) return undefined
+  if (!isReadable(payment)) return undefined
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
   const purchase = { method: pricedMethod(req), url: offer.resource.url }

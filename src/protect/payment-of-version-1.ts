@@ -1,10 +1,10 @@
 import type { Merchant } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
-import { decodePayment } from '../protocol/decoded-payment.js'
+import { decodePayment, type PaymentFacts } from '../protocol/decoded-payment.js'
 import type { Parsed } from '../protocol/document.js'
 import { sameNetwork } from '../protocol/networks.js'
-import { parseExactEvmPayload, X402_VERSION } from '../protocol/payment.js'
-import type { ExactEvmPayload, PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
+import { X402_VERSION } from '../protocol/payment.js'
+import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import { parsePaymentV1, type PaymentV1 } from '../protocol/version-1.js'
 import type { SchemeFormats } from '../schemes/scheme.js'
 
@@ -27,16 +27,17 @@ export async function readPaymentV1(
 ): Promise<Parsed<PaymentPayload>> {
   const payment = parsePaymentV1(document)
   if (!payment.ok) return payment
-  const signed = parseExactEvmPayload(payment.value.payload)
-  if (!signed.ok)
+  const format = formats.get(payment.value.scheme)
+  const read = format?.decode(payment.value.payload) ?? ({ ok: false, errors: [] } as const)
+  if (!read.ok)
     return {
       ok: false,
-      errors: signed.errors.map((error) => ({ ...error, path: `payload.${error.path}` })),
+      errors: read.errors.map((error) => ({ ...error, path: `payload.${error.path}` })),
     }
   const candidates = seller.accepts
     .filter(({ network }) => sameNetwork(network.caip2, payment.value.network))
-    .map((asset) => payloadFor(payment.value, signed.value, { seller, asset, formats }))
-  const [first = payloadFor(payment.value, signed.value, { seller, formats }), ...others] =
+    .map((asset) => payloadFor(payment.value, read.value, { seller, asset, formats }))
+  const [first = payloadFor(payment.value, read.value, { seller, formats }), ...others] =
     candidates
   const value = others.length === 0 ? first : ((await findSigned(candidates, formats)) ?? first)
   return { ok: true, value }
@@ -50,17 +51,17 @@ interface Chosen {
 
 function payloadFor(
   { scheme, network, payload, extensions }: PaymentV1,
-  { authorization }: ExactEvmPayload,
+  { amount, payTo }: PaymentFacts,
   { seller: { maxTimeoutSeconds }, asset, formats }: Chosen,
 ) {
   const accepted = {
     scheme,
     network,
-    amount: authorization.value,
-    payTo: authorization.to,
+    amount: String(amount),
+    payTo,
     maxTimeoutSeconds,
     asset: asset?.address ?? NO_TOKEN,
-    extra: asset && formats.get(scheme)?.extra(asset),
+    extra: asset && formats.get(scheme)?.offers(asset, {})[0],
   } satisfies PaymentRequirements
   return { x402Version: X402_VERSION, accepted, payload, extensions }
 }
@@ -71,7 +72,7 @@ async function findSigned(
   formats: SchemeFormats,
 ): Promise<PaymentPayload | undefined> {
   for (const payload of candidates) {
-    const payment = decodePayment(payload, payload.accepted)
+    const payment = decodePayment(payload, payload.accepted, formats)
     if (await formats.get(payload.accepted.scheme)?.isSignedByPayer(payment)) return payload
   }
   return undefined

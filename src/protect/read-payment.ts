@@ -62,11 +62,11 @@ export async function readPayment(
       ? await readPaymentV1(header.value, version1, formats)
       : parsePaymentPayload(header.value)
   if (!payload.ok) return unreadable(describe('', payload.errors))
-  const decoded = decodePayload(payload.value)
-  const { accepted, paymentId } = decoded
+  const decoded = decodePayload(payload.value, formats)
+  const { accepted, paymentId, read } = decoded
   if (!accepted.ok) return unreadable(describe('accepted', accepted.errors))
-  const errors = formats.get(accepted.value.scheme)?.errors(decoded) ?? []
-  if (errors.length > 0) return unreadable(describe('payload', errors))
+  // Of a scheme that is not spoken here, there is nothing to say.
+  if (!read.ok && read.errors.length > 0) return unreadable(describe('payload', read.errors))
   if (!paymentId.ok) return unreadable(describe('', paymentId.errors))
   return { kind: 'payment', decoded, accepted: accepted.value, isVersion1 }
 }

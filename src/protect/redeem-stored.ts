@@ -7,7 +7,7 @@
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { bringsSameProof } from '../ledger/purchase.js'
-import { isAuthorized } from '../protocol/decoded-payment.js'
+import { isReadable } from '../protocol/decoded-payment.js'
 import type { Refusal } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { endUnsettled, keepPaid, markDelivered } from './payment-attempt.js'
@@ -36,7 +36,7 @@ export async function refuseUnstored(
   { ledger }: { readonly ledger: Pick<LedgerStore, 'payments'> },
   { payment, project }: PaymentAttempt,
 ): Promise<Refusal> {
-  if (!isAuthorized(payment)) return { refused: 'invalid_payment_requirements' }
+  if (!isReadable(payment)) return { refused: 'invalid_payment_requirements' }
   const record = await ledger.payments.find(payment.key)
   switch (record?.state) {
     case 'reserved':

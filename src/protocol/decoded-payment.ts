@@ -1,21 +1,35 @@
 /** A payment, decoded once where it arrives and never parsed again. */
-import { parseAuthorization } from './authorization.js'
-import type { Authorization, AuthorizationKey } from './authorization.js'
 import type { Parsed } from './document.js'
 import { lowerHex } from './hex.js'
 import { findNetwork, type Network } from './networks.js'
 import { readPaymentId } from './payment-identifier.js'
-import { parseExactEvmPayload, parsePaymentRequirements } from './payment.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from './payment.js'
+import type { PaymentKey } from './payment-key.js'
+import { parsePaymentRequirements } from './payment.js'
+import type { Address, Hex, PaymentPayload, PaymentRequirements } from './payment.js'
 
-/** An ERC-3009 authorization with its signature. */
-export interface SignedAuthorization {
-  readonly authorization: Authorization
-  /** As sent, in lower case. */
-  readonly signature: Hex
-  /** The payer's address as the client wrote it. */
-  readonly payer: string
+/** What its scheme reads in a payment. Addresses and nonce are lower case. */
+export interface PaymentFacts {
+  readonly payer: Address
+  readonly payTo: Address
+  /** Token units; where the price is a maximum, the maximum. */
+  readonly amount: bigint
+  /** Unix time in seconds: not valid before. */
+  readonly validAfter: bigint
+  /** Unix time in seconds: not valid after. */
+  readonly validBefore: bigint
+  /** The contract that uses up the nonce. @defaultValue the token */
+  readonly contract?: Address | undefined
+  /** 32 bytes. */
+  readonly nonce: Hex
+  /** What was signed, with its signature: for the scheme alone. */
+  readonly signed: unknown
 }
+
+/** Reads `payload.payload`, by the names of schemes. */
+export type PayloadFormats = ReadonlyMap<
+  string,
+  { decode(payload: PaymentPayload['payload']): Parsed<PaymentFacts> }
+>
 
 /** A client's payment. Unreadable parts carry their errors. */
 export interface DecodedPayload {
@@ -23,73 +37,65 @@ export interface DecodedPayload {
   readonly payload: PaymentPayload
   /** `payload.accepted`: the entry of `accepts` that the payer chose. */
   readonly accepted: Parsed<PaymentRequirements>
-  /** `payload.payload`, for the scheme `exact`. */
-  readonly signed: Parsed<SignedAuthorization>
+  /** `payload.payload`. Of a scheme that is not spoken here, nothing is known. */
+  readonly read: Parsed<PaymentFacts>
   /** The payer's id for it (extension `payment-identifier`). */
   readonly paymentId: Parsed<string | undefined>
 }
 
 /** A payment, and the entry of `accepts` to verify it against. */
-export interface Payment extends DecodedPayload {
+export interface Payment extends Omit<DecodedPayload, 'read'> {
   readonly requirements: PaymentRequirements
   /** `undefined` if the requirements name no EVM chain. */
   readonly network: Network | undefined
-  /** Its key in the ledger; `undefined` without a network or an authorization. */
-  readonly key: AuthorizationKey | undefined
+  /** `undefined` if it is unreadable. */
+  readonly facts: PaymentFacts | undefined
+  /** Its key in the ledger; `undefined` without a network, or if it is unreadable. */
+  readonly key: PaymentKey | undefined
 }
 
-/** A payment by ERC-3009 on a network. */
-export interface AuthorizedPayment extends Payment {
-  readonly signed: Extract<Parsed<SignedAuthorization>, { ok: true }>
-  readonly key: AuthorizationKey
+/** A payment that could be read, on a network that we know. */
+export interface ReadablePayment extends Payment {
+  readonly facts: PaymentFacts
+  readonly key: PaymentKey
 }
 
-/** Type guard for {@link AuthorizedPayment}. */
-export function isAuthorized(payment: Payment): payment is AuthorizedPayment {
-  return payment.signed.ok && payment.key !== undefined
+/** Type guard for {@link ReadablePayment}. */
+export function isReadable(payment: Payment): payment is ReadablePayment {
+  return payment.facts !== undefined && payment.key !== undefined
 }
 
-export function decodePayload(payload: PaymentPayload): DecodedPayload {
-  return {
-    payload,
-    accepted: parsePaymentRequirements(payload.accepted),
-    signed: readSigned(payload.payload),
-    paymentId: readPaymentId(payload),
-  }
+export function decodePayload(payload: PaymentPayload, formats: PayloadFormats): DecodedPayload {
+  const accepted = parsePaymentRequirements(payload.accepted)
+  const format = accepted.ok ? formats.get(accepted.value.scheme) : undefined
+  const read = format?.decode(payload.payload) ?? ({ ok: false, errors: [] } as const)
+  return { payload, accepted, read, paymentId: readPaymentId(payload) }
 }
 
 /** Pairs a decoded payment with the entry of `accepts` to verify it against. */
-export function paymentFor(decoded: DecodedPayload, requirements: PaymentRequirements): Payment {
+export function paymentFor(
+  { read, ...decoded }: DecodedPayload,
+  requirements: PaymentRequirements,
+): Payment {
   const network = findNetwork(requirements.network)
-  const key = keyOf(decoded, { requirements, network })
-  return { requirements, network, key, ...decoded }
+  const facts = read.ok ? read.value : undefined
+  const key = facts && network && keyOf(facts, network, requirements.asset)
+  return { requirements, network, facts, key, ...decoded }
 }
 
 /** Decodes a payment that comes with its entry of `accepts`. */
-export function decodePayment(payload: PaymentPayload, requirements: PaymentRequirements): Payment {
-  return paymentFor(decodePayload(payload), requirements)
+export function decodePayment(
+  payload: PaymentPayload,
+  requirements: PaymentRequirements,
+  formats: PayloadFormats,
+): Payment {
+  return paymentFor(decodePayload(payload, formats), requirements)
 }
 
-function readSigned(value: unknown): Parsed<SignedAuthorization> {
-  const parsed = parseExactEvmPayload(value)
-  if (!parsed.ok) return parsed
-  const { authorization, signature } = parsed.value
-  return {
-    ok: true,
-    value: {
-      authorization: parseAuthorization(authorization),
-      signature: lowerHex(signature),
-      payer: authorization.from,
-    },
-  }
-}
-
-/** Never contains the signature, which can be rewritten. */
 function keyOf(
-  { signed }: DecodedPayload,
-  { requirements, network }: Pick<Payment, 'requirements' | 'network'>,
-): AuthorizationKey | undefined {
-  if (!signed.ok || network === undefined) return undefined
-  const { from, nonce } = signed.value.authorization
-  return { chainId: network.chainId, asset: lowerHex(requirements.asset), from, nonce }
+  { contract, payer, nonce }: PaymentFacts,
+  { chainId }: Network,
+  asset: string,
+): PaymentKey {
+  return { chainId, contract: contract ?? lowerHex(asset), from: payer, nonce }
 }

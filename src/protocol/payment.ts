@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { parseDocument, type Parsed } from './document.js'
 import { fromPhp } from './php-object.js'
-import { ADDRESS, parseUint256 } from './primitives.js'
 import type { Reason } from './reasons.js'
+import { address, uint256 } from './wire-schemas.js'
 
 /** The only supported protocol version. */
 export const X402_VERSION = 2 as const
@@ -84,19 +84,6 @@ export interface PaymentPayload {
   readonly extensions?: { readonly [member: string]: unknown } | null | undefined
 }
 
-/** `payload` of a payment by ERC-3009. Numbers are canonical decimal strings. */
-export interface ExactEvmPayload {
-  readonly signature: string
-  readonly authorization: {
-    readonly from: string
-    readonly to: string
-    readonly value: string
-    readonly validAfter: string
-    readonly validBefore: string
-    readonly nonce: string
-  }
-}
-
 /** Body of verify and settle (PaymentSubmissionRequest2). */
 export interface PaymentSubmission {
   readonly paymentPayload: PaymentPayload
@@ -116,7 +103,7 @@ export type VerifyResponse =
 
 /**
  * Answer of settle: whether the merchant was paid, the hash of the transaction, and the payer.
- * `transaction` is `""` if nothing was sent.
+ * `transaction` is `""` if nothing was sent: of a success, because nothing was charged.
  *
  * @example
  * ```ts
@@ -165,23 +152,11 @@ export function withProtocolVersion<Entry extends PaymentRequirements>(accepts: 
   return accepts.map((entry) => ({ ...entry, protocolVersion: X402_VERSION }))
 }
 
-const uint256 = z.string().refine((text) => parseUint256(text) !== undefined, {
-  error: 'must be a decimal integer below 2^256, without sign, spaces, exponent or leading zeros',
-})
-const address = z.string().regex(ADDRESS, 'must be an address: 0x and 40 hexadecimal digits')
-const bytes32 = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes: 0x and 64 hexadecimal digits')
-/** Long enough for an ERC-6492 wrapper, short enough to decode without further limits. */
-const signature = z
-  .string()
-  .max(8194)
-  .regex(/^0x([0-9a-fA-F]{2})+$/, 'must be a signature: 0x and pairs of hexadecimal digits')
 const object = z.record(z.string(), z.unknown())
 
 const optionalObject = fromPhp(object.nullish()).optional()
 
-const requirementsSchema = z.looseObject({
+export const requirementsSchema = z.looseObject({
   scheme: z.string(),
   network: z.string(),
   amount: uint256,
@@ -205,19 +180,6 @@ export const submissionSchema = z.looseObject({
   paymentPayload: payloadSchema,
   paymentRequirements: requirementsSchema,
 }) satisfies z.ZodType<PaymentSubmission>
-
-/** The ERC-3009 part of a payment. */
-export const exactEvmSchema = z.looseObject({
-  signature,
-  authorization: z.looseObject({
-    from: address,
-    to: address,
-    value: uint256,
-    validAfter: uint256,
-    validBefore: uint256,
-    nonce: bytes32,
-  }),
-}) satisfies z.ZodType<ExactEvmPayload>
 
 const parserOf =
   <T>(schema: z.ZodType<T>) =>
@@ -245,6 +207,3 @@ export const parsePaymentRequirements = parserOf<PaymentRequirements>(requiremen
 
 /** Reads the body of verify and settle. */
 export const parsePaymentSubmission = parserOf<PaymentSubmission>(submissionSchema)
-
-/** Reads the ERC-3009 part of a payment. */
-export const parseExactEvmPayload = parserOf<ExactEvmPayload>(exactEvmSchema)

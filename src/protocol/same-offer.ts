@@ -5,16 +5,42 @@ import type { PaymentRequirements } from './payment.js'
 /** How much of a client's text is repeated (characters). */
 const MAX_SHOWN = 120
 
-/** Compares two entries of `accepts` by meaning: scheme, network, token, payee and amount. */
+/** How the token is moved, where `extra` does not say it. */
+const USUAL_METHOD = 'eip3009'
+
+/** Whether two entries of `accepts` have the token moved in the same way. */
+export function sameMethod(one: Offered, other: Offered): boolean {
+  return methodOf(one) === methodOf(other)
+}
+
+type Offered = Pick<PaymentRequirements, 'extra'>
+
+/** How an entry of `accepts` has its token moved: `eip3009` or `permit2`. */
+export function methodOf({ extra }: Offered): string {
+  const method = extra?.['assetTransferMethod']
+  return typeof method === 'string' ? method : USUAL_METHOD
+}
+
+/** Compares two entries of `accepts` by meaning: scheme, network, token, its method, payee and amount. */
 export function sameOffer(one: PaymentRequirements, other: PaymentRequirements): boolean {
   return (
     one.scheme === other.scheme &&
     sameNetwork(one.network, other.network) &&
     sameHex(one.asset, other.asset) &&
     sameHex(one.payTo, other.payTo) &&
+    sameMethod(one, other) &&
     one.amount === other.amount
   )
 }
+
+const MEMBERS = [
+  'scheme',
+  'network',
+  'asset',
+  'extra.assetTransferMethod',
+  'payTo',
+  'amount',
+] as const
 
 /**
  * Describes how the entry that a payment accepts differs from another one.
@@ -26,9 +52,16 @@ export function describeDifference(
   other: PaymentRequirements,
   source: string,
 ): string {
-  const differences = (['scheme', 'network', 'asset', 'payTo', 'amount'] as const)
-    .filter((name) => !sameOffer({ ...other, [name]: accepted[name] }, other))
-    .map((name) => `${name} is ${shown(accepted[name])}, and ${shown(other[name])} in ${source}`)
+  const values = (entry: PaymentRequirements) => ({
+    ...entry,
+    'extra.assetTransferMethod': methodOf(entry),
+  })
+  const [own, theirs] = [values(accepted), values(other)]
+  const differences = MEMBERS.filter((name) =>
+    name === 'extra.assetTransferMethod'
+      ? own[name] !== theirs[name]
+      : !sameOffer({ ...other, [name]: accepted[name] }, other),
+  ).map((name) => `${name} is ${shown(own[name])}, and ${shown(theirs[name])} in ${source}`)
   return `In what the payment accepts, ${differences.join('; ')}.`
 }
 

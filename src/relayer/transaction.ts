@@ -1,15 +1,16 @@
 /** Transactions of the relayer, and their outcomes. */
 import type { Call, FeeValues, RejectionCause } from '../chain/types.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../ledger/index.js'
+import type { PaymentKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import type { Address } from '../protocol/payment.js'
 import type { GasShare } from './batch-gas.js'
+import type { Executor } from './executors.js'
 
 /** A call to be sent as a transaction. */
 export interface TransactionRequest {
   readonly call: Call
   readonly gas: bigint
-  /** The only relayer that may send it. @defaultValue the least busy one */
-  readonly sender?: Address | undefined
+  /** The only relayers that may send it. @defaultValue all */
+  readonly senders?: readonly Address[] | undefined
   /**
    * What the ledger writes down of each payment, in one change with the transaction. Called again
    * with another transaction when one was rejected. Throws when the call must not be sent any more.
@@ -47,17 +48,28 @@ export interface RejectedTransaction {
 /** Thrown when some payments of a transaction may not be sent; nothing was recorded then. */
 export class LostLocks extends Error {
   /** The reason for each of them. */
-  readonly lost: ReadonlyMap<AuthorizationKey, unknown>
+  readonly lost: ReadonlyMap<PaymentKey, unknown>
 
-  constructor(lost: ReadonlyMap<AuthorizationKey, unknown>) {
+  constructor(lost: ReadonlyMap<PaymentKey, unknown>) {
     super('Some payments of a batch may not be sent.')
     this.lost = lost
   }
 }
 
+/** How a call is made by an executor. */
+export interface ViaExecutor extends Executor {
+  /** Most gas of the call itself, apart from what any transaction and its bytes take. */
+  readonly callGas: bigint
+}
+
 /** A settlement that may share its transaction with others. */
-export interface BatchMember extends Pick<TransactionRequest, 'call' | 'gas' | 'sender'> {
-  readonly key: AuthorizationKey
+export interface BatchMember
+  extends Pick<TransactionRequest, 'call' | 'gas'>, Pick<KeyedSubmission, 'charged'> {
+  readonly key: PaymentKey
+  /** The only relayer that may send it; it then has a transaction of its own. @defaultValue any */
+  readonly sender?: Address | undefined
+  /** The executor that must make the call; `sender` is not used then. @defaultValue none */
+  readonly via?: ViaExecutor | undefined
   /** Whether it needs a transaction of its own. @defaultValue false */
   readonly isAlone?: boolean | undefined
   /** Its part of the gas of a shared transaction, where that was measured. */

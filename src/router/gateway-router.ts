@@ -1,6 +1,5 @@
 import express, { type ErrorRequestHandler, type Router } from 'express'
 import { isOutsideFailure, retryAfterOf } from '../errors.js'
-import type { Logger } from '../logger.js'
 import { RETRY_AFTER_SECONDS, STATUS } from '../http/problem-status.js'
 import { failureWords } from '../http/failure-words.js'
 import { publicRootOf } from '../http/public-url.js'
@@ -102,7 +101,7 @@ export function createGatewayRouter(
   for (const { prefix, identify } of mounted) gateway.use(prefix, identify)
   if (rateLimit !== false) gateway.use(limitRequests(rateLimit, logger))
   gateway.use(serveEndpoints([...api, ...mounted.flatMap(({ endpoints }) => endpoints)]))
-  gateway.use(respondError(context.logger))
+  gateway.use(respondError(context))
 
   const router = express.Router()
   router.use(function x402Gateway(req, res, next) {
@@ -119,7 +118,8 @@ export function createGatewayRouter(
 }
 
 /** Responds to every failure with problem details; what clients must not see is only logged. */
-function respondError(logger: Logger): ErrorRequestHandler {
+function respondError(context: RouterContext): ErrorRequestHandler {
+  const { logger } = context
   // oxlint-disable-next-line eslint/max-params -- Express recognises error handlers by their arity
   return function respondGatewayError(error: unknown, req, res, next) {
     if (res.headersSent) return next(error)
@@ -128,14 +128,14 @@ function respondError(logger: Logger): ErrorRequestHandler {
       const { code, message } = error
       logger.error(`A gateway request failed: ${message}`, {
         code,
-        ...requestFields(req, res),
+        ...requestFields(context, req, res),
         error,
       })
       const retryAfterSeconds = retryAfterOf(error) ?? RETRY_AFTER_SECONDS
       if (STATUS[code].api >= 500) res.set('Retry-After', String(retryAfterSeconds))
       return respondProblem(res, 'api', { code, detail: failureWords(error, 'api') })
     }
-    logger.error('A gateway request met a bug.', { ...requestFields(req, res), error })
+    logger.error('A gateway request met a bug.', { ...requestFields(context, req, res), error })
     respondProblem(res, 'api', {
       code: 'internal_error',
       detail: 'The gateway failed; this is not the request’s fault.',

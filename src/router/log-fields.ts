@@ -3,27 +3,37 @@ import { responseRequestId } from '../http/request-id.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
+import type { SchemeFormats } from '../schemes/scheme.js'
 import { projectOf } from './authenticate.js'
+import type { RouterContext } from './context.js'
 
 /** What a line of the log says of a request: its id, path, project and payment. */
-export function requestFields(req: Request, res: Response): Readonly<Record<string, unknown>> {
+export function requestFields(
+  { facilitator }: Pick<RouterContext, 'facilitator'>,
+  req: Request,
+  res: Response,
+): Readonly<Record<string, unknown>> {
   const project = projectOf(res)?.id
   return {
     requestId: responseRequestId(res),
     method: req.method,
     path: req.baseUrl + req.path,
     project,
-    ...fieldsOfBody(req.body, project),
+    ...fieldsOfBody(req.body, { formats: facilitator.formats, project }),
   }
 }
 
 /** The payment in a body, if there is one that can be read. */
-function fieldsOfBody(body: unknown, project: string | undefined): object {
+function fieldsOfBody(
+  body: unknown,
+  { formats, project }: { readonly formats: SchemeFormats; readonly project: string | undefined },
+): object {
   const { paymentPayload, paymentRequirements } = (body ?? {}) as Partial<Record<string, unknown>>
   try {
     const { key, network } = decodePayment(
       paymentPayload as PaymentPayload,
       paymentRequirements as PaymentRequirements,
+      formats,
     )
     return key === undefined ? { network: network?.caip2 } : paymentFields({ ...key, project })
   } catch {

@@ -6,6 +6,7 @@ import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { decodePayment, type Payment } from '../protocol/decoded-payment.js'
 import type { SettleResponse, VerifyResponse } from '../protocol/payment.js'
+import { merchantOf } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { KeyedRequest } from './repeatable-request.js'
 import type { IdentifiedSubmission } from './submission.js'
@@ -17,15 +18,17 @@ import type { IdentifiedSubmission } from './submission.js'
  * @returns `undefined` for a payment without an id.
  */
 export function paymentIdKey(
+  { facilitator }: Pick<RouterContext, 'facilitator'>,
   res: Response,
-  project: string,
   submission: IdentifiedSubmission,
 ): KeyedRequest | undefined {
   if (submission.paymentId === undefined) return undefined
   const { paymentPayload, paymentRequirements } = submission
   const { extensions: _extensions, ...signed } = paymentPayload
   const { scheme, network, asset, payTo, amount } = paymentRequirements
-  const payer = decodePayment(paymentPayload, paymentRequirements).key?.from ?? ''
+  const decoded = decodePayment(paymentPayload, paymentRequirements, facilitator.formats)
+  const payer = decoded.key?.from ?? ''
+  const { project } = merchantOf(res)
   const required = { scheme, network, asset, payTo, amount }
   return {
     key: idempotencyKey('payment', project, payer, submission.paymentId),

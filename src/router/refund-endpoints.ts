@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
-import { AUTHORIZATION_TYPES } from '../protocol/authorization.js'
-import { exactEvmSchema } from '../protocol/payment.js'
+import { AUTHORIZATION_TYPES, erc3009Schema } from '../protocol/erc3009.js'
 import { parseUint256 } from '../protocol/primitives.js'
 import { ENVELOPE } from '../protocol/strict-document.js'
 import { payeeOf, type Payee } from './acting.js'
@@ -70,7 +69,7 @@ const reasonMember = z
     examples: ['The parcel was lost.'],
   })
 
-const { signature, authorization } = exactEvmSchema.shape
+const { signature, authorization } = erc3009Schema.shape
 const { from, to, value, validAfter, validBefore, nonce } = authorization.shape
 
 const signedRefund = z.looseObject({

@@ -4,12 +4,12 @@ import { checksumAddress } from '../crypto/checksum-address.js'
 import { recordId } from '../ledger/index.js'
 import { isRefundRecord, type RefundRecord, type RefundRequest } from '../ledger/refunds.js'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { Authorization } from '../protocol/authorization.js'
-import { decodePayment, isAuthorized, type AuthorizedPayment } from '../protocol/decoded-payment.js'
+import { decodePayment, isReadable } from '../protocol/decoded-payment.js'
+import type { PaymentFacts, ReadablePayment } from '../protocol/decoded-payment.js'
 import type { DocumentError } from '../protocol/document.js'
+import type { Erc3009Payload } from '../protocol/erc3009.js'
 import { sameHex } from '../protocol/hex.js'
 import { EXACT, X402_VERSION } from '../protocol/payment.js'
-import type { ExactEvmPayload } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import { isRefusal, RefundRefused } from '../schemes/scheme.js'
 import { authorOf, keyScopeOf, payeeOf, type Payee } from './acting.js'
@@ -37,12 +37,12 @@ const MOST_VALIDITY_SECONDS = 3600n
 
 type RefundDocument = MadeDocument<typeof refundSchema>
 
-type RefundBody = ExactEvmPayload & { readonly reason?: string | null | undefined }
+type RefundBody = Erc3009Payload & { readonly reason?: string | null | undefined }
 
 /** A refund that the merchant has signed. */
 interface SignedRefund {
   readonly refundable: Refundable
-  readonly payment: AuthorizedPayment
+  readonly payment: ReadablePayment
   readonly request: RefundRequest
 }
 
@@ -103,7 +103,7 @@ async function makeRefund(
   { res, settlement, merchant, body: { reason, ...payload } }: AskedRefund,
 ): Promise<RefundDocument> {
   const refundable = await findRefundable(context, merchant, settlement)
-  const payment = paymentOf(refundable, payload)
+  const payment = paymentOf(context, refundable, payload)
   const requestedBy = authorOf(res)?.actor
   const request = { ...(typeof reason === 'string' && { reason }), requestedBy }
   const signed = { refundable, payment, request }
@@ -114,11 +114,10 @@ async function makeRefund(
   }
   const known = await findOwn(context, signed)
   if (known?.state === 'settled' || known?.state === 'failed') return describe(known)
-  const { authorization } = payment.signed.value
-  const errors = findMismatches(context, refundable, authorization)
+  const errors = findMismatches(context, refundable, payment.facts)
   if (errors.length > 0) throw invalidBody(errors)
   const left = leftOf(context, refundable, recordId(payment.key))
-  if (authorization.value > left) throw exceedsPayment(left)
+  if (payment.facts.amount > left) throw exceedsPayment(left)
 
   await noteRequested(context, res, signed)
   // Sent before, it stays the request of who asked first.
@@ -139,7 +138,7 @@ async function noteRequested(
   const author = authorOf(res)
   if (author === undefined) return
   const refund = recordId(payment.key)
-  const amount = payment.signed.value.authorization.value.toString()
+  const amount = payment.facts.amount.toString()
   const after = { settlement: refundable.payment.id, refund, amount, ...(reason && { reason }) }
   const act = { action: 'refund.requested', project: refundable.merchant.project, after } as const
   await ledger.projects.noteAct(act, { ...author, change: `refund ${refund}` })
@@ -192,7 +191,11 @@ async function findOwn(
 }
 
 /** The refund as a payment from the merchant to the buyer. */
-function paymentOf({ payment, asset }: Refundable, payload: ExactEvmPayload): AuthorizedPayment {
+function paymentOf(
+  { facilitator }: RouterContext,
+  { payment, asset }: Refundable,
+  payload: Erc3009Payload,
+): ReadablePayment {
   const { authorization } = payload
   const accepted = {
     scheme: EXACT,
@@ -205,8 +208,9 @@ function paymentOf({ payment, asset }: Refundable, payload: ExactEvmPayload): Au
   const decoded = decodePayment(
     { x402Version: X402_VERSION, accepted, payload: { ...payload } },
     accepted,
+    facilitator.formats,
   )
-  if (!isAuthorized(decoded)) throw new Error('An authorization that was parsed is not readable.')
+  if (!isReadable(decoded)) throw new Error('An authorization that was parsed is not readable.')
   return decoded
 }
 
@@ -214,16 +218,16 @@ function paymentOf({ payment, asset }: Refundable, payload: ExactEvmPayload): Au
 function findMismatches(
   context: RouterContext,
   { payment }: Refundable,
-  { from, to, value, validBefore }: Authorization,
+  { payer, payTo, amount, validBefore }: PaymentFacts,
 ): readonly DocumentError[] {
   const errors: DocumentError[] = []
   const report = (name: string, message: string): void =>
     void errors.push({ path: `authorization.${name}`, message })
-  if (!sameHex(from, payment.payTo))
+  if (!sameHex(payer, payment.payTo))
     report('from', `must be ${checksumAddress(payment.payTo)}, which this settlement was paid to`)
-  if (!sameHex(to, payment.from))
+  if (!sameHex(payTo, payment.from))
     report('to', `must be ${checksumAddress(payment.from)}, which paid`)
-  if (value === 0n) report('value', 'must be greater than 0')
+  if (amount === 0n) report('value', 'must be greater than 0')
   if (validBefore > nowSeconds(context) + MOST_VALIDITY_SECONDS)
     report('validBefore', `must be at most ${MOST_VALIDITY_SECONDS} s from now`)
   return errors

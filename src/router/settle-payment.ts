@@ -63,7 +63,7 @@ export async function settlePayment(
   const submitted = readSubmission(context, call)
   if (submitted.submission === undefined) return unsettledResponse(submitted.other)
   const submission = identifySubmission(submitted.submission)
-  const byId = paymentIdKey(res, project, submission)
+  const byId = paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
   const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]
 
@@ -112,7 +112,11 @@ async function reserveAndSettle(
   const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
   const details = await detailsOf(context, merchant, { submission, appliedRate })
   const terms = { ...merchant, appliedRate, details, purchase: { asker } }
-  const payment = decodePayment(paymentPayload, paymentRequirements)
+  const payment = decodePayment(
+    paymentPayload,
+    paymentRequirements,
+    context.facilitator.formats,
+  )
   const reserved = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reserved))
     return (
@@ -154,8 +158,8 @@ function listSale(
 }
 
 /** What the record of a payment says of it, in the shop's own words. */
-async function detailsOf(
-  { quotes }: RouterContext,
+export async function detailsOf(
+  { quotes }: Pick<RouterContext, 'quotes'>,
   merchant: Merchant,
   {
     submission,

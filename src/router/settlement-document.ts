@@ -2,7 +2,8 @@
 import { isoTime } from '../ledger/time-zone.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { REMOTE_SUBMISSION, transactionOf } from '../ledger/record-transaction.js'
-import type { LedgerRecord } from '../ledger/index.js'
+import { chargedRate } from '../ledger/charged-rate.js'
+import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { heldUntil, isRefundRecord } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRequest } from '../ledger/refunds.js'
 import type { Merchant } from '../merchants/project.js'
@@ -15,8 +16,8 @@ import type { refund, settlement } from './documents/settlement.js'
 /**
  * Describes a payment so that its merchant can book it and reconcile it with the chain.
  *
- * `amount` is in the token's atomic units. Payer, asset and `nonce` identify the payment on chain.
- * `symbol` is there for tokens that this gateway knows, `transaction` once there is one, `quote` if a
+ * `amount` is in the token's atomic units: what was taken, of at most `maximum`. Payer, asset and `nonce` identify the
+ * payment on chain. `symbol` is there for tokens that this gateway knows, `transaction` once there is one, `quote` if a
  * rate was applied, and the details of the payment as far as the record has them. Times are in ISO 8601.
  */
 export function settlementOf(
@@ -24,7 +25,8 @@ export function settlementOf(
   { accepts }: Pick<Merchant, 'accepts'>,
   networkNames: NetworkNameStyle,
 ): MadeDocument<typeof settlement> {
-  const { id, asset, from, payTo, nonce, value, appliedRate: rate, details = {} } = record
+  const { id, asset, from, payTo, nonce, value, charged, details = {} } = record
+  const rate = chargedRate(record)
   const { decimals: _recorded, ...about } = details
   const transaction = transactionOf(record)
   const isKnown = transaction !== undefined && transaction !== REMOTE_SUBMISSION.transaction
@@ -39,7 +41,8 @@ export function settlementOf(
     asset: checksumAddress(asset),
     ...(symbol !== undefined && { symbol }),
     ...(decimals !== undefined && { decimals }),
-    amount: value.toString(),
+    amount: amountOf(record).toString(),
+    ...(charged !== undefined && { maximum: value.toString() }),
     payer: checksumAddress(from),
     payTo: checksumAddress(payTo),
     nonce,

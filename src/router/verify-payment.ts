@@ -25,8 +25,12 @@ export async function verifyPayment(
   const submitted = readSubmission(context, call)
   if (submitted.submission === undefined) return invalidResponse(submitted.other)
   const submission = identifySubmission(submitted.submission)
-  const payment = decodePayment(submission.paymentPayload, submission.paymentRequirements)
-  const byId = paymentIdKey(res, project, submission)
+  const payment = decodePayment(
+    submission.paymentPayload,
+    submission.paymentRequirements,
+    context.facilitator.formats,
+  )
+  const byId = paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })
 
   // The key of the same request to settle: a payment that names no resource is bound to it.

@@ -3,12 +3,12 @@ import { ConfigError } from '../errors.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { Reason } from '../protocol/reasons.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
-import { recordId, type LedgerEntry } from '../ledger/index.js'
+import { amountOf, recordId, type LedgerEntry } from '../ledger/index.js'
 import { detailsOf } from '../ledger/ledger-entry.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import { findKnownAsset } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
-import type { AuthorizedPayment, Payment } from '../protocol/decoded-payment.js'
+import type { ReadablePayment, Payment } from '../protocol/decoded-payment.js'
 import type { Network } from '../protocol/networks.js'
 import type { MerchantTerms } from './scheme.js'
 
@@ -108,7 +108,7 @@ export interface GatewayEvents {
   refused: UnsettledEvent & { readonly reason: Reason; readonly isRepeat?: boolean | undefined }
   /** A transaction was sent to the node. Never emitted with a remote facilitator. */
   submitted: RecordedPaymentEvent & { readonly transaction: string }
-  /** The merchant was paid. */
+  /** The merchant was paid. `transaction` is empty where nothing was charged. */
   settled: RecordedPaymentEvent & { readonly transaction: string }
   /** A transaction was mined, or refused by the node, without paying the merchant. */
   failed: UnsettledEvent &
@@ -231,7 +231,7 @@ interface PresentedEvent<Presented extends Payment> {
  *
  * @internal
  */
-export function paymentEvent(presented: PresentedEvent<AuthorizedPayment>): RecordedPaymentEvent
+export function paymentEvent(presented: PresentedEvent<ReadablePayment>): RecordedPaymentEvent
 export function paymentEvent(presented: PresentedEvent<Payment>): PaymentEvent
 export function paymentEvent({ payment, terms, payer }: PresentedEvent<Payment>): PaymentEvent {
   const { requirements, network, key } = payment
@@ -275,11 +275,11 @@ export function entryEvent(
   entry: LedgerEntry,
   token?: Token,
 ): RecordedPaymentEvent {
-  const { asset, value, payTo, from, project, details = {} } = entry
+  const { asset, payTo, from, project, details = {} } = entry
   return {
     network: network.caip2,
     asset: checksumAddress(asset),
-    amount: value.toString(),
+    amount: amountOf(entry).toString(),
     payTo: checksumAddress(payTo),
     payer: checksumAddress(from),
     project,

@@ -4,11 +4,16 @@ import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { Asset } from '../money/assets.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { DecodedPayload, Payment } from '../protocol/decoded-payment.js'
-import type { DocumentError } from '../protocol/document.js'
+import type { Payment, PaymentFacts } from '../protocol/decoded-payment.js'
+import type { Parsed } from '../protocol/document.js'
 import { sameHex } from '../protocol/hex.js'
 import { sameNetwork } from '../protocol/networks.js'
-import type { Address, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
+import type {
+  Address,
+  PaymentPayload,
+  PaymentRequirements,
+  SettleResponse,
+} from '../protocol/payment.js'
 import { unsettledResponse } from '../protocol/reason-words.js'
 import type { Reason } from '../protocol/reasons.js'
 
@@ -37,16 +42,33 @@ export interface Scheme {
  * @internal
  */
 export interface SchemeFormat {
-  /** `extra` of the entry of `accepts` for a token; `undefined` for a token it is not offered for. */
-  extra(asset: Asset): PaymentRequirements['extra']
-  /** Mistakes in the shape of `payload.payload`, for the developer of the client. */
-  errors(decoded: DecodedPayload): readonly DocumentError[]
+  /** `extra` of each entry of `accepts` for a token; none for one that it is not offered for. */
+  offers(asset: Asset, asked: AskedAmount): readonly OfferExtra[]
+  /** Reads `payload.payload`, or says what is wrong with its shape, for the developer of the client. */
+  decode(payload: PaymentPayload['payload']): Parsed<PaymentFacts>
   /**
    * Whether the payer's own key signed a payment. Where it did not, the payer's account may be a contract
    * that takes the signature nevertheless: only the chain can tell.
    */
   isSignedByPayer(payment: Payment): Promise<boolean>
 }
+
+/**
+ * What is asked of a token.
+ *
+ * @internal
+ */
+export interface AskedAmount {
+  /** Whether the amount is the most that may be charged. @defaultValue false */
+  readonly isMaximum?: boolean | undefined
+}
+
+/**
+ * `extra` of an entry of `accepts`.
+ *
+ * @internal
+ */
+export type OfferExtra = NonNullable<PaymentRequirements['extra']>
 
 /**
  * By the names that x402 gives the schemes: `exact`.
@@ -191,8 +213,12 @@ export interface Reservation {
   readonly payer: Address
   /** Names the lock that this request has on the payment, and its delivery. Absent if the ledger has neither. */
   readonly lock?: string | undefined
-  /** Moves the money and waits for the outcome. */
-  settle(): Promise<SettleResponse>
+  /**
+   * Moves the money and waits for the outcome.
+   *
+   * @param charge - Token units, where the price is a maximum. @defaultValue the amount of the payment
+   */
+  settle(charge?: { readonly amount: bigint }): Promise<SettleResponse>
   /** Gives the payment back unused: nothing was delivered. */
   release(): Promise<void>
   /**

@@ -1,5 +1,5 @@
 /** Shared by the schemes: reservations of payments that are settled. */
-import type { AuthorizationKey, LedgerEntry, LedgerStore } from '../ledger/index.js'
+import type { PaymentKey, LedgerEntry, LedgerStore } from '../ledger/index.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import type { Logger } from '../logger.js'
 import type { Address, SettleResponse } from '../protocol/payment.js'
@@ -7,7 +7,7 @@ import type { Reservation } from './scheme.js'
 
 /** A payment that is settled already, taken by a request that has locked its record. */
 interface SettledPayment {
-  readonly key: AuthorizationKey
+  readonly key: PaymentKey
   readonly payer: Address
   /** As {@link Reservation.lock}. */
   readonly lock: string | undefined

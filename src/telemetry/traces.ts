@@ -57,7 +57,7 @@ function watchBy({ api, tracer, span, context }: PaymentSpan): PaymentWatch {
 
 /** Public attributes of a payment: never its signature or the URL that it pays for. */
 function attributesOf({ payment, terms, purpose }: PresentedPayment): OpenTelemetry.Attributes {
-  const { requirements, network, key, signed } = payment
+  const { requirements, network, key, facts } = payment
   const { amount, asset, payTo, scheme } = requirements
   return {
     'x402.purpose': purpose,
@@ -66,7 +66,7 @@ function attributesOf({ payment, terms, purpose }: PresentedPayment): OpenTeleme
     'x402.asset': short(asset),
     'x402.amount': short(amount),
     'x402.pay_to': short(payTo),
-    ...(signed.ok && { 'x402.payer': signed.value.authorization.from }),
+    ...(facts && { 'x402.payer': facts.payer }),
     ...(key && { 'x402.payment': recordId(key) }),
     ...(terms?.project !== undefined && { 'x402.project': terms.project }),
   }

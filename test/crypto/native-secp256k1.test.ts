@@ -9,7 +9,7 @@ import {
   chooseRecovery,
   parseEcdsaSignature,
   recoverSigner,
-} from '../../src/schemes/exact-evm/verify/signature.js'
+} from '../../src/schemes/evm/verify/signature.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { rewrite, SECP256K1_ORDER as N } from '../support/rewrite-signature.js'
 

@@ -39,7 +39,13 @@ describe('runDevnetCommand', () => {
     expect(Object.keys(rest)).toEqual([
       'chainId',
       'asset',
+      'permitToken',
+      'plainToken',
       'multicall3',
+      'permit2',
+      'exactPermit2Proxy',
+      'uptoPermit2Proxy',
+      'accountFactory',
       'relayerKeys',
       'payers',
       'merchant',

@@ -20,9 +20,9 @@ describe('startDevnet', () => {
   })
   afterAll(() => devnet.close())
 
-  const balanceOf = (address: `0x${string}`) =>
+  const balanceOf = (address: `0x${string}`, token: `0x${string}` = devnet.asset) =>
     publicClient(devnet.rpcUrl).readContract({
-      address: devnet.asset,
+      address: token,
       abi: usdcAbi,
       functionName: 'balanceOf',
       args: [address],
@@ -62,11 +62,13 @@ describe('startDevnet', () => {
     }
   })
 
-  it('gives payers a million USDC and no ETH', async () => {
+  it('gives payers a million of each token and no ETH', async () => {
     const client = publicClient(devnet.rpcUrl)
     expect(devnet.payers).toHaveLength(10)
     for (const { address } of devnet.payers) {
       expect(await balanceOf(address)).toBe(1_000_000_000_000n)
+      expect(await balanceOf(address, devnet.permitToken)).toBe(10n ** 24n)
+      expect(await balanceOf(address, devnet.plainToken)).toBe(1_000_000_000_000n)
       expect(await client.getBalance({ address })).toBe(0n)
     }
   })
@@ -79,6 +81,13 @@ describe('startDevnet', () => {
     const address = '0x00000000000000000000000000000000000000a1'
     await Promise.all(Array.from({ length: 20 }, () => devnet.mint(address, 3n)))
     expect(await balanceOf(address)).toBe(60n)
+  })
+
+  it.each(['permitToken', 'plainToken'] as const)('mints the %s', async (token) => {
+    const address = '0x00000000000000000000000000000000000000a3'
+    await devnet.mint(address, 3n, devnet[token])
+    expect(await balanceOf(address, devnet[token])).toBe(3n)
+    expect(await balanceOf(address)).toBe(0n)
   })
 
   it('rejects a mint that the token refuses, and mints on', async () => {

@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { usdcAbi } from './abis.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
-import { newNonce, transferTypes } from '../support/sign-payment.js'
+import { newNonce, type TestPayer, transferTypes } from '../support/sign-payment.js'
 import { publicClient, walletClient } from './clients.js'
 
 /** An ERC-3009 authorization. */
@@ -63,13 +63,16 @@ export function tokenOf(devnet: Devnet) {
     ...change,
   })
 
-  const sign = (message: Message, { payer = 0, domainChange = {} } = {}): Promise<Hex> =>
-    privateKeyToAccount(devnet.payers[payer]!.privateKey).signTypedData({
+  const signAs = ({ privateKey }: TestPayer, message: Message, domainChange = {}): Promise<Hex> =>
+    privateKeyToAccount(privateKey).signTypedData({
       domain: domain(domainChange),
       types: transferTypes,
       primaryType: 'TransferWithAuthorization',
       message,
     })
+
+  const sign = (message: Message, { payer = 0, domainChange = {} } = {}): Promise<Hex> =>
+    signAs(devnet.payers[payer]!, message, domainChange)
 
   /** Has a relayer bring an authorization; rejects when the token refuses it. */
   const transfer = async (message: Message, proof: Proof) => {
@@ -92,5 +95,5 @@ export function tokenOf(devnet: Devnet) {
     return getAddress(`0x${word!.slice(-40)}`)
   }
 
-  return { authorization, domain, sign, transfer, implementation }
+  return { authorization, domain, sign, signAs, transfer, implementation }
 }

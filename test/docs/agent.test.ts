@@ -1,14 +1,14 @@
 import { expect, it } from '@jest/globals'
 import { signAuthorization } from '../../src/crypto/sign-authorization.js'
-import { parseExactEvmPayload, parsePaymentPayload } from '../../src/protocol/payment.js'
-import type { ExactEvmPayload, PaymentPayload } from '../../src/protocol/payment.js'
+import { parseErc3009Payload, type Erc3009Payload } from '../../src/protocol/erc3009.js'
+import { parsePaymentPayload, type PaymentPayload } from '../../src/protocol/payment.js'
 import { page } from './documents.js'
 
 it('the payment of the page for agents is complete, and signed with the key that it names', async () => {
   const block = page('agent.md').blocks.find(({ code }) => code.includes('"signature"'))
-  const payment = JSON.parse(block?.code ?? '') as PaymentPayload & { payload: ExactEvmPayload }
+  const payment = JSON.parse(block?.code ?? '') as PaymentPayload & { payload: Erc3009Payload }
   expect(parsePaymentPayload(payment)).toMatchObject({ ok: true })
-  expect(parseExactEvmPayload(payment.payload)).toMatchObject({ ok: true })
+  expect(parseErc3009Payload(payment.payload)).toMatchObject({ ok: true })
   const { accepted, payload } = payment
   const { name, version } = accepted.extra as { name: string; version: string }
   const signed = await signAuthorization(payload.authorization, {

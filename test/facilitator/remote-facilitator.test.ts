@@ -9,9 +9,9 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { decodePayment } from '../../src/protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { createEventBus } from '../../src/schemes/events.js'
-import { exactFormat } from '../../src/schemes/exact-evm/format.js'
+import { exactFormat } from '../../src/schemes/evm/format.js'
 import { usdc } from '../support/core.js'
-import { decoded } from '../support/decoded.js'
+import { decoded, FORMATS } from '../support/decoded.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
 import { signPayment } from '../support/sign-payment.js'
 import { patchedLedger, type LedgerMethods } from '../support/patched-ledger.js'
@@ -111,7 +111,9 @@ describe('a remote facilitator with a local ledger', () => {
   ])('refuses %s without a call', async (_name, members, payload, refused) => {
     const changed = { ...offer, ...members }
     const presented = { ...payment, accepted: changed, ...(payload && { payload }) }
-    expect(await facilitator.reserve(decodePayment(presented, changed))).toMatchObject({ refused })
+    expect(await facilitator.reserve(decodePayment(presented, changed, FORMATS))).toMatchObject({
+      refused,
+    })
     expect(asked()).toEqual([])
   })
 

@@ -226,9 +226,9 @@ describe('a node that refuses the logs of some payments (rule 16)', () => {
     const ledger = createMemoryLedger()
     opened.push(proxy)
     const submitted = async (payment: PaymentPayload): Promise<LedgerEntry> => {
-      const { key, signed } = decoded(payment, offerOf(devnet))
-      const { to: payTo, value, validBefore } = signed.value.authorization
-      const entry = { ...key, payTo, value, validBefore, project: 'shop', quote: undefined }
+      const { key, facts } = decoded(payment, offerOf(devnet))
+      const { payTo, amount: value, validBefore } = facts
+      const entry = { ...key, asset: key.contract, payTo, value, validBefore, project: 'shop' }
       await ledger.payments.reserve(entry)
       const relayer = privateKeyToAccount(devnet.relayerKeys[0]!).address
       await ledger.payments.submit(entry, {

@@ -10,6 +10,7 @@ import type {
   LedgerRecord,
   Submission,
 } from '../../src/ledger/index.js'
+import { lowerHex } from '../../src/protocol/hex.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import {
   FAILURE,
@@ -32,6 +33,8 @@ const OTHER: Submission = {
   transaction: `0x${'dd'.repeat(32)}`,
   accountNonce: 8,
 }
+const PERMIT2 = `0x${'22'.repeat(20)}` as const
+const OTHER_TOKEN = `0x${'12'.repeat(20)}` as const
 const REPLACEMENT: Submission = {
   ...SUBMISSION,
   transaction: `0x${'ee'.repeat(32)}`,
@@ -138,9 +141,8 @@ export function describeLedger(
       it('treats keys that differ only in case as one record', async () => {
         const { ledger, entry } = await openAt('reserved')
         const shouted = { ...entry, from: upper(entry.from), nonce: upper(entry.nonce) }
-        expect(
-          await ledger.payments.reserve({ ...shouted, asset: upper(entry.asset) }),
-        ).toMatchObject({
+        const tokens = { asset: upper(entry.asset), contract: upper(entry.contract) }
+        expect(await ledger.payments.reserve({ ...shouted, ...tokens })).toMatchObject({
           state: 'reserved',
         })
         await ledger.payments.release(shouted)
@@ -149,12 +151,25 @@ export function describeLedger(
 
       it.each<[string, Partial<LedgerEntry>]>([
         ['chain', { chainId: 8453 }],
-        ['asset', { asset: `0x${'12'.repeat(20)}` }],
+        ['contract', { contract: `0x${'12'.repeat(20)}` }],
         ['payer', { from: `0x${'12'.repeat(20)}` }],
         ['nonce', { nonce: `0x${'12'.repeat(32)}` }],
       ])('treats keys that differ in the %s as different records', async (_name, other) => {
         const { ledger, entry } = await openAt('reserved')
-        expect(await ledger.payments.reserve({ ...entry, ...other })).toBeUndefined()
+        const second = { ...entry, ...other }
+        expect(await ledger.payments.reserve(second)).toBeUndefined()
+        expect(await ledger.payments.find(second)).toMatchObject(second)
+      })
+
+      it('gives the nonce of a contract to one token of many', async () => {
+        const { ledger } = await open()
+        const first = newEntry({ contract: PERMIT2 })
+        const second = { ...first, asset: OTHER_TOKEN }
+        expect(await ledger.payments.reserve(first)).toBeUndefined()
+        expect(await ledger.payments.reserve(second)).toMatchObject(first)
+        await ledger.payments.release(first)
+        expect(await ledger.payments.reserve(second)).toBeUndefined()
+        expect(await ledger.payments.find(first)).toMatchObject(second)
       })
     })
 
@@ -827,9 +842,9 @@ async function pass(clock: { ms: number }): Promise<void> {
 }
 
 function lower(entry: LedgerEntry): Partial<LedgerEntry> {
-  const { asset, from, nonce, payTo } = entry
-  const [a, f, n, p] = [asset, from, nonce, payTo].map((hex) => hex.toLowerCase() as Hex)
-  return { ...entry, asset: a!, from: f!, nonce: n!, payTo: p! }
+  const { asset, contract, from, nonce, payTo } = entry
+  const [a, c, f, n, p] = [asset, contract, from, nonce, payTo].map(lowerHex)
+  return { ...entry, asset: a!, contract: c!, from: f!, nonce: n!, payTo: p! }
 }
 
 function upper(hex: Hex): Hex {

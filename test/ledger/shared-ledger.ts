@@ -251,18 +251,21 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
 
     it('takes over the reservation of a dead process, with what the new one says', async () => {
       const [dead, other] = [await openSleepy(), open()]
-      const entry = newEntry()
+      const entry = newEntry({ contract: `0x${'22'.repeat(20)}` })
       await dead.payments.reserve(entry)
       await lapse()
       expect(await other.payments.find(entry)).toBeUndefined()
       expect(await other.payments.list({ project: 'shop', limit: 10 })).toEqual([])
-      const anew = { ...entry, value: 77n, project: 'another' }
+      // A contract's nonce belongs to all tokens.
+      const asset = `0x${'12'.repeat(20)}` as const
+      const anew = { ...entry, asset, value: 77n, project: 'another' }
       const answers = await Promise.all([
         other.payments.reserve(anew),
         other.payments.reserve(anew),
       ])
       expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
       expect(await other.payments.find(entry)).toMatchObject({
+        asset,
         value: 77n,
         project: 'another',
         locked: true,

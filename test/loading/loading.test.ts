@@ -22,14 +22,14 @@ const filesIn = ({ files }: Loaded, folder: string): readonly string[] =>
   files.filter((file) => file.startsWith(`${folder}/`))
 
 /** What takes and settles a payment, and what works in the background. */
-const CORE = ['chain', 'relayer', 'schemes/exact-evm/verify', 'schemes/exact-evm/settle']
+const CORE = ['chain', 'relayer', 'schemes/evm/verify', 'schemes/evm/settle']
 const HEAVY = ['viem', 'kysely', 'secp256k1', 'hash-wasm', 'standardwebhooks', 'express-rate-limit']
 
 describe('an app that only protects routes', () => {
   it('listens without what only the API, the console, webhooks and payments need', async () => {
     const { first, status, later } = await load('protect')
     expect(filesIn(first, 'protect').length).toBeGreaterThan(10)
-    for (const folder of ['router', 'console', 'parts', 'relayer', 'schemes/exact-evm/verify'])
+    for (const folder of ['router', 'console', 'parts', 'relayer', 'schemes/evm/verify'])
       expect(filesIn(first, folder)).toEqual([])
     expect(filesIn(first, 'chain')).toEqual(['chain/chainlink-rates.ts'])
     expect(filesIn(first, 'health')).toEqual(['health/health-router.ts'])

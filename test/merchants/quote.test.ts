@@ -7,7 +7,7 @@ import { parsePrice, type Price } from '../../src/money/price.js'
 import { fixedRates } from '../../src/money/fixed-rates.js'
 import type { RateSource } from '../../src/money/rates.js'
 import { findNetwork } from '../../src/protocol/networks.js'
-import { exactFormat } from '../../src/schemes/exact-evm/format.js'
+import { exactFormat } from '../../src/schemes/evm/format.js'
 import type { SchemeFormat } from '../../src/schemes/scheme.js'
 import { exactQuoter } from '../support/quoter.js'
 
@@ -99,8 +99,8 @@ describe('an entry', () => {
 
 describe('a token that several schemes could be offered for', () => {
   const dollarsOnly: SchemeFormat = {
-    extra: ({ currency }) => (currency === 'USD' ? { isVoucher: true } : undefined),
-    errors: () => [],
+    offers: ({ currency }) => (currency === 'USD' ? [{ isVoucher: true }] : []),
+    decode: () => ({ ok: false, errors: [] }),
     isSignedByPayer: async () => true,
   }
   const quoteBy = async (schemes: Record<string, SchemeFormat>, price: Price) => {

@@ -12,8 +12,8 @@ import type { Gateway } from '../../src/gateway.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { decodePayment, isAuthorized } from '../../src/protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { decoded } from '../support/decoded.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { patchedLedger } from '../support/patched-ledger.js'
@@ -132,10 +132,8 @@ describe.each<[string, () => LedgerStore]>([
     return response
   }
   async function recordOf(payment: PaymentPayload) {
-    const decoded = decodePayment(payment, payment.accepted as unknown as PaymentRequirements)
-    return isAuthorized(decoded)
-      ? { key: decoded.key, record: await ledger.payments.find(decoded.key) }
-      : {}
+    const { key } = decoded(payment, payment.accepted as unknown as PaymentRequirements)
+    return { key, record: await ledger.payments.find(key) }
   }
 
   it('gets its stored response, and costs nothing more', async () => {

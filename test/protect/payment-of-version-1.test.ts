@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { readPaymentV1 } from '../../src/protect/payment-of-version-1.js'
 import { findKnownAsset, type Asset } from '../../src/money/assets.js'
 import { findNetwork } from '../../src/protocol/networks.js'
-import { exactFormat } from '../../src/schemes/exact-evm/format.js'
+import { exactFormat } from '../../src/schemes/evm/format.js'
 import { signPayment } from '../support/sign-payment.js'
 import { asVersion1 } from '../support/version-1.js'
 
@@ -24,7 +24,7 @@ const sign = ({ network, address, eip712 }: Asset) =>
     payTo,
     maxTimeoutSeconds: 300,
     asset: address,
-    extra: eip712,
+    extra: { ...eip712 },
   })
 
 const read = async (document: unknown, accepts: readonly Asset[]) => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
-import { decodePayment, isAuthorized } from '../../src/protocol/decoded-payment.js'
+import { decodePayload, decodePayment, isReadable } from '../../src/protocol/decoded-payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { usdc } from '../support/core.js'
+import { FORMATS } from '../support/decoded.js'
 import { signPayment } from '../support/sign-payment.js'
 
 const offer: PaymentRequirements = {
@@ -14,28 +15,28 @@ const sign = (): Promise<PaymentPayload> => signPayment(PAYERS[0]!, offer)
 
 describe('a decoded payment', () => {
   it('has lower-case addresses, numbers, and the key of its record', async () => {
-    const payment = decodePayment(await sign(), offer)
-    if (!isAuthorized(payment)) throw new Error('unreadable')
-    const { authorization, payer } = payment.signed.value
-    expect(payer).toBe(PAYERS[0]!.address)
-    expect(authorization).toMatchObject({ from: payer.toLowerCase(), value: 10_000n })
+    const payment = decodePayment(await sign(), offer, FORMATS)
+    if (!isReadable(payment)) throw new Error('unreadable')
+    const { payer, payTo, amount, nonce } = payment.facts
+    expect(payer).toBe(PAYERS[0]!.address.toLowerCase())
+    expect([payTo, amount]).toEqual([MERCHANT.address.toLowerCase(), 10_000n])
     expect(payment.key).toEqual({
       chainId: 84532,
-      asset: usdc.address.toLowerCase(),
-      from: authorization.from,
-      nonce: authorization.nonce,
+      contract: usdc.address.toLowerCase(),
+      from: payer,
+      nonce,
     })
     expect(payment.network?.caip2).toBe('eip155:84532')
   })
 
   it('keeps the documents as they were sent', async () => {
     const payload = await sign()
-    expect(decodePayment(payload, offer)).toMatchObject({ payload, requirements: offer })
+    expect(decodePayment(payload, offer, FORMATS)).toMatchObject({ payload, requirements: offer })
   })
 
   it('has the id that its payer gave it', async () => {
     const extensions = { 'payment-identifier': { info: { id: ID } } }
-    const payment = decodePayment({ ...(await sign()), extensions }, offer)
+    const payment = decodePayment({ ...(await sign()), extensions }, offer, FORMATS)
     expect(payment.paymentId).toEqual({ ok: true, value: ID })
   })
 
@@ -43,15 +44,17 @@ describe('a decoded payment', () => {
     ['without an authorization', { payload: {} }, {}],
     ['on no EVM network', {}, { network: 'solana:x' }],
   ])('%s has no key', async (_name, members, required) => {
-    const payment = decodePayment({ ...(await sign()), ...members }, { ...offer, ...required })
+    const presented = { ...(await sign()), ...members }
+    const payment = decodePayment(presented, { ...offer, ...required }, FORMATS)
     expect(payment.key).toBeUndefined()
-    expect(isAuthorized(payment)).toBe(false)
+    expect(isReadable(payment)).toBe(false)
   })
 
   it('has the errors of unreadable members', async () => {
-    const payment = decodePayment({ ...(await sign()), accepted: {}, payload: {} }, offer)
-    expect(payment.accepted).toMatchObject({ ok: false })
-    expect(payment.signed).toMatchObject({ ok: false })
+    const payment = decodePayload({ ...(await sign()), payload: {} }, FORMATS)
+    expect(payment.read).toMatchObject({ ok: false, errors: [{ path: 'signature' }, {}] })
+    const other = decodePayload({ ...(await sign()), accepted: {} }, FORMATS)
+    expect(other.accepted).toMatchObject({ ok: false })
     expect(payment.paymentId).toEqual({ ok: true, value: undefined })
   })
 })

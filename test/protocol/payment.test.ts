@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
+import { parseErc3009Payload } from '../../src/protocol/erc3009.js'
 import {
-  parseExactEvmPayload,
   parsePaymentPayload,
   parsePaymentRequirements,
   parsePaymentSubmission,
@@ -132,19 +132,19 @@ describe('a number on the wire', () => {
 
 describe('the payload of exact on EVM', () => {
   it('is a signature and an authorization', () => {
-    expect(parseExactEvmPayload(EXACT_EVM)).toStrictEqual({ ok: true, value: EXACT_EVM })
+    expect(parseErc3009Payload(EXACT_EVM)).toStrictEqual({ ok: true, value: EXACT_EVM })
   })
 
   it.each(['0x', '0xabc', 'ab'.repeat(65), '0xzz', `0x${'ab'.repeat(5000)}`])(
     'is refused with a signature like %.20s',
     (signature) => {
-      expect(parseExactEvmPayload({ ...EXACT_EVM, signature }).ok).toBe(false)
+      expect(parseErc3009Payload({ ...EXACT_EVM, signature }).ok).toBe(false)
     },
   )
 
   it.each(Object.keys(EXACT_EVM.authorization))('is refused if %s is a number', (name) => {
     const authorization = { ...EXACT_EVM.authorization, [name]: 1 }
-    const parsed = parseExactEvmPayload({ ...EXACT_EVM, authorization })
+    const parsed = parseErc3009Payload({ ...EXACT_EVM, authorization })
     expect(parsed).toMatchObject({ ok: false, errors: [{ path: `authorization.${name}` }] })
   })
 })

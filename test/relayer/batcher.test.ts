@@ -70,9 +70,12 @@ function openSending({
   /** A settlement whose payment is reserved, if it is to be. */
   const settlement = async (overrides: Partial<BatchMember> = {}, isReserved = true) => {
     const address = `0x${'22'.repeat(20)}` as const
-    const key = { chainId: 1, asset: address, from: address, nonce: newNonce() }
+    const key = { chainId: 1, contract: address, from: address, nonce: newNonce() }
     if (isReserved)
-      await ledger.payments.reserve({ ...key, payTo: address, value: 1n, validBefore: 2n ** 40n })
+      await ledger.payments.reserve({
+        ...{ ...key, asset: address, payTo: address },
+        ...{ value: 1n, validBefore: 2n ** 40n },
+      })
     const member: BatchMember = {
       key,
       call: { to: '0x00000000000000000000000000000000000000bb', data: '0x' },

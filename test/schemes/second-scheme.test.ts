@@ -7,6 +7,7 @@ import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'
 import { Catalogue } from '../../src/discovery/catalogue.js'
 import { Counters } from '../../src/ledger/counters.js'
+import { lowerHex } from '../../src/protocol/hex.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { quoteSecret } from '../../src/merchants/quote-secret.js'
 import { merchantReader } from '../../src/config/resolve/projects.js'
@@ -35,12 +36,24 @@ const payer = PAYERS[0]!.address
 const network = 'eip155:84532'
 const transaction = `0x${'cd'.repeat(32)}`
 
+/** A voucher has no authorization: the scheme knows what it is worth. */
+const FACTS = {
+  payer: lowerHex(payer),
+  payTo: lowerHex(MERCHANT.address),
+  amount: 10_000n,
+  validAfter: 0n,
+  validBefore: 2n ** 40n,
+  nonce: `0x${'0'.repeat(64)}`,
+} as const
+
 /** Pays with vouchers that are good once: no chain, no signature. */
 class VoucherScheme implements Scheme {
   readonly format: SchemeFormat = {
-    extra: () => ({ vouchers: 'accepted' }),
-    errors: ({ payload: { payload } }) =>
-      typeof payload['voucher'] === 'string' ? [] : [{ path: 'voucher', message: 'is missing' }],
+    offers: () => [{ vouchers: 'accepted' }],
+    decode: ({ voucher }) =>
+      typeof voucher === 'string'
+        ? { ok: true, value: { ...FACTS, signed: voucher } }
+        : { ok: false, errors: [{ path: 'voucher', message: 'is missing' }] },
     isSignedByPayer: async () => true,
   }
   readonly #spent = new Set<string>()

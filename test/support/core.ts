@@ -3,12 +3,10 @@ import type { Chain } from '../../src/chain/chain.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
-import { CodeGas } from '../../src/schemes/exact-evm/network/code-gas.js'
-import { ExactEvm } from '../../src/schemes/exact-evm/exact-evm.js'
-import {
-  createSettlementNetwork,
-  settlementAssets,
-} from '../../src/schemes/exact-evm/network/settlement-network.js'
+import { CodeGas } from '../../src/schemes/evm/network/code-gas.js'
+import { EvmScheme } from '../../src/schemes/evm/evm-scheme.js'
+import { settlementAssets } from '../../src/schemes/evm/network/settlement-asset.js'
+import { createSettlementNetwork } from '../../src/schemes/evm/network/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
 import { isRefusal, type MerchantTerms, type Reservation } from '../../src/schemes/scheme.js'
 import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'
@@ -105,7 +103,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     closed: closing.signal,
   })
   const assets = settlementAssets([usdc, ...(options.assets ?? [])])
-  const exact = new ExactEvm({
+  const exact = new EvmScheme({
     networks: new Map([
       [
         baseSepolia.caip2,

@@ -1,16 +1,20 @@
 import {
   decodePayment,
-  isAuthorized,
-  type AuthorizedPayment,
+  isReadable,
+  type ReadablePayment,
 } from '../../src/protocol/decoded-payment.js'
-import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { EXACT, type PaymentPayload, type PaymentRequirements } from '../../src/protocol/payment.js'
+import { exactFormat } from '../../src/schemes/evm/format.js'
+
+/** The formats of a gateway. */
+export const FORMATS = new Map([[EXACT, exactFormat]])
 
 /** A good payment, decoded as a facilitator takes it. */
 export function decoded(
   payload: PaymentPayload,
   requirements: PaymentRequirements,
-): AuthorizedPayment {
-  const payment = decodePayment(payload, requirements)
-  if (!isAuthorized(payment)) throw new Error('unreadable')
+): ReadablePayment {
+  const payment = decodePayment(payload, requirements, FORMATS)
+  if (!isReadable(payment)) throw new Error('unreadable')
   return payment
 }

@@ -36,11 +36,13 @@ export const steps = {
   },
 }
 
-/** An entry that nobody has, whose authorization lasts for five minutes. */
+/** An entry by ERC-3009 that nobody has, whose authorization lasts for five minutes. */
 export function newEntry(overrides: Partial<LedgerEntry> = {}): LedgerEntry {
+  const { asset = `0x${'ab'.repeat(20)}` } = overrides
   return {
     chainId: 84532,
-    asset: `0x${'ab'.repeat(20)}`,
+    asset,
+    contract: asset,
     from: `0x${newNonce().slice(2, 42)}`,
     nonce: newNonce(),
     payTo: `0x${'cd'.repeat(20)}`,

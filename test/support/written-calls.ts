@@ -1,5 +1,5 @@
 import type { BatchMember } from '../../src/relayer/transaction.js'
-import type { AuthorizationKey, LedgerStore, Submission } from '../../src/ledger/index.js'
+import type { PaymentKey, LedgerStore, Submission } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { newNonce } from './sign-payment.js'
 import { patchedLedger } from './patched-ledger.js'
@@ -15,7 +15,7 @@ export type CallOverrides = Partial<BatchMember> & {
   readonly writeAhead?: ((submission: Submission) => Promise<void>) | undefined
 }
 
-const calls = new Map<AuthorizationKey, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
+const calls = new Map<PaymentKey, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
 
 /** A call of a batch that {@link withWrittenCalls} keeps account of. */
 export function writtenCall(
@@ -23,7 +23,7 @@ export function writtenCall(
   { writeAhead, ...overrides }: CallOverrides,
 ): WrittenCall & { readonly member: BatchMember } {
   const address = `0x${'11'.repeat(20)}` as const
-  const key = { chainId: 84532, asset: address, from: address, nonce: newNonce() }
+  const key = { chainId: 84532, contract: address, from: address, nonce: newNonce() }
   const kept: WrittenCall = { written: [] }
   calls.set(key, { ...kept, writeAhead })
   const member = {
@@ -39,18 +39,22 @@ export function writtenCall(
 
 /** A ledger that keeps account of such calls, as payments that are reserved before they are written. */
 export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
-  const reserved = new Set<AuthorizationKey>()
+  const reserved = new Set<PaymentKey>()
+  let reserving: Promise<unknown> = Promise.resolve()
   // Not while a transaction is signed: SQLite has one connection, and that is then in a transaction.
   const reserveAll = async (): Promise<void> => {
     const keys = [...calls.keys()].filter((key) => !reserved.has(key))
     for (const key of keys) reserved.add(key)
     const entries = keys.map((key) => ({
       ...key,
+      asset: key.contract,
       payTo: key.from,
       value: 1n,
       validBefore: 2n ** 40n,
     }))
-    await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
+    // Another transaction may have begun to reserve what this one sends.
+    reserving = Promise.all([reserving, ...entries.map((one) => ledger.payments.reserve(one))])
+    await reserving
   }
   const byTransaction = new Map<Hex, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
   const note = async (call: ReturnType<typeof calls.get>, submission: Submission) => {

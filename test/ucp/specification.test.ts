@@ -3,7 +3,8 @@ import { recoverTypedDataAddress, type Hex, type TypedDataDefinition } from 'vie
 import { EXPOSED_HEADERS, IDEMPOTENCY_KEY, PROJECT_TOKEN } from '../../src/protocol/headers.js'
 import { findKnownAsset } from '../../src/money/assets.js'
 import { findNetwork } from '../../src/protocol/networks.js'
-import { parseExactEvmPayload, parsePaymentSubmission } from '../../src/protocol/payment.js'
+import { parseErc3009Payload } from '../../src/protocol/erc3009.js'
+import { parsePaymentSubmission } from '../../src/protocol/payment.js'
 import { reasons } from '../../src/protocol/reasons.js'
 import { HANDLER_VERSION, type Handler } from '../../src/ucp/handler.js'
 import { handlerSchema, instrumentSchema, renderSpecification } from '../../src/ucp/render.js'
@@ -356,7 +357,7 @@ describe('the purchase in the specification', () => {
   it('is a payment that the gateway can read and verify up to its chain', async () => {
     const submission = blocksUnder('Processing Payments', 6)[3]
     expect(parsePaymentSubmission(submission)).toMatchObject({ ok: true })
-    expect(parseExactEvmPayload(submission.paymentPayload.payload)).toMatchObject({ ok: true })
+    expect(parseErc3009Payload(submission.paymentPayload.payload)).toMatchObject({ ok: true })
     const verified = await api.post('/api/v2/payment/verify', submission)
     expect([verified.status, verified.body.code]).toEqual([502, 'chain_unreachable'])
   })

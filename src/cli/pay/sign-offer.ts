@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { signAuthorization } from '../../crypto/sign-authorization.js'
 import { isObject } from '../../protocol/document.js'
+import type { Erc3009Payload } from '../../protocol/erc3009.js'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment-identifier.js'
-import {
-  X402_VERSION,
-  type ExactEvmPayload,
-  type Hex,
-  type PaymentPayload,
-} from '../../protocol/payment.js'
+import { X402_VERSION, type Hex, type PaymentPayload } from '../../protocol/payment.js'
 import type { PayableOffer } from './choose-offer.js'
 
 /** An offer, the authorization that pays it, and the members of its 402 that a payment repeats. */
 export interface SignedOffer {
   readonly offer: PayableOffer
-  readonly authorization: ExactEvmPayload['authorization']
+  readonly authorization: Erc3009Payload['authorization']
   readonly offered: { readonly resource?: unknown; readonly extensions?: unknown }
 }
 

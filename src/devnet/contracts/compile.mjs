@@ -1,6 +1,7 @@
 /**
  * Compiles the contracts of the local chain into ../artifacts.ts, their ABIs for the tests into
- * test/devnet/abis.ts, and the code that looks at transfers into ../../chain/transfer-probe-code.ts.
+ * test/devnet/abis.ts, contracts that only tests place into test/devnet/hostile-code.ts, and those of
+ * ../../chain/contracts into a file each beside that folder.
  *
  *     node src/devnet/contracts/compile.mjs           writes the artifacts
  *     node src/devnet/contracts/compile.mjs --check   fails when they are not what it would write
@@ -15,26 +16,76 @@ import { concat, encodeAbiParameters, keccak256, pad, size, toHex } from 'viem'
 
 const CHAIN_ID = 84532
 const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+const PERMIT_TOKEN_ADDRESS = '0x0000000000000000000000000000000000002612'
 const PROXY = '@openzeppelin/contracts/proxy/ERC1967/ERC1967Proxy.sol'
+const HOSTILE = '../../../test/devnet/hostile.sol'
 
 const require = createRequire(import.meta.url)
 const HEAD = '// Written by src/devnet/contracts/compile.mjs (npm run contracts). Do not edit.'
 
-const compiled = compile(['usdc.sol', 'multicall3.sol', PROXY])
-const usdc = compiled.contracts['usdc.sol'].USDC
-const proxy = compiled.contracts[PROXY].ERC1967Proxy
-const multicall3 = compiled.contracts['multicall3.sol'].Multicall3
+const { contracts, sources } = compile([
+  'usdc.sol',
+  'multicall3.sol',
+  'permit2.sol',
+  'permit2-proxies.sol',
+  'tokens.sol',
+  'smart-account.sol',
+  PROXY,
+  HOSTILE,
+])
+const { USDC } = contracts['usdc.sol']
+const { Multicall3 } = contracts['multicall3.sol']
+const { Permit2 } = contracts['permit2.sol']
+const { x402ExactPermit2Proxy, x402UptoPermit2Proxy } = contracts['permit2-proxies.sol']
+const { PermitToken, PlainToken } = contracts['tokens.sol']
+const { SmartAccount, SmartAccountFactory } = contracts['smart-account.sol']
+const { OddToken, OwnKeyDelegate, ElsewhereFactory, RefusingFactory } = contracts[HOSTILE]
 
 await write('../artifacts.ts', [
-  declareCode('usdcCode', fillImmutables(usdc, compiled.sources, eip712Immutables('USDC', '2'))),
-  declareCode('usdcProxyCode', fillImmutables(proxy, compiled.sources, {})),
-  declareCode('multicall3Code', runtimeCode(multicall3)),
+  declareCode('usdcCode', USDC, eip712Immutables(USDC_ADDRESS, 'USDC', '2')),
+  declareCode('usdcProxyCode', contracts[PROXY].ERC1967Proxy),
+  declareCode('multicall3Code', Multicall3),
+  declareCode('permit2Code', Permit2),
+  declareCode('exactPermit2ProxyCode', x402ExactPermit2Proxy),
+  declareCode('uptoPermit2ProxyCode', x402UptoPermit2Proxy),
+  declareCode(
+    'permitTokenCode',
+    PermitToken,
+    eip712Immutables(PERMIT_TOKEN_ADDRESS, 'Permit Token', '1'),
+  ),
+  declareCode('plainTokenCode', PlainToken),
+  declareCode('accountFactoryCode', SmartAccountFactory),
 ])
 await write('../../../test/devnet/abis.ts', [
-  declareAbi('usdcAbi', usdc),
-  declareAbi('multicall3Abi', multicall3),
+  declareAbi('usdcAbi', USDC),
+  declareAbi('multicall3Abi', Multicall3),
+  declareAbi('permit2Abi', Permit2),
+  declareAbi('exactPermit2ProxyAbi', x402ExactPermit2Proxy),
+  declareAbi('uptoPermit2ProxyAbi', x402UptoPermit2Proxy),
+  declareAbi('plainTokenAbi', PlainToken),
+  declareAbi('smartAccountAbi', SmartAccount),
+  declareAbi('accountFactoryAbi', SmartAccountFactory),
+  declareAbi('oddTokenAbi', OddToken),
 ])
-await write('../../chain/transfer-probe-code.ts', [probe()])
+await write('../../../test/devnet/hostile-code.ts', [
+  declareCode('oddTokenCode', OddToken),
+  declareCode('ownKeyDelegateCode', OwnKeyDelegate),
+  declareCode('elsewhereFactoryCode', ElsewhereFactory),
+  declareCode('refusingFactoryCode', RefusingFactory),
+])
+const probe = compileYul('transfer-probe.yul', 'TransferProbe')
+await write('../../chain/transfer-probe-code.ts', [
+  declare('transferProbeCode', probe.bytecode, 'Creation code of contracts/transfer-probe.yul.'),
+])
+const executor = compileYul('executor.yul', 'Executor')
+await write('../../chain/executor-code.ts', [
+  declare(
+    'executorCreation',
+    executor.bytecode,
+    'Creation code of contracts/executor.yul; the relayers stand behind it.',
+  ),
+  declare('executorRuntime', executor.deployedBytecode, 'Its code; they stand behind it too.'),
+])
 
 async function write(path, declarations) {
   const file = fileURLToPath(new URL(path, import.meta.url))
@@ -50,19 +101,19 @@ async function write(path, declarations) {
   }
 }
 
-function probe() {
-  const file = '../../chain/contracts/transfer-probe.yul'
-  const { contracts } = solcOutput({
+function compileYul(name, object) {
+  const file = `../../chain/contracts/${name}`
+  const output = solcOutput({
     language: 'Yul',
     sources: { [file]: { content: readSource(file) } },
     settings: {
       evmVersion: 'paris',
       optimizer: { enabled: true, details: { yul: true } },
-      outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
+      outputSelection: { '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
   })
-  const code = `0x${contracts[file].TransferProbe.evm.bytecode.object}`
-  return `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`
+  const { bytecode, deployedBytecode } = output.contracts[file][object].evm
+  return { bytecode: `0x${bytecode.object}`, deployedBytecode: `0x${deployedBytecode.object}` }
 }
 
 function compile(files) {
@@ -100,15 +151,15 @@ function importSource(file) {
   return { contents: readSource(file) }
 }
 
-/** What the constructor of OpenZeppelin's EIP712 would remember at Circle's address. */
-function eip712Immutables(name, version) {
+/** What the constructor of OpenZeppelin's EIP712 would remember at a contract's address. */
+function eip712Immutables(address, name, version) {
   const types = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
   const domain = [
     keccak256(toHex(types)),
     keccak256(toHex(name)),
     keccak256(toHex(version)),
     BigInt(CHAIN_ID),
-    USDC_ADDRESS,
+    address,
   ]
   const layout = ['bytes32', 'bytes32', 'bytes32', 'uint256', 'address']
   return {
@@ -119,7 +170,7 @@ function eip712Immutables(name, version) {
       ),
     ),
     _cachedChainId: toHex(CHAIN_ID, { size: 32 }),
-    _cachedThis: pad(USDC_ADDRESS.toLowerCase()),
+    _cachedThis: pad(address.toLowerCase()),
     _hashedName: keccak256(toHex(name)),
     _hashedVersion: keccak256(toHex(version)),
     _name: shortString(name),
@@ -133,10 +184,10 @@ function shortString(value) {
 }
 
 /** The compiler leaves immutables zero for a constructor to fill; here they are filled by name. */
-function fillImmutables(contract, sources, values) {
-  const code = Buffer.from(runtimeCode(contract).slice(2), 'hex')
-  const names = immutableNames(sources)
-  const references = Object.entries(contract.evm.deployedBytecode.immutableReferences)
+function runtimeCode({ evm: { deployedBytecode } }, values) {
+  const code = Buffer.from(deployedBytecode.object, 'hex')
+  const names = immutableNames()
+  const references = Object.entries(deployedBytecode.immutableReferences)
   for (const [id, places] of references) {
     const value = values[names.get(Number(id))]
     if (!value || size(value) !== 32) throw new Error(`no value for immutable ${names.get(+id)}`)
@@ -145,15 +196,11 @@ function fillImmutables(contract, sources, values) {
   return `0x${code.toString('hex')}`
 }
 
-function immutableNames(sources) {
+function immutableNames() {
   const members = Object.values(sources)
     .flatMap(({ ast }) => ast.nodes)
     .flatMap((node) => node.nodes ?? [])
   return new Map(members.filter((m) => m.mutability === 'immutable').map((m) => [m.id, m.name]))
-}
-
-function runtimeCode(contract) {
-  return `0x${contract.evm.deployedBytecode.object}`
 }
 
 function declareAbi(name, { abi }) {
@@ -161,6 +208,10 @@ function declareAbi(name, { abi }) {
   return `export const ${name} = ${slim} as const`
 }
 
-function declareCode(name, code) {
-  return `/** Runtime code. */\nexport const ${name} =\n  '${code}'`
+function declareCode(name, contract, immutables = {}) {
+  return declare(name, runtimeCode(contract, immutables), 'Runtime code.')
+}
+
+function declare(name, code, about) {
+  return `/** ${about} */\nexport const ${name} =\n  '${code}'`
 }

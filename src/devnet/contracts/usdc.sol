@@ -6,6 +6,7 @@ import {ERC20Pausable} from "@openzeppelin/contracts/token/ERC20/extensions/ERC2
 import {ERC3009} from "@openzeppelin/contracts/token/ERC20/extensions/draft-ERC3009.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
+import {Nonces} from "@openzeppelin/contracts/utils/Nonces.sol";
 
 /// What a payer's client and a facilitator meet in Circle's FiatTokenV2_2, as Base Sepolia's USDC
 /// presents it, on OpenZeppelin's ERC-3009. Anyone may mint, pause and blacklist: it is play money.
@@ -13,7 +14,12 @@ import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/Signa
 /// Its runtime code is placed behind an ERC-1967 proxy at Circle's address, and no constructor runs
 /// there. So whatever OpenZeppelin's ERC20 would keep in storage is a pure function here, and whatever
 /// EIP712 keeps in immutables, which is for the proxy's address, is written into the code by compile.mjs.
-contract USDC is ERC3009, ERC20Pausable {
+contract USDC is ERC3009, ERC20Pausable, Nonces {
+    bytes32 private constant PERMIT_TYPEHASH =
+        keccak256(
+            "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
+        );
+
     mapping(address account => bool) public isBlacklisted;
 
     event Blacklisted(address indexed _account);
@@ -69,7 +75,9 @@ contract USDC is ERC3009, ERC20Pausable {
         emit UnBlacklisted(account);
     }
 
-    /// As FiatTokenV2_2 does it: smart accounts are asked in this form, too.
+    // As FiatTokenV2_2 has them: each signature in pieces or as bytes. An address with code is asked
+    // (ERC-1271), in either form; one without must have signed.
+
     function transferWithAuthorization(
         address from,
         address to,
@@ -85,8 +93,6 @@ contract USDC is ERC3009, ERC20Pausable {
         transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, signature);
     }
 
-    /// The overload of FiatTokenV2_2 that smart accounts need: an address with code is asked
-    /// (ERC-1271), one without must have signed.
     function transferWithAuthorization(
         address from,
         address to,
@@ -96,24 +102,133 @@ contract USDC is ERC3009, ERC20Pausable {
         bytes32 nonce,
         bytes memory signature
     ) public {
-        bytes32 digest = _hashTypedDataV4(
-            keccak256(
-                abi.encode(
-                    TRANSFER_WITH_AUTHORIZATION_TYPEHASH,
-                    from,
-                    to,
-                    value,
-                    validAfter,
-                    validBefore,
-                    nonce
-                )
+        bytes32 message = keccak256(
+            abi.encode(
+                TRANSFER_WITH_AUTHORIZATION_TYPEHASH,
+                from,
+                to,
+                value,
+                validAfter,
+                validBefore,
+                nonce
             )
         );
-        require(
-            SignatureChecker.isValidSignatureNow(from, digest, signature),
-            ERC3009InvalidSignature()
-        );
+        require(_isSigned(from, message, signature), ERC3009InvalidSignature());
         _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
+    }
+
+    function receiveWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) public override {
+        bytes memory signature = abi.encodePacked(r, s, v);
+        receiveWithAuthorization(from, to, value, validAfter, validBefore, nonce, signature);
+    }
+
+    function receiveWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes memory signature
+    ) public {
+        require(to == msg.sender, "FiatTokenV2: caller must be the payee");
+        bytes32 message = keccak256(
+            abi.encode(
+                RECEIVE_WITH_AUTHORIZATION_TYPEHASH,
+                from,
+                to,
+                value,
+                validAfter,
+                validBefore,
+                nonce
+            )
+        );
+        require(_isSigned(from, message, signature), ERC3009InvalidSignature());
+        _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
+    }
+
+    function cancelAuthorization(
+        address authorizer,
+        bytes32 nonce,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) public override {
+        cancelAuthorization(authorizer, nonce, abi.encodePacked(r, s, v));
+    }
+
+    function cancelAuthorization(
+        address authorizer,
+        bytes32 nonce,
+        bytes memory signature
+    ) public {
+        bytes32 message = keccak256(abi.encode(CANCEL_AUTHORIZATION_TYPEHASH, authorizer, nonce));
+        require(_isSigned(authorizer, message, signature), ERC3009InvalidSignature());
+        _cancelAuthorization(authorizer, nonce);
+    }
+
+    /// EIP-2612, with Circle's own errors.
+    function permit(
+        address owner,
+        address spender,
+        uint256 value,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external {
+        permit(owner, spender, value, deadline, abi.encodePacked(r, s, v));
+    }
+
+    function permit(
+        address owner,
+        address spender,
+        uint256 value,
+        uint256 deadline,
+        bytes memory signature
+    ) public {
+        require(deadline >= block.timestamp, "FiatTokenV2: permit is expired");
+        bytes32 message = keccak256(
+            abi.encode(PERMIT_TYPEHASH, owner, spender, value, _useNonce(owner), deadline)
+        );
+        require(_isSigned(owner, message, signature), "EIP2612: invalid signature");
+        _approve(owner, spender, value);
+    }
+
+    function _isSigned(
+        address signer,
+        bytes32 message,
+        bytes memory signature
+    ) private view returns (bool) {
+        return SignatureChecker.isValidSignatureNow(signer, _hashTypedDataV4(message), signature);
+    }
+
+    /// Whatever allows to spend, or spends what was allowed, comes here.
+    function _approve(
+        address owner,
+        address spender,
+        uint256 value,
+        bool emitEvent
+    ) internal override whenNotPaused {
+        _requireGood(owner, spender);
+        super._approve(owner, spender, value, emitEvent);
+    }
+
+    /// Without OpenZeppelin's exception: an allowance of all there is becomes smaller, too.
+    function _spendAllowance(address owner, address spender, uint256 value) internal override {
+        uint256 allowed = allowance(owner, spender);
+        require(allowed >= value, ERC20InsufficientAllowance(spender, allowed, value));
+        _approve(owner, spender, allowed - value, false);
     }
 
     /// Whatever moves money comes here. Who brings another's authorization may be blacklisted.
@@ -122,10 +237,14 @@ contract USDC is ERC3009, ERC20Pausable {
         address to,
         uint256 value
     ) internal override(ERC20, ERC20Pausable) {
+        _requireGood(from, to);
+        super._update(from, to, value);
+    }
+
+    function _requireGood(address one, address other) private view {
         require(
-            !isBlacklisted[from] && !isBlacklisted[to],
+            !isBlacklisted[one] && !isBlacklisted[other],
             "Blacklistable: account is blacklisted"
         );
-        super._update(from, to, value);
     }
 }

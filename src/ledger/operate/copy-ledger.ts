@@ -287,6 +287,6 @@ function addTo(sums: Map<string, SettledSum>, row: TypedRow<'x402_authorizations
     chainId,
     asset,
     payments: payments + 1,
-    value: value + BigInt(row.value),
+    value: value + BigInt(row.charged ?? row.value),
   })
 }

@@ -29,7 +29,11 @@ const SWEEP_MS = 5000
 
 /** The oldest payments that the chain alone refuses from now on. */
 const OLDEST = `SELECT id, updated_at FROM x402_authorizations
-  WHERE state = 'settled' AND delivered = 1 AND refund_of IS NULL`
+  WHERE state = 'settled' AND delivered = 1 AND refund_of IS NULL AND transaction_hash IS NOT NULL`
+
+/** Whether a record is of those: the chain knows nothing of a payment that nothing was charged for. */
+const isDelivered = (row: 'NEW' | 'OLD'): string =>
+  `(${row}.delivered AND ${row}.transaction_hash IS NOT NULL)`
 
 /**
  * SQL that limits the number of records: triggers count them, forget the oldest of those that were settled
@@ -49,15 +53,15 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
       FROM x402_size WHERE records >= ${maxRecords};
   END;
   CREATE TEMP TRIGGER x402_created AFTER INSERT ON main.x402_authorizations BEGIN
-    UPDATE x402_size SET records = records + 1, delivered = delivered + NEW.delivered;
+    UPDATE x402_size SET records = records + 1, delivered = delivered + ${isDelivered('NEW')};
   END;
   CREATE TEMP TRIGGER x402_deleted AFTER DELETE ON main.x402_authorizations BEGIN
-    UPDATE x402_size SET records = records - 1, delivered = delivered - OLD.delivered;
+    UPDATE x402_size SET records = records - 1, delivered = delivered - ${isDelivered('OLD')};
   END;
   CREATE TEMP TRIGGER x402_delivered AFTER UPDATE OF delivered ON main.x402_authorizations
-    WHEN NEW.delivered <> OLD.delivered
+    WHEN ${isDelivered('NEW')} <> ${isDelivered('OLD')}
   BEGIN
-    UPDATE x402_size SET delivered = delivered + NEW.delivered - OLD.delivered;
+    UPDATE x402_size SET delivered = delivered + ${isDelivered('NEW')} - ${isDelivered('OLD')};
     INSERT INTO x402_oldest SELECT delivered FROM x402_size WHERE delivered > ${MAX_DELIVERED.usually};
   END;
   CREATE TEMP VIEW x402_oldest AS SELECT delivered FROM x402_size;
@@ -77,16 +81,16 @@ export function forgetLapsed(store: SqlStore): () => void {
 }
 
 /**
- * Forgets failed payments whose authorization has lapsed, payments under way that lapsed long ago, settled
- * ones that nobody has fetched, and refunds of payments that were forgotten.
+ * Forgets payments whose authorization has lapsed that failed, or that nothing was charged for; payments under way
+ * that lapsed long ago, settled ones that nobody has fetched, and refunds of payments that were forgotten.
  */
 async function sweep(store: SqlStore): Promise<void> {
   await store.run(async ({ db, sql, now }) => {
     const lapsed = (ms: number) => sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
     const long = sql`updated_at < ${now} - ${UNFETCHED_MS}`
     await sql`DELETE FROM x402_authorizations WHERE
-      (state = 'failed' AND ${lapsed(LAPSED_SECONDS * 1000)}
-        OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND ${long}
+      ((state = 'failed' OR state = 'settled' AND transaction_hash IS NULL) AND ${lapsed(LAPSED_SECONDS * 1000)}
+        OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND transaction_hash IS NOT NULL AND ${long}
         OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(UNFETCHED_MS)}
         OR state = 'settled' AND refund_of IS NOT NULL AND ${long})
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment

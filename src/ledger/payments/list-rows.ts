@@ -207,20 +207,24 @@ export function comparedTo(
   return where(where.refTuple('created_at', 'id'), operator, where.tuple(createdAt, idBytes(id)))
 }
 
-/** Reads the rows that became final recently, the last ones first. */
+/**
+ * Reads the rows that became final recently, the last ones first.
+ *
+ * @param isSent - Whether only those are wanted that a transaction was sent for.
+ */
 export function finalRows(
   { db, now, plus }: SqlDatabase,
   { state, withinMs, limit }: FinalQuery,
+  isSent = false,
 ): Promise<readonly TimedRow[]> {
-  return db
+  let select = db
     .selectFrom('x402_authorizations')
     .selectAll()
     .select(now.as('now'))
     .where('state', '=', state)
     .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
-    .orderBy('updated_at', 'desc')
-    .limit(limit)
-    .execute()
+  if (isSent) select = select.where('transaction_hash', 'is not', null)
+  return select.orderBy('updated_at', 'desc').limit(limit).execute()
 }
 
 /** Reads the rows that changed last: each state by an index of its own. */

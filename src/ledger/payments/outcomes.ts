@@ -1,7 +1,7 @@
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
-import { recordId, type AuthorizationKey } from '../record.js'
+import { recordId, type PaymentKey } from '../record.js'
 import { idBytes, digitsOf } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, rowsParameter } from '../engine/statement.js'
@@ -39,7 +39,7 @@ export class Outcomes {
    * @param transfer - Names the transfer log that paid, if known. A log pays for one record.
    * @returns `false` if that log has paid for another record. Nothing is changed then.
    */
-  async markSettled(key: AuthorizationKey, transaction: Hex, transfer?: string): Promise<boolean> {
+  async markSettled(key: PaymentKey, transaction: Hex, transfer?: string): Promise<boolean> {
     const record_id = recordId(key)
     const transaction_hash = digitsOf(transaction)
     const paid = { record_id, state: 'settled', transaction_hash, transfer } as const
@@ -49,7 +49,7 @@ export class Outcomes {
 
   /** Records that the transaction was mined without paying the merchant. */
   async markFailed(
-    key: AuthorizationKey,
+    key: PaymentKey,
     { transaction, reason }: { transaction: Hex; reason: Reason },
   ): Promise<void> {
     const record_id = recordId(key)
@@ -65,16 +65,12 @@ export class Outcomes {
   /**
    * Records the transaction that has paid for a final record. A failed record becomes settled; a request that
    * has it locked, to send it again, keeps the lock and delivers it. A settled one names another transaction,
-   * after a reorganisation.
+   * after a reorganisation; one that nothing was charged for stays.
    *
    * @param transfer - As for {@link Records.markSettled}; omitted while the transaction is not mined.
    * @returns `false` if that log has paid for another record. Nothing is changed then.
    */
-  async markSettledLate(
-    key: AuthorizationKey,
-    transaction: Hex,
-    transfer?: string,
-  ): Promise<boolean> {
+  async markSettledLate(key: PaymentKey, transaction: Hex, transfer?: string): Promise<boolean> {
     const id = idBytes(recordId(key))
     const hash = bytesOf(transaction)
     const paid = transfer ?? null
@@ -84,7 +80,8 @@ export class Outcomes {
           transfer = ${paid}, paid_late = CASE state WHEN 'failed' THEN 1 ELSE paid_late END, updated_at = ${now}
         WHERE id = ${id}
           AND (state = 'failed' OR state = 'settled' AND (transaction_hash <> ${hash}
-            OR CAST(${paid} AS TEXT) IS NOT NULL AND coalesce(transfer, '') <> ${paid}))
+            OR transaction_hash IS NOT NULL AND CAST(${paid} AS TEXT) IS NOT NULL
+              AND coalesce(transfer, '') <> ${paid}))
           AND NOT EXISTS (
             SELECT 1 FROM x402_authorizations AS other WHERE other.transfer = ${paid} AND other.id <> ${id})`
       const { numAffectedRows } = await change.execute(db).catch(noneWhereSpent)
@@ -105,7 +102,7 @@ export class Outcomes {
   }
 
   /** Tells whether a transfer log has paid for another record. */
-  #isSpent(key: AuthorizationKey, transfer: string | undefined): Promise<boolean> {
+  #isSpent(key: PaymentKey, transfer: string | undefined): Promise<boolean> {
     return this.#store.run(async ({ db }) => {
       if (transfer === undefined) return false
       const other = await db

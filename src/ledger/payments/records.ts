@@ -1,6 +1,6 @@
 import { recordId, SUBMITTED_PAGE } from '../record.js'
 import type {
-  AuthorizationKey,
+  PaymentKey,
   ChangedPage,
   ChangedQuery,
   FinalEntry,
@@ -36,7 +36,7 @@ export class Records {
   }
 
   /** Finds the record of an authorization. */
-  find(key: AuthorizationKey): Promise<LedgerRecord | undefined> {
+  find(key: PaymentKey): Promise<LedgerRecord | undefined> {
     return this.#finds.add(recordId(key))
   }
 
@@ -77,10 +77,10 @@ export class Records {
     })
   }
 
-  /** Lists records that became final recently. */
+  /** Lists records that became final recently, and that the chain decides about. */
   listFinal(query: FinalQuery): Promise<readonly FinalEntry[]> {
     return this.#store.run(async (database) => {
-      const rows = await finalRows(database, query)
+      const rows = await finalRows(database, query, true)
       return rows.map((row) => ({ id: idOf(row.id), state: query.state, ...entryOf(row) }))
     })
   }

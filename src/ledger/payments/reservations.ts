@@ -1,6 +1,6 @@
 import { LedgerError } from '../../errors.js'
 import { lockLost, recordId, UNPAID } from '../record.js'
-import type { AuthorizationKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
+import type { PaymentKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
 import { entryColumns } from './rows.js'
 import { digitsOf, idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
@@ -67,7 +67,7 @@ export class Reservations {
    *
    * @param lock - The caller's lock. Without effect once another request has the record.
    */
-  async release(key: AuthorizationKey, lock = this.lockOf(key)): Promise<void> {
+  async release(key: PaymentKey, lock = this.lockOf(key)): Promise<void> {
     const id = recordId(key)
     const isOurs = this.#locks.drop(id, lock)
     if (!isOurs || lock === undefined || this.#store.isClosed) return
@@ -82,7 +82,7 @@ export class Reservations {
    *
    * @param lock - As for {@link release}.
    */
-  async unlock(key: AuthorizationKey, lock = this.lockOf(key)): Promise<void> {
+  async unlock(key: PaymentKey, lock = this.lockOf(key)): Promise<void> {
     const id = recordId(key)
     const isOurs = this.#locks.drop(id, lock)
     if (this.#store.isClosed) return
@@ -96,7 +96,7 @@ export class Reservations {
    * @param asker - As `Purchase.asker`: replaces who had it locked before.
    * @returns `false` if another request has the lock.
    */
-  async relock(key: AuthorizationKey, asker?: string): Promise<boolean> {
+  async relock(key: PaymentKey, asker?: string): Promise<boolean> {
     const id = recordId(key)
     if (this.#locks.of(id) !== undefined) return false
     const lock = this.#locks.newName()
@@ -123,7 +123,7 @@ export class Reservations {
    * @param lock - The caller's lock. The payment is known to be delivered to the request that had it.
    */
   async markDelivered(
-    key: AuthorizationKey,
+    key: PaymentKey,
     paid?: PaidTransfer,
     lock = this.lockOf(key),
   ): Promise<void> {
@@ -143,7 +143,7 @@ export class Reservations {
    * Opens a payment again that the caller has marked as delivered, though nothing went out. A payment that
    * has a refund, or that another request has delivered meanwhile, stays as it is.
    */
-  async undeliver(key: AuthorizationKey, lock: string | undefined): Promise<void> {
+  async undeliver(key: PaymentKey, lock: string | undefined): Promise<void> {
     if (lock === undefined) return
     const own = { record_id: recordId(key), lock_owner: lock }
     await this.#store.run((database) => reopen(database, own))
@@ -153,7 +153,7 @@ export class Reservations {
    * The name of the lock that this process has on a record, and of the delivery under it: no other has it. A
    * request reads it as soon as it has reserved or relocked the record.
    */
-  lockOf(key: AuthorizationKey): string | undefined {
+  lockOf(key: PaymentKey): string | undefined {
     return this.#locks.of(recordId(key))
   }
 

@@ -35,7 +35,7 @@ const sumBy = (key: string): Statement =>
     () => `
    WITH sums AS (
      SELECT ${key} AS key, chain_id, asset,
-       coalesce(sum(CAST(value AS NUMERIC)) FILTER (WHERE kind = 'payment'), 0) AS amount,
+       coalesce(sum(CAST(coalesce(charged, value) AS NUMERIC)) FILTER (WHERE kind = 'payment'), 0) AS amount,
        count(*) FILTER (WHERE kind = 'payment') AS count,
        coalesce(sum(CAST(value AS NUMERIC)) FILTER (WHERE kind = 'refund'), 0) AS refunded,
        count(*) FILTER (WHERE kind = 'refund') AS refunds
@@ -155,7 +155,8 @@ async function readPayments(
 ): Promise<readonly (PagePosition & { readonly group: RevenueGroup })[]> {
   const rows = await db
     .selectFrom('x402_authorizations')
-    .select(['id', 'created_at', 'chain_id', 'asset', 'value', 'project', 'resource_url', 'kind'])
+    .select(['id', 'created_at', 'chain_id', 'asset', 'project', 'resource_url', 'kind'])
+    .select((where) => where.fn.coalesce('charged', 'value').as('amount'))
     .where('project', project === null ? 'is' : '=', project)
     .where('state', '=', 'settled')
     .where((where) => comparedTo(where, '>', after))
@@ -169,11 +170,11 @@ async function readPayments(
     const details = row.resource_url === null ? undefined : { resource: row.resource_url }
     const key = revenueKeyOf({ createdAt, project: row.project ?? '', details }, { by, zone })
     const token = { chainId: Number(row.chain_id), asset: hexOf(row.asset) }
-    const value = BigInt(row.value)
+    const amount = BigInt(row.amount)
     const sums =
       row.kind === 'refund'
-        ? { amount: 0n, count: 0, refunded: value, refunds: 1 }
-        : { amount: value, count: 1, refunded: 0n, refunds: 0 }
+        ? { amount: 0n, count: 0, refunded: amount, refunds: 1 }
+        : { amount, count: 1, refunded: 0n, refunds: 0 }
     const group = { key, ...token, ...sums }
     return { id: idOf(row.id), createdAt, group }
   })

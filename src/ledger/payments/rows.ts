@@ -1,6 +1,6 @@
 /** Converts records to rows and back. */
 import type { AppliedRate } from '../../money/rates.js'
-import { hexOf } from '../../protocol/hex.js'
+import { hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
 import { resourceHash, type PaymentDetails } from '../payment-details.js'
@@ -27,6 +27,7 @@ export function entryColumns(entry: LedgerEntry, record_id: string) {
   return {
     chain_id: entry.chainId,
     asset: digitsOf(entry.asset),
+    contract: sameHex(entry.contract, entry.asset) ? null : digitsOf(entry.contract),
     payer: digitsOf(entry.from),
     nonce: digitsOf(entry.nonce),
     record_id,
@@ -57,10 +58,12 @@ export function entryOf(row: Row<'x402_authorizations'>): LedgerEntry {
   return {
     chainId: Number(row.chain_id),
     asset: hexOf(row.asset),
+    contract: hexOf(row.contract ?? row.asset),
     from: hexOf(row.payer),
     nonce: hexOf(row.nonce),
     payTo: hexOf(row.pay_to),
     value: BigInt(row.value),
+    ...(row.charged !== null && { charged: BigInt(row.charged) }),
     validBefore: BigInt(row.valid_before),
     project: row.project ?? undefined,
     appliedRate:
@@ -125,6 +128,7 @@ export function recordOf(row: TimedRow, lock?: KnownLock): LedgerRecord {
 function statusOf(row: TimedRow): LedgerStatus {
   const { state } = row
   if (state === 'reserved') return { state }
+  if (state === 'settled' && row.transaction_hash === null) return { state }
   const submission = submissionOf(row)
   const { transaction } = submission
   const hasBytes = row.raw !== null && row.raw !== undefined

@@ -39,32 +39,33 @@ export const FIND: Statement = {
 
 /**
  * Creates records, locked, and returns their ids. A reservation of a dead process that has sent nothing is
- * replaced; so is our own, should the statement run twice. Chain, token, payer and nonce make the id: they stay.
+ * replaced; so is our own, should the statement run twice. Chain, contract, payer and nonce make the id: they stay.
  */
 export const RESERVE: Statement = {
   postgres: (now) => `
    INSERT INTO x402_authorizations AS a
-     (id, chain_id, asset, payer, nonce, pay_to, value, valid_before, project, kind, refund_of, applied_rate,
-      resource, offer, payment_id, client, asker, resource_url, method, route, decimals, asked_price, reference,
-      resource_hash, lock_owner, state, locked_until, created_at, updated_at)
-   SELECT decode(record_id, 'hex'), chain_id, decode(asset, 'hex'), decode(payer, 'hex'), decode(nonce, 'hex'),
-     decode(pay_to, 'hex'), value, valid_before, project, kind, decode(refund_of, 'hex'), applied_rate,
-     resource, offer, payment_id, client, asker, resource_url, method, route, decimals, asked_price, reference,
-     resource_hash, lock_owner, 'reserved', ${now} + lock_ms, ${now}, ${now}
+     (id, chain_id, asset, contract, payer, nonce, pay_to, value, valid_before, project, kind, refund_of,
+      applied_rate, resource, offer, payment_id, client, asker, resource_url, method, route, decimals, asked_price,
+      reference, resource_hash, lock_owner, state, locked_until, created_at, updated_at)
+   SELECT decode(record_id, 'hex'), chain_id, decode(asset, 'hex'), decode(contract, 'hex'),
+     decode(payer, 'hex'), decode(nonce, 'hex'), decode(pay_to, 'hex'), value, valid_before,
+     project, kind, decode(refund_of, 'hex'), applied_rate, resource, offer, payment_id, client, asker,
+     resource_url, method, route, decimals, asked_price, reference, resource_hash, lock_owner, 'reserved',
+     ${now} + lock_ms, ${now}, ${now}
    FROM json_to_recordset($1::json) AS w(
-     record_id text, chain_id bigint, asset text, payer text, nonce text, pay_to text, value text,
-     valid_before text, project text, kind text, refund_of text, applied_rate text, resource text, offer text,
-     payment_id text, client text, asker text, resource_url text, method text, route text, decimals int,
-     asked_price text, reference text, resource_hash text, lock_owner text, lock_ms bigint)
+     record_id text, chain_id bigint, asset text, contract text, payer text, nonce text, pay_to text,
+     value text, valid_before text, project text, kind text, refund_of text, applied_rate text, resource text,
+     offer text, payment_id text, client text, asker text, resource_url text, method text, route text,
+     decimals int, asked_price text, reference text, resource_hash text, lock_owner text, lock_ms bigint)
    ON CONFLICT (id) DO UPDATE SET
-     (pay_to, value, valid_before, project, kind, refund_of, applied_rate, resource, offer, payment_id, client,
-      asker, resource_url, method, route, decimals, asked_price, reference, resource_hash, lock_owner,
-      locked_until, created_at, updated_at) =
-     (excluded.pay_to, excluded.value, excluded.valid_before, excluded.project, excluded.kind,
-      excluded.refund_of, excluded.applied_rate, excluded.resource, excluded.offer, excluded.payment_id,
-      excluded.client, excluded.asker, excluded.resource_url, excluded.method, excluded.route,
-      excluded.decimals, excluded.asked_price, excluded.reference, excluded.resource_hash,
-      excluded.lock_owner, excluded.locked_until, excluded.created_at, excluded.updated_at)
+     (asset, contract, pay_to, value, valid_before, project, kind, refund_of, applied_rate, resource, offer,
+      payment_id, client, asker, resource_url, method, route, decimals, asked_price, reference, resource_hash,
+      lock_owner, locked_until, created_at, updated_at) =
+     (excluded.asset, excluded.contract, excluded.pay_to, excluded.value, excluded.valid_before,
+      excluded.project, excluded.kind, excluded.refund_of, excluded.applied_rate, excluded.resource,
+      excluded.offer, excluded.payment_id, excluded.client, excluded.asker, excluded.resource_url,
+      excluded.method, excluded.route, excluded.decimals, excluded.asked_price, excluded.reference,
+      excluded.resource_hash, excluded.lock_owner, excluded.locked_until, excluded.created_at, excluded.updated_at)
    WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
      AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)
    RETURNING encode(id, 'hex') AS id`,
@@ -72,25 +73,26 @@ export const RESERVE: Statement = {
   // Without WHERE, SQLite would take ON CONFLICT for a condition of a join.
   sqlite: (now) => `
    INSERT INTO x402_authorizations AS a
-     (id, chain_id, asset, payer, nonce, pay_to, value, valid_before, project, kind, refund_of, applied_rate,
-      resource, offer, payment_id, client, asker, resource_url, method, route, decimals, asked_price, reference,
-      resource_hash, lock_owner, state, locked_until, created_at, updated_at)
-   SELECT unhex(w->>'record_id'), w->>'chain_id', unhex(w->>'asset'), unhex(w->>'payer'), unhex(w->>'nonce'),
-     unhex(w->>'pay_to'), w->>'value', w->>'valid_before', w->>'project', w->>'kind', unhex(w->>'refund_of'),
-     w->>'applied_rate', w->>'resource', w->>'offer', w->>'payment_id', w->>'client', w->>'asker',
-     w->>'resource_url', w->>'method', w->>'route', w->>'decimals', w->>'asked_price', w->>'reference',
-     w->>'resource_hash', w->>'lock_owner', 'reserved', ${now} + (w->>'lock_ms'), ${now}, ${now}
+     (id, chain_id, asset, contract, payer, nonce, pay_to, value, valid_before, project, kind, refund_of,
+      applied_rate, resource, offer, payment_id, client, asker, resource_url, method, route, decimals, asked_price,
+      reference, resource_hash, lock_owner, state, locked_until, created_at, updated_at)
+   SELECT unhex(w->>'record_id'), w->>'chain_id', unhex(w->>'asset'), unhex(w->>'contract'),
+     unhex(w->>'payer'), unhex(w->>'nonce'), unhex(w->>'pay_to'), w->>'value', w->>'valid_before',
+     w->>'project', w->>'kind', unhex(w->>'refund_of'), w->>'applied_rate', w->>'resource',
+     w->>'offer', w->>'payment_id', w->>'client', w->>'asker', w->>'resource_url', w->>'method',
+     w->>'route', w->>'decimals', w->>'asked_price', w->>'reference', w->>'resource_hash',
+     w->>'lock_owner', 'reserved', ${now} + (w->>'lock_ms'), ${now}, ${now}
    FROM (SELECT jsonb(value) AS w FROM json_each(?) LIMIT -1)
    WHERE true
    ON CONFLICT (id) DO UPDATE SET
-     (pay_to, value, valid_before, project, kind, refund_of, applied_rate, resource, offer, payment_id, client,
-      asker, resource_url, method, route, decimals, asked_price, reference, resource_hash, lock_owner,
-      locked_until, created_at, updated_at) =
-     (excluded.pay_to, excluded.value, excluded.valid_before, excluded.project, excluded.kind,
-      excluded.refund_of, excluded.applied_rate, excluded.resource, excluded.offer, excluded.payment_id,
-      excluded.client, excluded.asker, excluded.resource_url, excluded.method, excluded.route,
-      excluded.decimals, excluded.asked_price, excluded.reference, excluded.resource_hash,
-      excluded.lock_owner, excluded.locked_until, excluded.created_at, excluded.updated_at)
+     (asset, contract, pay_to, value, valid_before, project, kind, refund_of, applied_rate, resource, offer,
+      payment_id, client, asker, resource_url, method, route, decimals, asked_price, reference, resource_hash,
+      lock_owner, locked_until, created_at, updated_at) =
+     (excluded.asset, excluded.contract, excluded.pay_to, excluded.value, excluded.valid_before,
+      excluded.project, excluded.kind, excluded.refund_of, excluded.applied_rate, excluded.resource,
+      excluded.offer, excluded.payment_id, excluded.client, excluded.asker, excluded.resource_url,
+      excluded.method, excluded.route, excluded.decimals, excluded.asked_price, excluded.reference,
+      excluded.resource_hash, excluded.lock_owner, excluded.locked_until, excluded.created_at, excluded.updated_at)
    WHERE a.state = 'reserved' AND a.lock_owner IS NOT NULL
      AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)
    RETURNING lower(hex(id)) AS id`,

@@ -1,7 +1,7 @@
 import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { lockLost, recordId } from '../record.js'
-import type { AuthorizationKey, KeyedSubmission, Submission } from '../record.js'
+import type { PaymentKey, KeyedSubmission, Submission } from '../record.js'
 import { idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, rowsParameter } from '../engine/statement.js'
@@ -27,10 +27,12 @@ export class Submissions {
    * The caller must have the lock, or replace a transaction by one of the same relayer and account
    * nonce, of which at most one is ever mined.
    *
-   * @throws `LedgerError` if another process has the lock, because it took the caller for dead.
+   * @param charged - As {@link KeyedSubmission.charged}.
+   * @throws `LedgerError` if another process has the lock, because it took the caller for dead; also if the charge
+   * exceeds what the payer has signed, or is another than the one that was written before.
    */
-  async submit(key: AuthorizationKey, submission: Submission): Promise<void> {
-    const member = { key, submission }
+  async submit(key: PaymentKey, submission: Submission, charged?: bigint): Promise<void> {
+    const member = { key, submission, charged }
     const lost = await this.#store.run(async (database) => {
       await keepBytes(database, key.chainId, submission)
       return this.submitIn(database, [member])
@@ -41,16 +43,36 @@ export class Submissions {
   /**
    * Writes down a transaction for several payments. The caller undoes it if some are not locked.
    *
-   * @returns The keys that are not locked.
+   * @returns The keys that are not locked, or whose charge is refused.
    */
   async submitIn(
     { db, run }: SqlDatabase,
     members: readonly KeyedSubmission[],
-  ): Promise<readonly AuthorizationKey[]> {
+  ): Promise<readonly PaymentKey[]> {
     const [first] = members
     if (first === undefined) return []
     const written = idsOf(await run(SUBMIT, this.parametersOf(members, first.submission), db))
     return members.map(({ key }) => key).filter((key) => !written.has(recordId(key)))
+  }
+
+  /**
+   * Settles a reserved payment of which nothing is taken: no transaction is sent, and the record alone keeps the
+   * payment from being used again.
+   *
+   * @param lock - The caller's lock.
+   * @throws `LedgerError` if the record is not reserved under that lock.
+   */
+  async settleUncharged(key: PaymentKey, lock: string | undefined): Promise<void> {
+    if (lock === undefined) throw lockLost()
+    const id = idBytes(recordId(key))
+    const isSettled = await this.#store.run(async ({ db, sql, now }) => {
+      const { numAffectedRows } = await sql`
+        UPDATE x402_authorizations SET state = 'settled', charged = '0', updated_at = ${now}
+        WHERE id = ${id} AND lock_owner = ${lock} AND kind = 'payment'
+          AND (state = 'reserved' OR state = 'settled' AND charged = '0')`.execute(db)
+      return numAffectedRows === 1n
+    })
+    if (!isSettled) throw lockLost()
   }
 
   /**
@@ -59,7 +81,7 @@ export class Submissions {
    *
    * @throws `LedgerError` if another process has the lock, because it may send the transaction.
    */
-  async withdraw(key: AuthorizationKey, transaction: Hex): Promise<void> {
+  async withdraw(key: PaymentKey, transaction: Hex): Promise<void> {
     const record_id = recordId(key)
     const id = idBytes(record_id)
     const transaction_hash = bytesOf(transaction)
@@ -105,11 +127,24 @@ export class Submissions {
     members: readonly KeyedSubmission[],
     { transaction, relayer, accountNonce }: Submission,
   ): readonly unknown[] {
-    const rows = members.map(({ key, submission }) => {
+    const rows = members.map(({ key, submission, charged }) => {
       const record_id = recordId(key)
       const replaces = submission.replaces?.join(',')
-      return { record_id, lock_owner: this.#locks.of(record_id), replaces }
+      return {
+        record_id,
+        lock_owner: this.#locks.of(record_id),
+        replaces,
+        charged: digitsIn(charged),
+      }
     })
     return [rowsParameter(rows), bytesOf(transaction), bytesOf(relayer), accountNonce]
   }
 }
+
+/** A charge as a member of a statement's rows: one that no transaction can take exceeds every payment. */
+function digitsIn(charged: bigint | undefined): string | undefined {
+  return charged === undefined || charged > 0n ? charged?.toString() : EXCESSIVE
+}
+
+/** More than 2^256. */
+const EXCESSIVE = '9'.repeat(80)

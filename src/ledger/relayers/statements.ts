@@ -1,11 +1,14 @@
 /**
  * The statements that write a transaction down for its payments, whole for each database.
  *
- * Their parameters are a JSON array of payments with `record_id`, `lock_owner` and `replaces`, in the order of
- * their ids; the hash, relayer and account nonce that they share; and, for {@link SUBMIT_NEXT}, the chain, the
+ * Their parameters are a JSON array of payments with `record_id`, `lock_owner`, `replaces` and `charged`, in the order
+ * of their ids; the hash, relayer and account nonce that they share; and, for {@link SUBMIT_NEXT}, the chain, the
  * bytes, and the hashes that the transaction replaces. A payment may be written that we have locked, or whose
  * transaction is replaced: same relayer, same account nonce. After a failure, `failed` keeps the hashes under
  * which that transaction may be mined in another block.
+ *
+ * A charge is written with the first transaction of a payment, at most its value; whatever is sent for it later
+ * takes the same. Both are decimal texts, which are compared by length first: SQLite has no numbers that large.
  *
  * Why limits, `jsonb` and the name of an index are there is said in `payments/statements.ts`.
  */
@@ -17,8 +20,8 @@ export const SUBMIT: Statement = {
    WITH given AS (
      SELECT * FROM (
        SELECT * FROM (
-         SELECT decode(record_id, 'hex') AS record_id, lock_owner, replaces
-         FROM json_to_recordset($1::json) AS one(record_id text, lock_owner text, replaces text)
+         SELECT decode(record_id, 'hex') AS record_id, lock_owner, replaces, charged
+         FROM json_to_recordset($1::json) AS one(record_id text, lock_owner text, replaces text, charged text)
          LIMIT (SELECT 2147483647)) AS all_rows
        LIMIT (SELECT 2147483647)) AS limited
    ), sent AS (
@@ -33,17 +36,21 @@ export const SUBMIT: Statement = {
            || coalesce(',' || a.replaces, '') || coalesce(',' || a.failed, '')
          ELSE a.failed END,
        transaction_hash = w.transaction_hash, relayer = w.relayer, account_nonce = w.account_nonce,
-       replaces = w.replaces, updated_at = ${now}
+       replaces = w.replaces,
+       charged = CASE a.state WHEN 'reserved' THEN nullif(w.charged, a.value) ELSE a.charged END,
+       updated_at = ${now}
      FROM w
      WHERE a.id = w.record_id
        AND (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
          OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)
+       AND (w.charged IS NULL OR w.charged = coalesce(a.charged, a.value)
+         OR a.state = 'reserved' AND (length(w.charged), w.charged) < (length(a.value), a.value))
      RETURNING encode(id, 'hex') AS id`,
 
   sqlite: (now) => `
    WITH given AS (
      SELECT unhex(value->>'record_id') AS record_id, value->>'lock_owner' AS lock_owner,
-       value->>'replaces' AS replaces
+       value->>'replaces' AS replaces, value->>'charged' AS charged
      FROM (SELECT jsonb(value) AS value FROM json_each(?) LIMIT -1)
    ), sent AS (
      SELECT CAST(? AS BLOB) AS transaction_hash, CAST(? AS BLOB) AS relayer, CAST(? AS INTEGER) AS account_nonce
@@ -57,11 +64,15 @@ export const SUBMIT: Statement = {
            || coalesce(',' || a.replaces, '') || coalesce(',' || a.failed, '')
          ELSE a.failed END,
        transaction_hash = w.transaction_hash, relayer = w.relayer, account_nonce = w.account_nonce,
-       replaces = w.replaces, updated_at = ${now}
+       replaces = w.replaces,
+       charged = CASE a.state WHEN 'reserved' THEN nullif(w.charged, a.value) ELSE a.charged END,
+       updated_at = ${now}
      FROM w
      WHERE a.id = w.record_id
        AND (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
          OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)
+       AND (w.charged IS NULL OR w.charged = coalesce(a.charged, a.value)
+         OR a.state = 'reserved' AND (length(w.charged), w.charged) < (length(a.value), a.value))
      RETURNING lower(hex(id)) AS id`,
 }
 
@@ -78,8 +89,8 @@ export const SUBMIT_NEXT: Statement = {
    WITH given AS (
      SELECT * FROM (
        SELECT * FROM (
-         SELECT decode(record_id, 'hex') AS record_id, lock_owner, replaces
-         FROM json_to_recordset($1::json) AS one(record_id text, lock_owner text, replaces text)
+         SELECT decode(record_id, 'hex') AS record_id, lock_owner, replaces, charged
+         FROM json_to_recordset($1::json) AS one(record_id text, lock_owner text, replaces text, charged text)
          LIMIT (SELECT 2147483647)) AS all_rows
        LIMIT (SELECT 2147483647)) AS limited
    ), sent AS (
@@ -90,8 +101,10 @@ export const SUBMIT_NEXT: Statement = {
      SELECT CAST($5 AS BIGINT) AS chain_id, CAST($6 AS BYTEA) AS raw, CAST($7 AS TEXT) AS replaces
    ), free AS (
      SELECT a.id FROM w JOIN x402_authorizations AS a ON a.id = w.record_id
-     WHERE a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
-       OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner
+     WHERE (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
+         OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)
+       AND (w.charged IS NULL OR w.charged = coalesce(a.charged, a.value)
+         OR a.state = 'reserved' AND (length(w.charged), w.charged) < (length(a.value), a.value))
      ORDER BY a.id FOR NO KEY UPDATE OF a
    ), taken AS (
      UPDATE x402_relayer_nonces AS n SET next_nonce = n.next_nonce + 1 FROM sent, bytes
@@ -114,7 +127,9 @@ export const SUBMIT_NEXT: Statement = {
            || coalesce(',' || a.replaces, '') || coalesce(',' || a.failed, '')
          ELSE a.failed END,
        transaction_hash = w.transaction_hash, relayer = w.relayer, account_nonce = w.account_nonce,
-       replaces = w.replaces, updated_at = ${now}
+       replaces = w.replaces,
+       charged = CASE a.state WHEN 'reserved' THEN nullif(w.charged, a.value) ELSE a.charged END,
+       updated_at = ${now}
      FROM w, taken
      WHERE a.id = w.record_id
    )
@@ -125,7 +140,7 @@ export const SUBMIT_NEXT: Statement = {
   sqlite: () => `
    WITH given AS (
      SELECT unhex(value->>'record_id') AS record_id, value->>'lock_owner' AS lock_owner,
-       value->>'replaces' AS replaces
+       value->>'replaces' AS replaces, value->>'charged' AS charged
      FROM (SELECT jsonb(value) AS value FROM json_each(?) LIMIT -1)
    ), sent AS (
      SELECT CAST(? AS BLOB) AS transaction_hash, CAST(? AS BLOB) AS relayer, CAST(? AS INTEGER) AS account_nonce
@@ -137,13 +152,15 @@ export const SUBMIT_NEXT: Statement = {
    INSERT INTO x402_next_submission
      (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, payments)
    SELECT bytes.chain_id, sent.relayer, sent.account_nonce, sent.transaction_hash, bytes.raw, bytes.replaces,
-     (SELECT json_group_object(hex(w.record_id), w.replaces) FROM w)
+     (SELECT json_group_object(hex(w.record_id), json_array(w.replaces, w.charged)) FROM w)
    FROM sent, bytes, x402_relayer_nonces AS n
    WHERE n.chain_id = bytes.chain_id AND n.relayer = sent.relayer AND n.next_nonce = sent.account_nonce
      AND (SELECT count(*) FROM w CROSS JOIN x402_authorizations AS a
        WHERE a.id = w.record_id
        AND (a.state = 'submitted' AND a.relayer = w.relayer AND a.account_nonce = w.account_nonce
-         OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner))
+         OR a.state IN ('reserved', 'submitted', 'failed') AND a.lock_owner = w.lock_owner)
+       AND (w.charged IS NULL OR w.charged = coalesce(a.charged, a.value)
+         OR a.state = 'reserved' AND (length(w.charged), w.charged) < (length(a.value), a.value)))
      = (SELECT count(*) FROM w)
    RETURNING account_nonce`,
 }
@@ -157,8 +174,8 @@ export const SUBMIT_NEXT: Statement = {
  * nonce is the next one and all payments may be written. View and trigger are temporary: each connection
  * has its own, and the file contains neither.
  *
- * `payments` is a JSON object: the hashes that the transaction replaces, by id of a record. They are written by
- * another view, one by one: an update of several, in a statement of a trigger, could not name its index.
+ * `payments` is a JSON object: the hashes that the transaction replaces and the charge, by id of a record. They are
+ * written by another view, one by one: an update of several, in a statement of a trigger, could not name its index.
  */
 export const createNextSubmission = (now: string): string => `
   CREATE TEMP VIEW IF NOT EXISTS x402_next_submission AS
@@ -173,12 +190,12 @@ export const createNextSubmission = (now: string): string => `
       ON CONFLICT (chain_id, relayer, account_nonce) DO UPDATE
         SET transaction_hash = excluded.transaction_hash, raw = excluded.raw,
           replaces = excluded.replaces, written_at = excluded.written_at;
-    INSERT INTO x402_next_payment (id, transaction_hash, relayer, account_nonce, replaces)
-      SELECT unhex(key), NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value
+    INSERT INTO x402_next_payment (id, transaction_hash, relayer, account_nonce, replaces, charged)
+      SELECT unhex(key), NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value->>0, value->>1
       FROM json_each(NEW.payments);
   END;
   CREATE TEMP VIEW IF NOT EXISTS x402_next_payment AS
-    SELECT id, transaction_hash, relayer, account_nonce, replaces FROM x402_authorizations;
+    SELECT id, transaction_hash, relayer, account_nonce, replaces, charged FROM x402_authorizations;
   CREATE TEMP TRIGGER IF NOT EXISTS x402_next_payment_insert INSTEAD OF INSERT ON x402_next_payment BEGIN
     UPDATE x402_authorizations
       SET state = 'submitted', reason = NULL,
@@ -187,6 +204,7 @@ export const createNextSubmission = (now: string): string => `
             || coalesce(',' || replaces, '') || coalesce(',' || failed, '')
           ELSE failed END,
         transaction_hash = NEW.transaction_hash, relayer = NEW.relayer,
-        account_nonce = NEW.account_nonce, replaces = NEW.replaces, updated_at = ${now}
+        account_nonce = NEW.account_nonce, replaces = NEW.replaces,
+        charged = CASE state WHEN 'reserved' THEN nullif(NEW.charged, value) ELSE charged END, updated_at = ${now}
       WHERE id = NEW.id;
   END`

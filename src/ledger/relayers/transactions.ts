@@ -1,6 +1,6 @@
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
-import { UNPAID, type AuthorizationKey, type Submission } from '../record.js'
+import { UNPAID, type PaymentKey, type Submission } from '../record.js'
 import type { RelayerAccount, SignedBatch } from '../relayer-transactions.js'
 import type { Row } from '../schema/tables.js'
 import { rowsInOrder, type SqlDatabase, type SqlStore } from '../engine/store.js'
@@ -10,9 +10,9 @@ import { columnsOf, keyOf } from './transaction-bytes.js'
 
 /** Rolls a transaction back, and says why. */
 class Undone extends Error {
-  readonly lost: readonly AuthorizationKey[]
+  readonly lost: readonly PaymentKey[]
 
-  constructor(lost: readonly AuthorizationKey[], options?: ErrorOptions) {
+  constructor(lost: readonly PaymentKey[], options?: ErrorOptions) {
     super('Nothing was written down.', options)
     this.lost = lost
   }
@@ -58,7 +58,7 @@ export class Transactions {
     account: RelayerAccount,
     leastNonce: number,
     sign: (accountNonce: number) => Promise<SignedBatch>,
-  ): Promise<readonly AuthorizationKey[]> {
+  ): Promise<readonly PaymentKey[]> {
     const transaction: NextTransaction = {
       leastNonce,
       sign: (accountNonce) =>

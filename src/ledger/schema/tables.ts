@@ -17,14 +17,18 @@ import type { SqlDialect } from '../engine/dialect.js'
  */
 export const TABLES = {
   x402_authorizations: {
-    /** `recordId` of the key: a hash of chain, asset, payer and nonce, whose own index would be the widest of all. */
+    /** `recordId` of the key: a hash of chain, contract, payer and nonce, whose own index would be the widest of all. */
     id: 'BYTES NOT NULL',
     chain_id: 'BIGINT NOT NULL',
     asset: 'BYTES NOT NULL',
+    /** The contract that burns the nonce. Null where it is the token itself. */
+    contract: 'BYTES',
     payer: 'BYTES NOT NULL',
     nonce: 'BYTES NOT NULL',
     pay_to: 'BYTES NOT NULL',
     value: 'TEXT NOT NULL',
+    /** What is taken of `value`, written with the transaction. Null where it is all of it. */
+    charged: 'TEXT',
     valid_before: 'TEXT NOT NULL',
     project: 'TEXT',
     /** `payment`, or `refund` where it pays a payment back. */

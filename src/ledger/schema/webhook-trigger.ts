@@ -24,7 +24,7 @@ const SQLITE_TRIGGER = (now: string): string => `
        state, attempts, next_at, retry_from, created_at)
     SELECT 'msg_' || lower(hex(randomblob(16))), e.id, NEW.project, event.type, event.payment,
       1 + coalesce((SELECT max(d.version) FROM x402_webhook_deliveries AS d WHERE d.payment = event.payment), 0),
-      NEW.state, '0x' || lower(hex(NEW.transaction_hash)), NEW.reason, NEW.updated_at,
+      NEW.state, iif(NEW.transaction_hash IS NULL, NULL, '0x' || lower(hex(NEW.transaction_hash))), NEW.reason, NEW.updated_at,
       'pending', 0, ${now}, ${now}, ${now}
     FROM (SELECT lower(hex(NEW.id)) AS payment, NEW.kind || CASE
         WHEN OLD.state IN ('settled', 'failed') THEN '.corrected'

@@ -20,7 +20,7 @@ const quote = document(
   'AppliedRate',
   'The exchange rate by which a price became an amount of the token.',
   {
-    price: text('The price in `currency`.', '0.50'),
+    price: text('The price in `currency`; where less was charged, that part of it.', '0.50'),
     currency: text('Currency (ISO 4217).', 'EUR'),
     rate: text(
       'Price of one unit of `currency` in the token’s currency, without a buffer.',
@@ -49,8 +49,10 @@ export const settlementMembers = {
   amount: atomicUnits('Amount in atomic units of the token.'),
   payer: address('Who pays.'),
   payTo: address('Who is paid.'),
-  nonce: text('Nonce of the ERC-3009 authorization; with payer and asset it names the payment.'),
-  transaction: text('Hash of the transaction, once there is one.').optional(),
+  nonce: text('The payer’s nonce: of the ERC-3009 authorization of the token, or of Permit2.'),
+  transaction: text(
+    'Hash of the transaction, once there is one. None where nothing was charged.',
+  ).optional(),
   errorReason: reasonSchema.optional(),
   resource: text('URL of what was sold.').optional(),
   method: text('HTTP method that was paid for.').optional(),
@@ -62,7 +64,10 @@ export const settlementMembers = {
   updatedAt: time('When its state last changed.'),
 }
 
-const totals = {
+const paymentMembers = {
+  maximum: atomicUnits(
+    'What the payer has signed, where less is taken: `amount` is what was charged.',
+  ).optional(),
   refunded: atomicUnits('Atomic units that were refunded, if any.').optional(),
   refunds: count('Number of refunds, those that failed included; absent without any.').optional(),
 }
@@ -70,7 +75,7 @@ const totals = {
 /** A settlement of a project. */
 export const settlement = document('Settlement', 'A payment, and what became of it.', {
   ...settlementMembers,
-  ...totals,
+  ...paymentMembers,
 })
 
 /** A page of settlements. */
@@ -104,7 +109,7 @@ export const adminSettlement = document(
   {
     project: text('Id of the project that was paid.').optional(),
     ...settlementMembers,
-    ...totals,
+    ...paymentMembers,
   },
 )
 

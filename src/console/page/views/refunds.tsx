@@ -29,7 +29,7 @@ export function Refunds({ of, onChange }: RefundsProps) {
     reload()
     onChange()
   }
-  if (of.status !== 'settled') return null
+  if (of.status !== 'settled' || of.amount === '0') return null
   return (
     <Section title="Refunds">
       <LoadedView of={loaded} room="line">

@@ -47,7 +47,7 @@ export function SettlementView({ id }: { readonly id: string }) {
 }
 
 function Purchase({ of }: { readonly of: Settlement }) {
-  const { method, route, resource, reference, askedPrice, project, refunded, amount } = of
+  const { method, route, resource, reference, askedPrice, project, maximum, refunded, amount } = of
   return (
     <Facts
       of={[
@@ -56,6 +56,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],
         ['List price', askedPrice],
+        ['Maximum', maximum && formatToken({ ...of, amount: maximum })],
         ['Refunded', refunded && formatToken({ ...of, amount: refunded })],
         [
           'Net',
@@ -88,7 +89,11 @@ function OnChain({ of }: { readonly of: Settlement }) {
         ['Paid to', <Hex value={payTo} network={network} kind="address" isWhole />],
         [
           'Transaction',
-          transaction && <Hex value={transaction} network={network} kind="tx" isWhole />,
+          transaction ? (
+            <Hex value={transaction} network={network} kind="tx" isWhole />
+          ) : (
+            amount === '0' && 'None: nothing was charged.'
+          ),
         ],
         [
           'Token',

@@ -6,12 +6,13 @@ import { formatDuration } from '../format/text.js'
 import { Time } from '../parts/values.js'
 
 export function Story({ of }: { readonly of: Settlement }) {
-  const { quote, createdAt, status } = of
+  const { quote, maximum, createdAt, status } = of
   return (
     <ol class="story">
       {quote && (
         <Step title="Price quoted" at={quote.asOf}>
-          {formatFiat(quote.price, quote.currency)} at a rate of {quote.rate}, from {quote.source}
+          {maximum === undefined && `${formatFiat(quote.price, quote.currency)} at `}a rate of{' '}
+          {quote.rate}, from {quote.source}
         </Step>
       )}
       <Step title="Payment verified" at={createdAt} />

@@ -18,22 +18,23 @@ export interface ReceiptFacts {
   readonly transaction?: string | undefined
 }
 
-/** The key of an authorization. */
-export interface AuthorizationKey {
+/** The key of a payment. */
+export interface PaymentKey {
   readonly chainId: number
-  readonly asset: string
+  /** Address of the contract that burns the nonce. */
+  readonly contract: string
   readonly from: string
   readonly nonce: string
 }
 
 /** Computes the id of a payment, as the gateway does. */
-export async function paymentNumber(authorization: AuthorizationKey): Promise<string | undefined> {
+export async function paymentNumber(key: PaymentKey): Promise<string | undefined> {
   // Absent without a secure context.
   const { subtle } = crypto as Partial<Crypto>
   if (subtle === undefined) return undefined
-  const { chainId, asset, from, nonce } = authorization
-  const key = `${chainId}:${asset}:${from}:${nonce}`.toLowerCase()
-  const hash = new Uint8Array(await subtle.digest('SHA-256', new TextEncoder().encode(key)))
+  const { chainId, contract, from, nonce } = key
+  const text = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
+  const hash = new Uint8Array(await subtle.digest('SHA-256', new TextEncoder().encode(text)))
   return Array.from(hash.slice(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 

@@ -123,7 +123,7 @@ async function sign(purchase: Purchase, from: string): Promise<KeptPayment> {
     extensions: { 'payment-identifier': { info: { required: false, id: randomHex(16) } } },
   })
   const { nonce } = signed.authorization
-  const number = await paymentNumber({ chainId, asset: terms.asset, from, nonce })
+  const number = await paymentNumber({ chainId, contract: terms.asset, from, nonce })
   return { header, signedAt, validBefore, receipt: receiptFacts(purchase, from, number) }
 }
 

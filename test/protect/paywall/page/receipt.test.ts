@@ -53,7 +53,7 @@ withBrowser('a receipt', () => {
     const rows = await rowsOf(page)
     const { from, nonce } = message
     expect(rows).toEqual({
-      Number: recordId({ chainId: 84532, asset: devnet.asset, from, nonce } as RecordKey),
+      Number: recordId({ chainId: 84532, contract: devnet.asset, from, nonce } as RecordKey),
       Date: expect.stringContaining(new Date().getFullYear().toString()),
       Seller: 'The Daily Example',
       Item: 'A thing to buy',

@@ -1,0 +1,142 @@
+/** Finding out, from the chain, what became of a payment. */
+import type { Receipt } from '../../../chain/types.js'
+import type { LedgerEntry, Submission } from '../../../ledger/index.js'
+import { lowerHex, sameHex } from '../../../protocol/hex.js'
+import type { Hex } from '../../../protocol/payment.js'
+import { methodOf } from '../methods.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
+import { OPEN, type Outcome, type SubmittedPayment } from './decision.js'
+import { readNonce } from './nonce-state.js'
+
+/**
+ * How far the chain must be beyond `validBefore` before an authorization counts as lapsed (s):
+ * a reorganisation may set the chain's clock back by a few blocks.
+ */
+const LAPSE_MARGIN_SECONDS = 30n
+
+/** How long to wait beyond `validBefore` where the chain's own clock cannot be read (s). */
+const CLOCKLESS_LAPSE_SECONDS = 3600n
+
+/**
+ * Finds out what became of a payment, from the chain and its ledger record alone.
+ *
+ * @param now - Unix time in seconds; used only where the chain's own clock cannot be read.
+ * @throws {@link ChainError} when the node could not be asked.
+ */
+export async function findOutcome(
+  core: SettlementNetwork,
+  payment: SubmittedPayment,
+  now: bigint,
+): Promise<Outcome> {
+  for (const transaction of transactionsOf(core, payment.submission)) {
+    const receipt = await core.chain.getReceipt(transaction)
+    if (receipt !== undefined) return judgeReceipt(core, payment, receipt)
+  }
+  const { isUsed, time } = await readNonce(core.chain, payment)
+  if (isUsed === true) return findUse(core, payment)
+  const lapsesAt = payment.validBefore + LAPSE_MARGIN_SECONDS
+  const isLapsed =
+    isUsed === false &&
+    (time === undefined ? now > lapsesAt + CLOCKLESS_LAPSE_SECONDS : time > lapsesAt)
+  if (!isLapsed) return OPEN
+  const { transaction } = payment.submission
+  const reason = methodOf(payment).reasons.tooLate
+  return { kind: 'failed', reason, transaction }
+}
+
+/** Tells what the receipt of a payment's own transaction decides. @throws {@link ChainError} */
+export async function judgeReceipt(
+  core: SettlementNetwork,
+  payment: SubmittedPayment,
+  receipt: Receipt,
+): Promise<Outcome> {
+  core.relayers.noteMined(receipt)
+  core.payers.noteReceipt(receipt)
+  core.gasShares.note(receipt)
+  const method = methodOf(payment)
+  const decided = await method.judge(core.chain, receipt, payment)
+  if (decided.kind === 'paid' || method.usedIn(receipt, payment)) return decided
+  // Another transaction may have used the authorization first: then the merchant is paid by that.
+  const { isUsed } = await readNonce(core.chain, payment)
+  if (isUsed !== true) {
+    // Receipt and state must be of the same chain: it may have been reorganised in between.
+    const again = await core.chain.getReceipt(receipt.transaction)
+    return again?.blockHash === receipt.blockHash ? decided : OPEN
+  }
+  const use = await findUse(core, payment)
+  return use.kind === 'failed' ? decided : use
+}
+
+/**
+ * Tells whether a transaction will never be mined: another one used its account nonce.
+ *
+ * This happens to a transaction that was recorded, but not sent before its process was killed, when
+ * the next process starts at the same nonce; and to one that a reorganisation dropped.
+ *
+ * @throws {@link ChainError}
+ */
+export async function isSuperseded(
+  core: SettlementNetwork,
+  payment: SubmittedPayment,
+): Promise<boolean> {
+  const { submission } = payment
+  const mined = await core.chain.getMinedNonce(submission.relayer)
+  if (mined <= submission.accountNonce) return false
+  for (const transaction of transactionsOf(core, submission))
+    if ((await core.chain.getReceipt(transaction)) !== undefined) return false
+  // The node may have mined it, and not have its receipt yet.
+  return (await readNonce(core.chain, payment)).isUsed === false
+}
+
+/**
+ * Finds the transaction that used an authorization, and tells whether it paid the merchant.
+ *
+ * A stranger's transaction pays like any other. So does one that a relayer of ours sent for another
+ * record of this ledger: both shared a transaction, and a killed process left this record behind. One
+ * of our relayers' that this ledger does not know does not count: another ledger answers for it.
+ *
+ * @throws {@link ChainError}
+ */
+export async function findUse(
+  core: SettlementNetwork,
+  payment: LedgerEntry & { readonly submission?: Submission | undefined },
+): Promise<Outcome> {
+  const { transactions, isComplete } = await methodOf(payment).findUses(core.chain, payment)
+  let outcome: Outcome = OPEN
+  for (const found of transactions) {
+    const receipt = await core.chain.getReceipt(found)
+    if (receipt === undefined) return OPEN
+    outcome = await judgeUse(core, payment, receipt)
+    if (outcome.kind === 'paid') return outcome
+  }
+  return isComplete ? outcome : OPEN
+}
+
+/** Tells whether a transaction that used an authorization has paid for this record. */
+async function judgeUse(
+  core: SettlementNetwork,
+  payment: LedgerEntry & { readonly submission?: Submission | undefined },
+  receipt: Receipt,
+): Promise<Outcome> {
+  const { transaction, sender } = receipt
+  const { submission } = payment
+  const own = submission && [...transactionsOf(core, submission), ...(submission.failed ?? [])]
+  const isOwn = own?.includes(lowerHex(transaction)) === true
+  const isOurRelayers = core.relayers.addresses.some((address) => sameHex(address, sender))
+  const counts =
+    isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(transaction)))
+  const judged = counts && (await methodOf(payment).judge(core.chain, receipt, payment))
+  return judged && judged.kind === 'paid'
+    ? judged
+    : { kind: 'failed', reason: 'invalid_exact_evm_nonce_already_used', transaction }
+}
+
+/** The hashes under which a transaction may be mined: more than one, where it was replaced. */
+export function transactionsOf(
+  { relayers }: SettlementNetwork,
+  submission: Submission,
+): readonly Hex[] {
+  const { transaction, replaces = [] } = submission
+  const known = [transaction, ...replaces, ...relayers.transactionsOf(submission)]
+  return [...new Set(known.map(lowerHex))]
+}

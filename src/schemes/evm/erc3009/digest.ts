@@ -1,0 +1,22 @@
+import type { Authorization } from '../../../protocol/erc3009.js'
+import type { Hex } from '../../../protocol/payment.js'
+import { hashText, typedDataDigest, Words } from '../eip712.js'
+
+const TRANSFER_TYPE_HASH = hashText(
+  'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
+)
+
+/** What the payer's wallet signed: the EIP-712 digest of an ERC-3009 authorization. */
+export function authorizationDigest(authorization: Authorization, separator: Hex): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const struct = new Words(7)
+    .bytes(TRANSFER_TYPE_HASH)
+    .address(from)
+    .address(to)
+    .number(value)
+    .number(validAfter)
+    .number(validBefore)
+    .hex(nonce)
+    .hash()
+  return typedDataDigest(separator, struct)
+}

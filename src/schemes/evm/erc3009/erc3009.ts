@@ -1,0 +1,74 @@
+/** Tokens that take a payer's signature themselves (ERC-3009). */
+import { decodeFunctionData, padHex } from 'viem/utils'
+import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, tokenAbi } from '../../../chain/abi.js'
+import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
+import { sameHex } from '../../../protocol/hex.js'
+import type { Hex } from '../../../protocol/payment.js'
+import { wordOf } from '../reads.js'
+import type { TransferMethod } from '../transfer-method.js'
+import { authorizationDigest } from './digest.js'
+import type { SignedAuthorization } from './payload.js'
+import {
+  authorizationStateCall,
+  diagnoseTransfer,
+  separatorOf,
+  transferCall,
+} from './token-calls.js'
+import { judgeLogs, usesOf } from './transfer-log.js'
+
+/** How many blocks are searched for the use of an authorization: few first, then more. */
+const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
+
+export const erc3009: TransferMethod = {
+  name: 'eip3009',
+  reasons: {
+    badSignature: 'invalid_exact_evm_payload_signature',
+    tooEarly: 'invalid_exact_evm_payload_authorization_valid_after',
+    tooLate: 'invalid_exact_evm_payload_authorization_valid_before',
+    notCovered: 'insufficient_funds',
+    simulationFailed: 'invalid_exact_evm_transaction_simulation_failed',
+  },
+  takes: ({ separator }) => separator !== undefined,
+  signatureOf: (facts) => signedOf(facts).signature,
+  checkTerms({ payTo, amount }, requirements) {
+    if (!sameHex(payTo, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
+    if (amount !== BigInt(requirements.amount))
+      return 'invalid_exact_evm_payload_authorization_value_mismatch'
+    return undefined
+  },
+  digest: (facts, asset) => authorizationDigest(signedOf(facts).authorization, separatorOf(asset)),
+  call: ({ facts, signature }, options) => transferCall({ ...signedOf(facts), signature }, options),
+  stateCall: authorizationStateCall,
+  isUsed(result) {
+    const value = wordOf(result)
+    return value === undefined ? undefined : value !== 0n
+  },
+  diagnose: (chain, asset, { facts, signature }) =>
+    diagnoseTransfer(chain, asset, { ...signedOf(facts), signature }),
+  judge: async (_chain, receipt, payment) => judgeLogs(receipt, payment),
+  usedIn: (receipt, payment) => usesOf(receipt, payment).length > 0,
+  async findUses(chain, { contract: address, from, nonce }) {
+    for (const blocks of LOOK_BACK_BLOCKS) {
+      for (const event of [AUTHORIZATION_USED, AUTHORIZATION_CANCELED]) {
+        const topics: Hex[] = [event, padHex(from), nonce]
+        const [transaction] = await chain.findTransactions({ address, topics, blocks })
+        if (transaction !== undefined) return { transactions: [transaction], isComplete: true }
+      }
+    }
+    return { transactions: [], isComplete: false }
+  },
+  pays({ to, data }, { contract, from, nonce }) {
+    if (!sameHex(to, contract)) return false
+    try {
+      const { functionName, args } = decodeFunctionData({ abi: tokenAbi, data })
+      if (functionName !== 'transferWithAuthorization') return false
+      return sameHex(args[0], from) && sameHex(args[5], nonce)
+    } catch {
+      return false
+    }
+  },
+}
+
+function signedOf({ signed }: PaymentFacts): SignedAuthorization {
+  return signed as SignedAuthorization
+}

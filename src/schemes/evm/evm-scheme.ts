@@ -1,0 +1,179 @@
+import { setMaxListeners } from 'node:events'
+import type { LedgerRecord } from '../../ledger/index.js'
+import { isRefundEntry } from '../../ledger/refunds.js'
+import { checkRecord, purchaseOf, refusalDetails } from '../check-record.js'
+import { isRefusal, RefundRefused } from '../scheme.js'
+import type {
+  PresentedPayment,
+  Refusal,
+  Reservation,
+  Scheme,
+  SchemeSupport,
+  Verified,
+} from '../scheme.js'
+import { logLedgerFailure } from '../settled-reservation.js'
+import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
+import { exactFormat } from './format.js'
+import { leavePayment } from './network/pending-payments.js'
+import { Settlement, type SettleContext } from './settle/reservation.js'
+import { resumeReservation } from './settle/resume.js'
+import { createRecentlyVerified } from './verify/check-signed.js'
+import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
+
+/** How often open payments are checked (ms). */
+const RECONCILE_INTERVAL_MS = 30_000
+
+/** Options of {@link EvmScheme}. */
+export interface EvmSchemeOptions extends Omit<
+  ReconcilerOptions,
+  'nowSeconds' | 'reconcileIntervalMs'
+> {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** How long a settlement may take before it is answered as pending (ms). */
+  readonly settleTimeoutMs: number
+  /** How often open payments are checked (ms). @defaultValue 30000 */
+  readonly reconcileIntervalMs?: number | undefined
+}
+
+/**
+ * The scheme `exact` on EVM networks: one ERC-3009 transfer of exactly the amount.
+ *
+ * It starts by reconciling what the ledger lists as open, and does so again and again.
+ */
+export class EvmScheme implements Scheme {
+  readonly format = exactFormat
+  readonly #context: SettleContext
+
+  constructor(options: EvmSchemeOptions) {
+    const { closed, now, reconcileIntervalMs = RECONCILE_INTERVAL_MS } = options
+    // Each payment under way listens to it: Node takes more than ten listeners for a leak.
+    setMaxListeners(0, closed)
+    const nowSeconds = (): bigint => BigInt(Math.floor(now() / 1000))
+    const reconciler = new Reconciler({ ...options, nowSeconds, reconcileIntervalMs })
+    this.#context = { ...options, nowSeconds, reconciler, recent: createRecentlyVerified() }
+  }
+
+  /** As {@link Scheme.verify}. */
+  async verify(presented: PresentedPayment): Promise<Verified | Refusal> {
+    const core = this.#context.networks.get(presented.payment.network?.caip2 ?? '')
+    const isVerifiedOnly = presented.purpose === 'verify'
+    const end = isVerifiedOnly ? undefined : core?.relayers.expected.begin()
+    const verified = await this.#verify(presented).catch((error: unknown) => {
+      end?.()
+      throw error
+    })
+    if (!isRefusal(verified))
+      return { payer: verified.payer, reserve: () => this.#reserve(verified).finally(end) }
+    end?.()
+    return verified
+  }
+
+  /** As {@link Scheme.supported}. */
+  supported(): SchemeSupport {
+    const { networks } = this.#context
+    const signers = [...networks.values()].flatMap(({ relayers }) => relayers.addresses)
+    return { networks: [...networks.keys()], signers: { 'eip155:*': [...new Set(signers)] } }
+  }
+
+  async #verify(presented: PresentedPayment): Promise<VerifiedPayment | Refusal> {
+    const first = await verifyPayment(this.#context, presented)
+    // Only a payment that the ledger knows is refused with its transaction.
+    const isKnown = isRefusal(first) && first.transaction !== undefined
+    return isKnown ? this.#verifyAgain(presented, first) : first
+  }
+
+  /** A payment that failed may have been paid after all: then it is verified as it stands now. */
+  async #verifyAgain(
+    presented: PresentedPayment,
+    refusal: Refusal,
+  ): Promise<VerifiedPayment | Refusal> {
+    const { key } = presented.payment
+    const record = key && (await this.#context.ledger.payments.find(key))
+    if (record?.state !== 'failed') return refusal
+    await this.#review(record)
+    return verifyPayment(this.#context, presented)
+  }
+
+  /** @returns The record as it stands once the chain was asked about it again. */
+  async #review(record: LedgerRecord): Promise<LedgerRecord> {
+    const { reconciler, ledger } = this.#context
+    await reconciler.reorgWatch.review(record)
+    return (await ledger.payments.find(record)) ?? record
+  }
+
+  /** Whether it can be sent, unless it was sent before. */
+  async #requireReady({ core, key }: VerifiedPayment): Promise<void> {
+    await core.relayers.requireReady().catch(async (error: unknown) => {
+      if ((await this.#context.ledger.payments.find(key)) === undefined) throw error
+    })
+  }
+
+  /** @returns The record that exists already. @throws {@link RefundRefused} */
+  async #reserveEntry({ entry }: VerifiedPayment): Promise<LedgerRecord | undefined> {
+    const { ledger } = this.#context
+    if (!isRefundEntry(entry)) return ledger.payments.reserve(entry)
+    const reservation = await ledger.refunds.reserveRefund(entry)
+    switch (reservation.kind) {
+      case 'reserved':
+        return undefined
+      case 'known':
+        return reservation.record
+      case 'not_refundable':
+      case 'payment_in_use':
+      case 'exceeds_payment':
+      case 'too_many_refunds':
+        throw new RefundRefused(reservation)
+    }
+  }
+
+  async #reserve(verified: VerifiedPayment): Promise<Reservation | Refusal> {
+    const { ledger } = this.#context
+    const { core, key, payer, isSubmitted } = verified
+    const redeemOnly = verified.terms?.purchase?.redeemOnly
+    let record: LedgerRecord | undefined
+    try {
+      if (!isSubmitted) await this.#requireReady(verified)
+      record = await this.#reserveEntry(verified)
+    } catch (error) {
+      if (!isSubmitted) leavePayment(core, verified.entry)
+      throw error
+    }
+    if (record?.state === 'failed') return this.#takeAgain(verified, record)
+    const isKept = record === undefined && !redeemOnly
+    if (!isKept && !isSubmitted) leavePayment(core, verified.entry)
+    if (record === undefined) {
+      const lock = ledger.payments.lockOf(key)
+      if (!redeemOnly) return new Settlement(this.#context, verified, { lock })
+      // What was open when it was verified has been released since.
+      await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key, lock))
+      return { refused: 'quote_expired', payer }
+    }
+    return this.#resume(verified, record)
+  }
+
+  /** Takes up a payment that is known, if its record allows it. */
+  async #resume(verified: VerifiedPayment, record: LedgerRecord): Promise<Reservation | Refusal> {
+    const purchase = purchaseOf(verified)
+    const refused = checkRecord(record, purchase)
+    return refused === undefined
+      ? resumeReservation(this.#context, verified)
+      : { refused, payer: verified.payer, ...refusalDetails(record, purchase, refused) }
+  }
+
+  /** Takes a payment that has failed, if it may be sent again or was paid after all. */
+  async #takeAgain(
+    verified: VerifiedPayment,
+    record: LedgerRecord,
+  ): Promise<Reservation | Refusal> {
+    const { core, isSubmitted } = verified
+    let taken: Reservation | Refusal | undefined
+    try {
+      taken = await this.#resume(verified, await this.#review(record))
+      return taken
+    } finally {
+      // Only what will be sent goes on counting against its payer's balance.
+      if (!isSubmitted && !(taken instanceof Settlement)) leavePayment(core, verified.entry)
+    }
+  }
+}

@@ -1,0 +1,10 @@
+/** The ways of moving a token that are spoken here. */
+import type { PaymentFacts } from '../../protocol/decoded-payment.js'
+import type { PaymentKey } from '../../protocol/payment-key.js'
+import { erc3009 } from './erc3009/erc3009.js'
+import type { TransferMethod } from './transfer-method.js'
+
+/** The way in which a payment is made: of one that is presented, or of a record. */
+export function methodOf(_payment: Pick<PaymentFacts, 'contract'> | PaymentKey): TransferMethod {
+  return erc3009
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import type { ReadablePayment } from '../../../protocol/decoded-payment.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import { domainSeparator } from '../eip712.js'
+import type { SettlementAsset } from './settlement-asset.js'
+
+/** The EIP-712 domain of a token, as an offer carries it. */
+const eip712Schema = z.object({ name: z.string(), version: z.string() })
+
+/**
+ * A token that is not configured here, by the domain in the offer that was paid.
+ *
+ * Its payer signed under that domain. Nobody else could make a signature for another one.
+ */
+export function assetAsOffered({
+  key: { chainId },
+  requirements,
+}: ReadablePayment): SettlementAsset | undefined {
+  const address = lowerHex(requirements.asset)
+  const domain = eip712Schema.safeParse(requirements.extra)
+  if (!domain.success) return undefined
+  const separator = domainSeparator({ ...domain.data, chainId, verifyingContract: address })
+  return { address, separator }
+}

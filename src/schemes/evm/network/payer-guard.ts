@@ -1,0 +1,246 @@
+import { LRUCache } from 'lru-cache'
+import type { Receipt } from '../../../chain/types.js'
+import { recordId } from '../../../ledger/index.js'
+import type { PaymentKey } from '../../../protocol/payment-key.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
+import type { CodeGas, GasOfCode } from './code-gas.js'
+import type { CheckedTransfer } from './gas-limits.js'
+
+/** How many payers, codes and transactions are remembered. */
+const REMEMBERED = 10_000
+
+/** How long a payer waits after a failure (ms); four times as long after each further one. */
+const BACK_OFF_MS = { first: 10_000, factor: 4, longest: 3_600_000 }
+
+/** Failures of payers without code that have no consequence: money can be spent twice by mistake. */
+const FREE_FAILURES = 1
+
+/** Gas that every wallet code may lose us within two hours, even if it has never paid. */
+const FREE_GAS_OF_CODE = 1_000_000n
+
+/** Gas that all codes together may lose us within two hours beyond what they have earned. */
+const FREE_GAS_OF_ALL = 5_000_000n
+
+/** Gas that a code must have paid for per unit of gas that it may lose. */
+const GAS_PER_EARNED = 2n
+
+/** Once payers without code have lost us this much gas within an hour, those that never paid go alone. */
+const CAUTIOUS_GAS = 1_000_000n
+
+const HOUR_MS = 3_600_000
+
+/** How long a payment counts as pending after its authorization has ended, and at most in all (ms). */
+const LAPSE_MARGIN_MS = 60_000
+const LONGEST_PENDING_MS = HOUR_MS
+
+/** Gas of a transfer that fails in a batch whose other members succeed. */
+const SHARE_OF_BATCH_GAS = 60_000n
+
+/** Options of {@link PayerGuard}. */
+export interface PayerGuardOptions {
+  /** Gas that payments of each wallet code took and lost. */
+  readonly codeGas: CodeGas
+  /** Whether accounts with code may pay. @defaultValue true */
+  readonly acceptContractPayers?: boolean | undefined
+  /** Called when more gas was lost within an hour than all codes together may lose. */
+  readonly onLoss?: ((loss: { readonly gas: bigint }) => void) | undefined
+}
+
+/** A payment of a payer with code that could cost us. */
+interface PendingGas {
+  readonly codeHash: Hex
+  readonly gas: bigint
+  /** Milliseconds since the epoch after which it can no longer be mined. */
+  readonly lapsesAt: number
+}
+
+/** How often a payer has failed, and until when it is refused for that, by `performance.now()`. */
+interface Failures {
+  readonly count: number
+  readonly until: number
+}
+
+/** Gas that was lost, and when, by `performance.now()`. */
+interface Loss {
+  readonly gas: bigint
+  /** Whether its payer had code. */
+  readonly isOfCode: boolean
+  readonly at: number
+}
+
+/**
+ * Keeps payers from making us pay for transactions that fail. No simulation foresees what a payer's code
+ * does in the real transaction, nor that a plain account gets code before it.
+ *
+ * 1. A payer whose transfer failed waits, longer each time.
+ * 2. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
+ *    Beyond that each code has a little gas for free, and all codes together have some. No code pays for the
+ *    failures of another.
+ * 3. While accounts without code lose us much, those that never paid do not share a transaction.
+ */
+export class PayerGuard {
+  readonly #codeGas: CodeGas
+  readonly #acceptsCode: boolean
+  readonly #onLoss: PayerGuardOptions['onLoss']
+  readonly #failures = new LRUCache<Address, Failures>({ max: REMEMBERED })
+  /** Code hash of each payer that had code when it was seen last. */
+  readonly #codes = new LRUCache<Address, Hex>({ max: REMEMBERED })
+  /** Payers that have paid. */
+  readonly #paid = new LRUCache<Address, true>({ max: REMEMBERED })
+  /** By transaction: gas that it took and that no payer was charged with yet. */
+  readonly #receipts = new LRUCache<Hex, { readonly gasUsed: bigint; readonly lost: bigint }>({
+    max: REMEMBERED,
+  })
+  /** By record. */
+  readonly #pending = new Map<string, PendingGas>()
+  #losses: Loss[] = []
+  /** Whether `onLoss` was called, and the budget is not half free again. */
+  #isReported = false
+
+  constructor({ codeGas, acceptContractPayers = true, onLoss }: PayerGuardOptions) {
+    this.#codeGas = codeGas
+    this.#acceptsCode = acceptContractPayers
+    this.#onLoss = onLoss
+  }
+
+  /** Why a payer is refused now. Remembers its code. */
+  async refusalOf(payer: Address, codeHash: Hex | undefined): Promise<Reason | undefined> {
+    if (codeHash === undefined) this.#codes.delete(payer)
+    else this.#codes.set(payer, codeHash)
+    if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
+      return 'payer_temporarily_refused'
+    if (codeHash === undefined) return undefined
+    if (!this.#acceptsCode) return 'contract_payer_not_accepted'
+    await this.#codeGas.refresh()
+    return this.#mayLose(codeHash, 0n) ? undefined : 'payer_temporarily_refused'
+  }
+
+  /**
+   * Counts the gas that a payment about to be sent could cost us, until it has ended or its
+   * authorization has lapsed.
+   *
+   * @param validBefore - Unix seconds.
+   * @returns Whether it may be sent.
+   */
+  take(
+    key: PaymentKey,
+    { simulation: { codeHash }, limit }: CheckedTransfer,
+    validBefore: bigint,
+  ): boolean {
+    const id = recordId(key)
+    if (codeHash === undefined || limit === undefined || this.#pending.has(id)) return true
+    if (!this.#mayLose(codeHash, limit.gas)) return false
+    const lapsesAt = Math.min(
+      Number(validBefore) * 1000 + LAPSE_MARGIN_MS,
+      Date.now() + LONGEST_PENDING_MS,
+    )
+    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt })
+    return true
+  }
+
+  /** Whether a payer without code is kept out of shared transactions now. */
+  mustGoAlone(payer: Address): boolean {
+    return !this.#paid.has(payer) && this.#lost(({ isOfCode }) => !isOfCode) > CAUTIOUS_GAS
+  }
+
+  /** Ends what {@link take} counted: the payment is over. */
+  end(key: PaymentKey): void {
+    this.#pending.delete(recordId(key))
+  }
+
+  /** Notes what a mined transaction cost. */
+  noteReceipt({ transaction, gasUsed, logs }: Receipt): void {
+    if (this.#receipts.has(transaction)) return
+    // If other members were paid, only the share of those that failed was lost.
+    this.#receipts.set(transaction, { gasUsed, lost: logs.length === 0 ? gasUsed : 0n })
+  }
+
+  /** Notes that a payer's transfer was mined and moved no money. */
+  noteFailed(key: PaymentKey, transaction: Hex): void {
+    const { gasUsed = 0n, lost = 0n } = this.#receipts.get(transaction) ?? {}
+    // The gas of a whole transaction is lost once, however many members failed.
+    this.#receipts.set(transaction, { gasUsed, lost: 0n })
+    const gas = lost > SHARE_OF_BATCH_GAS ? lost : SHARE_OF_BATCH_GAS
+    const codeHash = this.#codeOf(key)
+    if (codeHash !== undefined) this.#codeGas.add(codeHash, 'lost', gas)
+    this.#losses.push({ gas, at: performance.now(), isOfCode: codeHash !== undefined })
+    this.#reportLoss()
+    this.#backOff(key.from, codeHash !== undefined)
+  }
+
+  /** Notes that a payer's transfer paid the merchant. */
+  notePaid(key: PaymentKey, transaction: Hex): void {
+    this.#failures.delete(key.from)
+    this.#paid.set(key.from, true)
+    const codeHash = this.#codeOf(key)
+    const gas = this.#receipts.get(transaction)?.gasUsed
+    // It went alone: all gas of its transaction is its own.
+    if (codeHash !== undefined && gas !== undefined) this.#codeGas.add(codeHash, 'paid', gas)
+  }
+
+  /** The code that a payment was sent for: its payer may have changed it since. */
+  #codeOf(key: PaymentKey): Hex | undefined {
+    return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
+  }
+
+  /** Makes a payer wait after a failure. */
+  #backOff(payer: Address, hasCode: boolean): void {
+    const count = (this.#failures.get(payer)?.count ?? 0) + 1
+    const counted = hasCode ? count : count - FREE_FAILURES
+    const { first, factor, longest } = BACK_OFF_MS
+    const waitMs = counted > 0 ? Math.min(first * factor ** (counted - 1), longest) : 0
+    this.#failures.set(payer, { count, until: performance.now() + waitMs })
+  }
+
+  /** Whether a code may cost us so much more. */
+  #mayLose(codeHash: Hex, gas: bigint): boolean {
+    const pending = this.#pendingGas()
+    pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)
+    const known = this.#codeGas.all()
+    const uncoveredOf = (code: Hex): bigint => uncovered(known.get(code), pending.get(code) ?? 0n)
+    const own = uncoveredOf(codeHash)
+    if (own === 0n) return true
+    if (own > FREE_GAS_OF_CODE) return false
+    let all = 0n
+    for (const code of new Set([...known.keys(), ...pending.keys()])) all += uncoveredOf(code)
+    if (all <= FREE_GAS_OF_ALL) return true
+    this.#reportLoss(all)
+    return false
+  }
+
+  /** Gas pending of each code; forgets what has lapsed. */
+  #pendingGas(): Map<Hex, bigint> {
+    const now = Date.now()
+    const pending = new Map<Hex, bigint>()
+    for (const [id, { codeHash, gas, lapsesAt }] of this.#pending)
+      if (lapsesAt < now) this.#pending.delete(id)
+      else pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)
+    return pending
+  }
+
+  /** Gas that this process has lost within an hour. */
+  #lost(counts: (loss: Loss) => boolean = () => true): bigint {
+    const since = performance.now() - HOUR_MS
+    this.#losses = this.#losses.filter(({ at }) => at >= since)
+    return this.#losses.filter(counts).reduce((sum, { gas }) => sum + gas, 0n)
+  }
+
+  /** Reports once that the budget is used up, and again only after half of it was free. */
+  #reportLoss(atLeast = 0n): void {
+    const lost = this.#lost()
+    const gas = lost > atLeast ? lost : atLeast
+    const isBeyond = gas > FREE_GAS_OF_ALL
+    if (isBeyond && !this.#isReported) this.#onLoss?.({ gas })
+    this.#isReported = isBeyond || (this.#isReported && gas > FREE_GAS_OF_ALL / 2n)
+  }
+}
+
+/** Gas of a code, lost lately or pending, that what it has earned before does not cover. */
+function uncovered(known: GasOfCode | undefined, pending: bigint): bigint {
+  if (known === undefined) return pending
+  const { paid, lost, lostLately } = known
+  const credit = paid / GAS_PER_EARNED - (lost - lostLately)
+  const risk = lostLately + pending - (credit > 0n ? credit : 0n)
+  return risk > 0n ? risk : 0n
+}

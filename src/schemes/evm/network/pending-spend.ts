@@ -1,0 +1,194 @@
+import { LRUCache } from 'lru-cache'
+import type { Chain } from '../../../chain/chain.js'
+import type { LedgerEntry } from '../../../ledger/index.js'
+import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
+import type { PaymentKey } from '../../../protocol/payment-key.js'
+import { methodOf } from '../methods.js'
+import { balanceCall, wordOf } from '../reads.js'
+import type { CheckedTransfer } from './gas-limits.js'
+import type { SettlementAsset } from './settlement-asset.js'
+
+/** How long a payment is counted after `validBefore` if its end was never reported (s). */
+const LAPSE_SECONDS = 60n
+
+/** How many payers' last ended payments are remembered, and how long (ms). */
+const ENDED = { max: 10_000, ttl: 60_000 }
+
+/** Pending payments of one payer that the chain is asked about. */
+const MOST_ASKED = 200
+
+/** Ended payments of one payer that are remembered. */
+const MOST_ENDED = 200
+
+/** A payment that spends its payer's balance. */
+export interface Spend {
+  readonly key: PaymentKey
+  readonly asset: SettlementAsset
+  readonly facts: PaymentFacts
+  /** Absent where its transaction is out already. */
+  readonly checked: CheckedTransfer | undefined
+}
+
+/** What names a payment and its token. */
+export type SpentPayment = PaymentKey & Pick<LedgerEntry, 'asset'>
+
+/** A payment that is counted. */
+interface Pending {
+  readonly key: PaymentKey
+  readonly value: bigint
+  readonly validBefore: bigint
+  /** Requests that have taken it and not dropped it. */
+  takers: number
+  /** When it ended, by `performance.now()`: it counts against balances that are older. */
+  endedAt: number
+}
+
+/** A payer's balance, at one block. */
+interface Balance {
+  /** Unknown where the token does not say. */
+  readonly balance: bigint | undefined
+  /** By `performance.now()`: the balance is at least as new as this. */
+  readonly at: number
+  /** Pending payments whose money has left it already. */
+  readonly used: ReadonlySet<string>
+}
+
+/**
+ * Counts what payers have pending: what is reserved or sent here, and not known to be mined.
+ *
+ * The chain knows only what was mined. Without this, a payer could have many payments verified at once
+ * that its balance covers only once: all others would fail on chain at our cost.
+ *
+ * Payments of other processes are not counted; they are seen once they are mined.
+ */
+export class PendingSpend {
+  readonly #chain: Chain
+  /** By payer and token, then by nonce. */
+  readonly #byPayer = new Map<string, Map<string, Pending>>()
+  /** By payer: payments that ended lately, in the order of their ends. */
+  readonly #ended = new LRUCache<string, Pending[]>(ENDED)
+  /** By payer: the request for its balance that is under way. */
+  readonly #asking = new Map<string, Promise<Balance>>()
+
+  constructor(chain: Chain) {
+    this.#chain = chain
+  }
+
+  /**
+   * Counts a payment if its payer's balance covers it on top of all that is pending.
+   *
+   * @returns Whether it does, and the payment is counted.
+   * @throws {@link ChainError}
+   */
+  take(spend: Spend): Promise<boolean> {
+    return this.#whenCovered(spend, () => this.#count(spend))
+  }
+
+  /** Whether {@link take} would count it. @throws {@link ChainError} */
+  covers(spend: Spend): Promise<boolean> {
+    return this.#whenCovered(spend)
+  }
+
+  /** Undoes one {@link take}: nothing will be sent, or another request has the payment. */
+  drop(payment: SpentPayment): void {
+    const [payer, nonce] = [payerId(payment), nonceId(payment)]
+    const own = this.#pendingOf(payer).get(nonce)
+    if (own !== undefined && --own.takers <= 0) this.#remove(payer, nonce)
+  }
+
+  /** The chain has decided: the payment is mined, or can no longer be. */
+  end(payment: SpentPayment): void {
+    const [payer, nonce] = [payerId(payment), nonceId(payment)]
+    const own = this.#pendingOf(payer).get(nonce)
+    if (own === undefined) return
+    this.#remove(payer, nonce)
+    own.endedAt = performance.now()
+    const ended = this.#ended.get(payer) ?? []
+    if (ended.push(own) > MOST_ENDED) ended.shift()
+    this.#ended.set(payer, ended)
+  }
+
+  /** Calls `use` in the turn in which the payment was found covered: no other is counted in between. */
+  async #whenCovered(spend: Spend, use?: () => void): Promise<boolean> {
+    const { checked } = spend
+    if (checked === undefined) return true
+    const { balance, at } = checked.simulation
+    const isFirst = this.#isCovered({ balance, at, used: new Set() }, spend)
+    const isGood = isFirst || this.#isCovered(await this.#askOnce(spent(spend)), spend)
+    if (isGood) use?.()
+    return isGood
+  }
+
+  #isCovered({ balance, used, at }: Balance, spend: Spend): boolean {
+    if (balance === undefined) return true
+    const payer = payerId(spent(spend))
+    const own = nonceId(spend.key)
+    const lapsed = BigInt(Math.floor(Date.now() / 1000)) - LAPSE_SECONDS
+    let sum = spend.facts.amount
+    for (const [nonce, { value, validBefore }] of this.#pendingOf(payer)) {
+      if (validBefore < lapsed) this.#remove(payer, nonce)
+      else if (nonce !== own && !used.has(nonce)) sum += value
+    }
+    for (const { key, value, endedAt } of this.#ended.get(payer) ?? [])
+      if (endedAt >= at && !used.has(nonceId(key))) sum += value
+    return balance >= sum
+  }
+
+  #count(spend: Spend): void {
+    const { key, facts } = spend
+    const { amount: value, validBefore } = facts
+    const [payer, nonce] = [payerId(spent(spend)), nonceId(key)]
+    const pending = this.#byPayer.get(payer) ?? new Map<string, Pending>()
+    const own = pending.get(nonce)
+    if (own === undefined)
+      pending.set(nonce, { key, value, validBefore, takers: 1, endedAt: Infinity })
+    else own.takers++
+    this.#byPayer.set(payer, pending)
+  }
+
+  #askOnce(payment: SpentPayment): Promise<Balance> {
+    const payer = payerId(payment)
+    const asked =
+      this.#asking.get(payer) ?? this.#ask(payment).finally(() => this.#asking.delete(payer))
+    this.#asking.set(payer, asked)
+    return asked
+  }
+
+  /** Asks for the payer's balance, and which of its payments are mined already. */
+  async #ask(payment: SpentPayment): Promise<Balance> {
+    const at = performance.now()
+    const pending = [...this.#pendingOf(payerId(payment)).values()].slice(0, MOST_ASKED)
+    const [balance, ...states] = await this.#chain.callMany([
+      balanceCall(payment.asset, payment.from),
+      ...pending.map(({ key }) => methodOf(key).stateCall(key)),
+    ])
+    const isUsed = ({ key }: Pending, index: number): boolean =>
+      methodOf(key).isUsed(states[index], key) === true
+    const used = new Set(pending.filter(isUsed).map(({ key }) => nonceId(key)))
+    return { balance: wordOf(balance), at, used }
+  }
+
+  #pendingOf(payer: string): ReadonlyMap<string, Pending> {
+    return this.#byPayer.get(payer) ?? new Map<string, Pending>()
+  }
+
+  #remove(payer: string, nonce: string): void {
+    const pending = this.#byPayer.get(payer)
+    pending?.delete(nonce)
+    if (pending?.size === 0) this.#byPayer.delete(payer)
+  }
+}
+
+/** Names a payer of one token. */
+function payerId({ asset, from }: SpentPayment): string {
+  return `${asset}:${from}`.toLowerCase()
+}
+
+/** Names a nonce among all of a payer's. */
+function nonceId({ contract, nonce }: PaymentKey): string {
+  return `${contract}:${nonce}`
+}
+
+function spent({ key, asset }: Spend): SpentPayment {
+  return { ...key, asset: asset.address }
+}

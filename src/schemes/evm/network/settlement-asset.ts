@@ -1,0 +1,32 @@
+import { takesErc3009, takesPermit2, type Asset } from '../../../money/assets.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import { domainSeparator } from '../eip712.js'
+
+/** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
+export interface SettlementAsset {
+  readonly address: Address
+  /** Absent if it is not taken by ERC-3009. */
+  readonly separator?: Hex | undefined
+  /** Whether it is taken by Permit2. @defaultValue false */
+  readonly permit2?: boolean | undefined
+  /** As configured here. */
+  readonly symbol?: string
+  readonly decimals?: number
+}
+
+/** Prepares the tokens of a network. */
+export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address, SettlementAsset> {
+  return new Map(
+    assets.map((asset) => {
+      const { address: written, network, symbol, decimals } = asset
+      const address = lowerHex(written)
+      const token = { chainId: network.chainId, verifyingContract: address }
+      const separator = takesErc3009(asset)
+        ? domainSeparator({ ...asset.eip712, ...token })
+        : undefined
+      const settled = { address, separator, permit2: takesPermit2(asset), symbol, decimals }
+      return [address, settled] as const
+    }),
+  )
+}

@@ -1,0 +1,51 @@
+import type { Chain } from '../../../chain/chain.js'
+import { blockTimeMs } from '../../../protocol/networks.js'
+import type { Address } from '../../../protocol/payment.js'
+import type { RelayerPool } from '../../../relayer/pool.js'
+import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
+import { PendingSpend } from './pending-spend.js'
+import { GasLimits } from './gas-limits.js'
+import { GasShares } from './gas-shares.js'
+import type { SettlementAsset } from './settlement-asset.js'
+import { TransferSimulator } from './simulate.js'
+
+/** Dependencies of settling on one network. */
+export interface SettlementNetwork {
+  readonly chain: Chain
+  readonly relayers: RelayerPool
+  /** By lower-case address. */
+  readonly assets: ReadonlyMap<Address, SettlementAsset>
+  readonly gasLimits: GasLimits
+  readonly pendingSpend: PendingSpend
+  readonly simulator: TransferSimulator
+  readonly payers: PayerGuard
+  readonly gasShares: GasShares
+  /** Called with what a payment or refund has cost, in wei. */
+  readonly onGas?: ((project: string | undefined, wei: bigint) => void) | undefined
+  /** Block time (ms). */
+  readonly blockMs: number
+}
+
+/** Options of {@link createSettlementNetwork}. */
+export type SettlementNetworkOptions = Pick<
+  SettlementNetwork,
+  'chain' | 'relayers' | 'assets' | 'onGas'
+> &
+  PayerGuardOptions
+
+/** Makes the dependencies of settling on one network. */
+export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
+  const { chain, relayers, assets, onGas } = parts
+  return {
+    chain,
+    relayers,
+    assets,
+    gasLimits: new GasLimits(chain),
+    pendingSpend: new PendingSpend(chain),
+    simulator: new TransferSimulator(chain),
+    payers: new PayerGuard(parts),
+    gasShares: new GasShares(),
+    onGas,
+    blockMs: blockTimeMs(chain.network),
+  }
+}

@@ -1,0 +1,186 @@
+import type { Chain } from '../../../chain/chain.js'
+import type { CallResult } from '../../../chain/types.js'
+import { coalesce } from '../../../coalesce.js'
+import { decodeProbe, encodeProbe, type ProbeResult } from '../../../chain/transfer-probe.js'
+import { keccakHex } from '../../../crypto/keccak.js'
+import { ChainError } from '../../../errors.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import { methodOf } from '../methods.js'
+import { balanceCall, wordOf } from '../reads.js'
+import type { SignedTransfer } from '../transfer-method.js'
+import type { SettlementAsset } from './settlement-asset.js'
+
+/** Transfers that are simulated in one request: what a node runs within its gas limit for calls. */
+const MAX_PER_REQUEST = 30
+
+/** How long to wait before a node that did not run our code is asked again (ms). */
+const UNSUPPORTED_MS = 60_000
+
+/** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929). */
+const COLD_ACCOUNT_GAS = 2500n
+
+/** Stands for the signature of an account whose own code has to check it: that is not run here. */
+const NO_SIGNATURE = { v: 27, r: `0x${'0'.repeat(64)}`, s: `0x${'0'.repeat(64)}` } as const
+
+/** The result of simulating a transfer, all at one block. */
+export interface TransferSimulation {
+  /** Hash of the payer's code, a delegation (EIP-7702) included; absent for an account without. */
+  readonly codeHash: Hex | undefined
+  /** Whether the token would make the transfer; never for a payer with code, which is not run here. */
+  readonly succeeds: boolean
+  readonly isToken: boolean
+  /** Gas that calling the token takes; unknown where the node runs no code of ours. */
+  readonly gas: bigint | undefined
+  /** Gas of it that is paid once by transfers that share a transaction. */
+  readonly sharedGas: bigint
+  /** The payer's balance; unknown where the token does not say. */
+  readonly balance: bigint | undefined
+  /** Whether the payee has no balance yet: writing the first costs more gas. */
+  readonly isFirstBalance: boolean
+  /** By `performance.now()`: the findings are at least as new as this. */
+  readonly at: number
+}
+
+/** A transfer to simulate. */
+interface Item {
+  readonly transfer: SignedTransfer
+  readonly asset: SettlementAsset
+  readonly token: Address
+  readonly data: Hex
+}
+
+/**
+ * Simulates transfers without sending them; those that come at once share one request.
+ *
+ * The same request tells whether the payer has code, and runs the transfer if it has none: between two
+ * requests it could get some. Each transfer runs by itself, on the state of the block.
+ */
+export class TransferSimulator {
+  readonly #chain: Chain
+  /** Until when the node is not asked to run our code, by `performance.now()`. */
+  #unsupportedUntil = -Infinity
+  readonly #coalesced: (item: Item) => Promise<TransferSimulation>
+
+  constructor(chain: Chain) {
+    this.#chain = chain
+    this.#coalesced = coalesce<Item, TransferSimulation>({
+      run: (items) => this.#simulateTogether(items),
+      most: MAX_PER_REQUEST,
+    })
+  }
+
+  /** Simulates a transfer. @throws {@link ChainError} */
+  simulate(transfer: SignedTransfer, asset: SettlementAsset): Promise<TransferSimulation> {
+    const isByKey = typeof transfer.signature !== 'string'
+    const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
+    const { data } = methodOf(transfer.facts).call(probed, { asset })
+    return this.#coalesced({ transfer, asset, token: asset.address, data })
+  }
+
+  async #simulateTogether(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
+    const different = [...new Map(items.map((item) => [item.token + item.data, item])).values()]
+    const found = await this.#probe(different)
+    const byItem = new Map(different.map((item, index) => [item.token + item.data, found[index]]))
+    return Promise.all(
+      items.map(
+        async (item) => byItem.get(item.token + item.data) ?? simulateAlone(this.#chain, item),
+      ),
+    )
+  }
+
+  /** @returns Nothing where the node runs no code of ours. */
+  async #probe(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
+    const at = performance.now()
+    if (at < this.#unsupportedUntil) return []
+    const returned = await this.#run(encodeProbe(items))
+    const results = returned?.ok ? decodeProbe(returned.data, items.length) : undefined
+    if (returned !== undefined && results === undefined)
+      this.#unsupportedUntil = at + UNSUPPORTED_MS
+    return (results ?? []).map((result, index) =>
+      simulationFrom(result, {
+        item: items[index] as Item,
+        at,
+        sharedGas: sharedGasByToken(items, results),
+      }),
+    )
+  }
+
+  /**
+   * @returns Nothing if the node refuses the request, perhaps because of one of its transfers: each is then
+   * simulated alone.
+   */
+  async #run(code: Hex): Promise<CallResult | undefined> {
+    try {
+      return await this.#chain.runCode(code)
+    } catch (error) {
+      if (error instanceof ChainError && error.code === 'chain_refused') return undefined
+      throw error
+    }
+  }
+}
+
+/** By token: gas that only the first of the transfers took, which found the token cold. */
+function sharedGasByToken(
+  items: readonly Item[],
+  results: readonly ProbeResult[] = [],
+): ReadonlyMap<Address, bigint> {
+  const shared = new Map<Address, bigint>()
+  for (const [index, { token }] of items.entries()) {
+    const gas = results[index]?.sharedGas ?? 0n
+    if (gas > (shared.get(token) ?? 0n)) shared.set(token, gas)
+  }
+  return shared
+}
+
+/** A transfer that was simulated together with others. */
+interface ProbedItem {
+  readonly item: Item
+  readonly at: number
+  /** By token. */
+  readonly sharedGas: ReadonlyMap<Address, bigint>
+}
+
+function simulationFrom(
+  { codeHash, ran, gas, balances }: ProbeResult,
+  { item, at, sharedGas }: ProbedItem,
+): TransferSimulation {
+  const { payer: from, payTo: to, amount: value } = item.transfer.facts
+  const succeeds = ran === 'well'
+  const moved = succeeds && from !== to ? value : 0n
+  return {
+    codeHash,
+    succeeds,
+    isToken: codeHash === undefined ? ran !== 'not' : balances.payer !== undefined,
+    gas: gas + COLD_ACCOUNT_GAS,
+    sharedGas: sharedGas.get(item.token) ?? 0n,
+    balance: balances.payer === undefined ? undefined : balances.payer + moved,
+    isFirstBalance: succeeds && balances.payee === value,
+    at,
+  }
+}
+
+/** Simulates by several requests, where the node runs no code of ours. */
+async function simulateAlone(
+  chain: Chain,
+  { transfer, asset, token }: Item,
+): Promise<TransferSimulation> {
+  const at = performance.now()
+  const { payer: from, payTo: to } = transfer.facts
+  const call = methodOf(transfer.facts).call(transfer, { asset })
+  const [code, tokenCode, [payer, payee, ran]] = await Promise.all([
+    chain.getCode(from),
+    chain.getCode(token),
+    chain.callMany([balanceCall(token, from), balanceCall(token, to), call]),
+  ])
+  const hasCode = code !== '0x'
+  return {
+    codeHash: hasCode ? keccakHex(code) : undefined,
+    succeeds: !hasCode && tokenCode !== '0x' && ran?.ok === true,
+    isToken: tokenCode !== '0x',
+    gas: undefined,
+    sharedGas: 0n,
+    balance: wordOf(payer),
+    isFirstBalance: wordOf(payee) === 0n,
+    at,
+  }
+}

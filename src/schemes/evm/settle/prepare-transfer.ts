@@ -1,0 +1,104 @@
+import type { Submission } from '../../../ledger/index.js'
+import { isRefundEntry } from '../../../ledger/refunds.js'
+import type { Hex } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
+import type { BatchMember } from '../../../relayer/transaction.js'
+import { methodOf } from '../methods.js'
+import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
+import type { VerifiedPayment } from '../verify/verify.js'
+
+/** A transfer that may be sent. */
+export type PreparedTransfer = Pick<
+  BatchMember,
+  'call' | 'gas' | 'isAlone' | 'sender' | 'gasShare' | 'recheck'
+>
+
+/** Thrown right before sending a transfer whose payer has changed since it was simulated. */
+class PayerChanged extends Error {}
+
+/**
+ * Makes a transfer ready to be sent, and simulates it again if the last simulation is too old.
+ *
+ * @returns Why it would fail.
+ * @throws {@link ChainError}
+ */
+export async function prepareTransfer(
+  { core, asset, transfer, key, entry }: VerifiedPayment,
+  known: CheckedTransfer | undefined,
+): Promise<PreparedTransfer | Reason> {
+  const isGood = known !== undefined && isFresh(core, known.simulation)
+  const checked = isGood ? known : await checkOnChain(core, asset, transfer)
+  if (typeof checked === 'string') return checked
+  const { sender } = checked
+  const { facts } = transfer
+  const from = sender ?? core.relayers.addresses[0]
+  const call = methodOf(facts).call(transfer, { asset, from })
+  const measured = { call, token: asset.address }
+  const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
+  if (limit === 'reverts') return methodOf(facts).reasons.simulationFailed
+  const mayCost = core.payers.take(key, checked, facts.validBefore)
+  if (!mayCost) return 'payer_temporarily_refused'
+  if (limit.isAlone) return { call, sender, ...limit }
+
+  // It may have waited for its turn; if its payer has changed, the rest of the batch would suffer.
+  const recheck = async (): Promise<void> => {
+    if (isFresh(core, checked.simulation)) return
+    const { codeHash, succeeds } = await core.simulator.simulate(transfer, asset)
+    if (codeHash !== undefined || !succeeds) throw new PayerChanged()
+  }
+  // Whether a refund is sent again depends on its payment: no other transfer may have to wait with it.
+  const isAlone = isRefundEntry(entry) || core.payers.mustGoAlone(facts.payer)
+  return { call, ...limit, isAlone, recheck }
+}
+
+/** How often a payer may change while its transfer waits to be sent. */
+const MOST_CHANGES = 2
+
+/** Sends a transfer; starts again from the beginning if its payer changes before it is sent. */
+export async function withChangedPayer<Sent>(
+  send: (checked: CheckedTransfer | undefined) => Promise<Sent>,
+  checked: CheckedTransfer | undefined,
+): Promise<Sent | Reason> {
+  for (let changes = 0; changes <= MOST_CHANGES; changes++) {
+    try {
+      return await send(changes === 0 ? checked : undefined)
+    } catch (error) {
+      if (!(error instanceof PayerChanged)) throw error
+    }
+  }
+  return 'invalid_exact_evm_transaction_simulation_failed'
+}
+
+/**
+ * Sends a transfer whose transaction was mined without paying again, alone.
+ *
+ * Another member may have used up the gas of their batch. Its own payer has no code, so only the state
+ * of the token decides about it now.
+ *
+ * @returns The transaction that went out; nothing where it would fail again, or could not be sent.
+ */
+export async function sendAlone(payment: VerifiedPayment): Promise<Submission | undefined> {
+  const { core, asset, transfer, key } = payment
+  const checked = await checkOnChain(core, asset, transfer)
+  if (typeof checked === 'string' || checked.simulation.codeHash !== undefined) return undefined
+  const prepared = await prepareTransfer(payment, checked)
+  if (typeof prepared === 'string') return undefined
+  /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */
+  let givenUp: readonly Hex[] = []
+  const sent = await core.relayers.send({
+    key,
+    ...prepared,
+    isAlone: true,
+    toSubmission: (submission) => {
+      if (givenUp.length === 0) return submission
+      const replaces = new Set([...(submission.replaces ?? []), ...givenUp])
+      replaces.delete(submission.transaction)
+      return { ...submission, replaces: [...replaces] }
+    },
+    onWriteAhead: ({ transaction }) => {
+      givenUp = [transaction, ...givenUp]
+    },
+  })
+  return sent.submission
+}

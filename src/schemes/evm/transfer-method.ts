@@ -1,0 +1,77 @@
+/** The interface of the ways in which a payer's signature moves a token. */
+import type { Chain } from '../../chain/chain.js'
+import type { Call, CallResult, Receipt } from '../../chain/types.js'
+import type { LedgerEntry } from '../../ledger/index.js'
+import type { PaymentFacts } from '../../protocol/decoded-payment.js'
+import type { PaymentKey } from '../../protocol/payment-key.js'
+import type { Address, Hex, PaymentRequirements } from '../../protocol/payment.js'
+import type { Reason } from '../../protocol/reasons.js'
+import type { Decision } from './confirm/decision.js'
+import type { SettlementAsset } from './network/settlement-asset.js'
+
+/** An ECDSA signature in the one form that every token takes: low `s`, `v` 27 or 28. */
+export interface EcdsaSignature {
+  readonly r: Hex
+  readonly s: Hex
+  readonly v: 27 | 28
+}
+
+/** A signature as contracts take it: split for accounts with a key, whole for contracts. */
+export type TransferSignature = EcdsaSignature | Hex
+
+/** A transfer that is ready to be called. */
+export interface SignedTransfer {
+  readonly facts: PaymentFacts
+  readonly signature: TransferSignature
+}
+
+/** Reasons that each way has its own names for. */
+export interface MethodReasons {
+  readonly badSignature: Reason
+  readonly tooEarly: Reason
+  readonly tooLate: Reason
+  readonly notCovered: Reason
+  readonly simulationFailed: Reason
+}
+
+/** What may have used up a nonce. */
+export interface Uses {
+  /** Transactions, the likeliest first. */
+  readonly transactions: readonly Hex[]
+  /** Whether these are all: where none of them has paid, the authorization was cancelled. */
+  readonly isComplete: boolean
+}
+
+/** One way in which a payer's signature moves a token, in the calls and logs of its contracts. */
+export interface TransferMethod {
+  /** `extra.assetTransferMethod` of its offers. */
+  readonly name: 'eip3009' | 'permit2'
+  readonly reasons: MethodReasons
+  /** Whether a token is taken in this way. */
+  takes(asset: SettlementAsset): boolean
+  /** The signature, as the client sent it, in lower case. */
+  signatureOf(facts: PaymentFacts): Hex
+  /** Why a payment is not what is required. Costs nothing. */
+  checkTerms(facts: PaymentFacts, requirements: PaymentRequirements): Reason | undefined
+  /** What the payer's wallet has signed (EIP-712). */
+  digest(facts: PaymentFacts, asset: SettlementAsset): Hex
+  /** The call that moves the token. */
+  call(
+    transfer: SignedTransfer,
+    options: { asset: SettlementAsset; from?: Address | undefined },
+  ): Call
+  /** Asks whether the nonce was used up. */
+  stateCall(key: PaymentKey): Call
+  /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */
+  isUsed(result: CallResult | undefined, key: PaymentKey): boolean | undefined
+  /** Finds out why a transfer would fail. @throws {@link ChainError} */
+  diagnose(chain: Chain, asset: SettlementAsset, transfer: SignedTransfer): Promise<Reason>
+  /** Tells from a transaction's logs whether it has paid the merchant. @throws {@link ChainError} */
+  judge(chain: Chain, receipt: Receipt, payment: LedgerEntry): Promise<Decision>
+  /** Whether a transaction's logs show that it used up the nonce. */
+  usedIn(receipt: Receipt, payment: LedgerEntry): boolean
+  /** Finds the transactions that may have used up the nonce. @throws {@link ChainError} */
+  findUses(chain: Chain, payment: LedgerEntry): Promise<Uses>
+  /** Whether a call makes a payment. */
+  pays(call: Call, key: PaymentKey): boolean
+}

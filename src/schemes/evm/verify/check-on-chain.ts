@@ -1,0 +1,55 @@
+import type { Reason } from '../../../protocol/reasons.js'
+import { methodOf } from '../methods.js'
+import type { SettlementAsset } from '../network/settlement-asset.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
+import type { TransferSimulation } from '../network/simulate.js'
+import type { SignedTransfer } from '../transfer-method.js'
+
+/** How old a simulation may be when its transfer is sent (ms). */
+const MAX_AGE_MS = 500
+
+/**
+ * Runs a transfer as the relayer would send it, without sending it.
+ *
+ * The transfer of a payer with code is estimated alone, with the fees and from the account that it will
+ * be sent with, because the code may look at either. One that costs more than we pay is refused.
+ *
+ * @returns Why it would fail.
+ * @throws {@link ChainError}
+ */
+export async function checkOnChain(
+  core: SettlementNetwork,
+  asset: SettlementAsset,
+  transfer: SignedTransfer & { readonly isWrapped?: boolean },
+): Promise<CheckedTransfer | Reason> {
+  const { chain, relayers, payers, simulator } = core
+  const { facts } = transfer
+  const method = methodOf(facts)
+  const first = await simulator.simulate(transfer, asset)
+  // One wrong answer of a node does not make a token disappear.
+  const simulation = first.isToken ? first : await simulator.simulate(transfer, asset)
+  if (!simulation.isToken) return 'invalid_exact_evm_eip3009_not_supported'
+  const { codeHash } = simulation
+  const refused = await payers.refusalOf(facts.payer, codeHash)
+  if (refused !== undefined) return refused
+  if (codeHash === undefined) {
+    if (transfer.isWrapped) return 'eip6492_factory_not_allowed'
+    // Only an account's own code can accept what its key has not signed.
+    if (typeof transfer.signature === 'string') return method.reasons.badSignature
+    return simulation.succeeds ? { simulation } : method.diagnose(chain, asset, transfer)
+  }
+  const sender = await relayers.chooseSender()
+  const limit = await core.gasLimits.estimate(method.call(transfer, { asset, from: sender }))
+  if (limit === 'exceeds_cap') return 'settlement_too_expensive'
+  if (limit === 'reverts') return method.diagnose(chain, asset, transfer)
+  return { simulation, limit, sender }
+}
+
+/** Whether a simulation still counts: it is not older than a block. */
+export function isFresh(
+  { blockMs }: SettlementNetwork,
+  { at }: Pick<TransferSimulation, 'at'>,
+): boolean {
+  return performance.now() - at <= Math.min(MAX_AGE_MS, blockMs)
+}

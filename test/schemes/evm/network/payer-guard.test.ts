@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Counters } from '../../../../src/ledger/counters.js'
+import type { LedgerStore } from '../../../../src/ledger/index.js'
+import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
+import type { Address, Hex } from '../../../../src/protocol/payment.js'
+import { CodeGas } from '../../../../src/schemes/evm/network/code-gas.js'
+import { PayerGuard } from '../../../../src/schemes/evm/network/payer-guard.js'
+import type { CheckedTransfer } from '../../../../src/schemes/evm/network/gas-limits.js'
+
+const hex = (byte: string, bytes: number): Hex => `0x${byte.repeat(bytes)}`
+const hashOf = (index: number): Hex => `0x${index.toString(16).padStart(64, '0')}`
+const payerOf = (index: number): Address => `0x${index.toString(16).padStart(40, '0')}`
+const CODE = hex('cc', 32)
+const OTHER_CODE = hex('dd', 32)
+const LATER = BigInt(Math.floor(Date.now() / 1000) + 300)
+const REFUSED = 'payer_temporarily_refused'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+let ledger: LedgerStore
+let counters: Counters
+let transactions = 0
+beforeEach(() => {
+  ledger = createMemoryLedger()
+  counters = new Counters({ store: ledger.counts, logger: silent, now: Date.now })
+})
+afterEach(async () => {
+  await counters.close()
+  await ledger.close()
+})
+
+const newGuard = (onLoss?: (loss: { readonly gas: bigint }) => void): PayerGuard => {
+  const codeGas = new CodeGas({ chainId: 84532, counters, store: ledger.counts, now: Date.now })
+  return new PayerGuard({ codeGas, onLoss })
+}
+const keyOf = (index: number) =>
+  ({ chainId: 84532, contract: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
+const checked = (gas: bigint, codeHash: Hex | undefined = CODE): CheckedTransfer =>
+  ({ simulation: { codeHash }, limit: { gas, isAlone: true } }) as CheckedTransfer
+
+interface Mined {
+  readonly payer: Address
+  readonly codeHash: Hex | undefined
+  readonly gasUsed: bigint
+}
+const mine = async (guard: PayerGuard, { payer, codeHash, gasUsed }: Mined): Promise<Hex> => {
+  await guard.refusalOf(payer, codeHash)
+  const transaction = hashOf(1_000_000 + ++transactions)
+  guard.noteReceipt({ transaction, gasUsed, logs: [] } as never)
+  return transaction
+}
+const fail = async (guard: PayerGuard, mined: Mined): Promise<void> =>
+  guard.noteFailed({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
+const pay = async (guard: PayerGuard, mined: Mined): Promise<void> =>
+  guard.notePaid({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
+
+describe('the gas that payers with code have pending', () => {
+  it('counts once, however often a payment is presented, until it has ended', () => {
+    const guard = newGuard()
+    expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
+    expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
+    expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(false)
+    guard.end(keyOf(1))
+    expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(true)
+  })
+
+  it('counts only until the authorization lapses', () => {
+    const guard = newGuard()
+    const past = BigInt(Math.floor(Date.now() / 1000) - 120)
+    expect(guard.take(keyOf(1), checked(900_000n), past)).toBe(true)
+    expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(true)
+  })
+
+  it('counts only against its own code', () => {
+    const guard = newGuard()
+    expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
+    expect(guard.take(keyOf(2), checked(900_000n, OTHER_CODE), LATER)).toBe(true)
+  })
+})
+
+describe('the gas that a wallet code has lost', () => {
+  it('refuses that code once it exceeds its credit, and no other', async () => {
+    const guard = newGuard()
+    await fail(guard, { payer: payerOf(1), codeHash: CODE, gasUsed: 1_000_001n })
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(3), OTHER_CODE)).toBeUndefined()
+  })
+
+  it('is covered by half of the gas that its payments took, and by no more', async () => {
+    const guard = newGuard()
+    const payment = { payer: payerOf(1), codeHash: CODE, gasUsed: 100_000n }
+    for (let index = 0; index < 40; index++) await pay(guard, payment)
+    await fail(guard, { payer: payerOf(2), codeHash: CODE, gasUsed: 2_900_000n })
+    expect(await guard.refusalOf(payerOf(3), CODE)).toBeUndefined()
+    await fail(guard, { payer: payerOf(4), codeHash: CODE, gasUsed: 200_000n })
+    expect(await guard.refusalOf(payerOf(3), CODE)).toBe(REFUSED)
+  })
+
+  it('refuses new codes once all of them have lost too much, and none that has earned its credit', async () => {
+    const told: bigint[] = []
+    const guard = newGuard(({ gas }) => told.push(gas))
+    const earner = { payer: payerOf(1), codeHash: OTHER_CODE, gasUsed: 100_000n }
+    for (let index = 0; index < 40; index++) await pay(guard, earner)
+    for (let index = 10; index < 16; index++)
+      await fail(guard, { payer: payerOf(index), codeHash: hashOf(index), gasUsed: 900_000n })
+    expect(guard.take(keyOf(2), checked(100_000n), LATER)).toBe(false)
+    expect(guard.take(keyOf(3), checked(100_000n, OTHER_CODE), LATER)).toBe(true)
+    expect(await guard.refusalOf(payerOf(4), undefined)).toBeUndefined()
+    expect(told).toHaveLength(1)
+  })
+
+  it('outlives a restart, and is known to every gateway of the ledger', async () => {
+    await fail(newGuard(), { payer: payerOf(1), codeHash: CODE, gasUsed: 1_000_001n })
+    expect(await newGuard().refusalOf(payerOf(2), CODE)).toBe(REFUSED)
+    expect(await newGuard().refusalOf(payerOf(2), OTHER_CODE)).toBeUndefined()
+  })
+
+  it('is charged to the code that a payment was sent for, whatever its payer has become', async () => {
+    const guard = newGuard()
+    expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
+    const transaction = await mine(guard, {
+      payer: payerOf(1),
+      codeHash: OTHER_CODE,
+      gasUsed: 1_000_001n,
+    })
+    guard.noteFailed(keyOf(1), transaction)
+    guard.end(keyOf(1))
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(3), OTHER_CODE)).toBeUndefined()
+  })
+
+  it('makes its payer wait', async () => {
+    const guard = newGuard()
+    await fail(guard, { payer: payerOf(1), codeHash: CODE, gasUsed: 80_000n })
+    expect(await guard.refusalOf(payerOf(1), CODE)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
+  })
+})
+
+describe('the gas that payers without code have lost', () => {
+  it('is logged, refuses nobody, and keeps payers that never paid out of shared transactions', async () => {
+    const told: bigint[] = []
+    const guard = newGuard(({ gas }) => told.push(gas))
+    const known = { payer: payerOf(1), codeHash: undefined, gasUsed: 80_000n }
+    await pay(guard, known)
+    expect(guard.mustGoAlone(payerOf(2))).toBe(false)
+    for (let index = 100; index < 160; index++)
+      await fail(guard, { payer: payerOf(index), codeHash: undefined, gasUsed: 100_000n })
+    expect(told).toHaveLength(1)
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
+    expect([guard.mustGoAlone(known.payer), guard.mustGoAlone(payerOf(2))]).toEqual([false, true])
+  })
+})
