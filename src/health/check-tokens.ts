@@ -24,9 +24,8 @@ export async function checkTokens(
       const { address, symbol, network } = asset
       const place = { subject: 'token', network: network.caip2, address, symbol } as const
       return findings(place, async () => {
-        const found = [await checkToken(chain, asset, place)]
-        if (takesPermit2(asset)) found.push(await checkPermit2(chain, asset, place))
-        return found
+        const token = await checkToken(chain, asset, place)
+        return takesPermit2(asset) ? [token, await checkPermit2(chain, asset, place)] : [token]
       })
     }),
   )

@@ -100,7 +100,7 @@ async function complete(
   if (outcome !== undefined && !isUnpaid(outcome)) return outcome
   const submission = readInstrument(context, checkout, instrument)
   if ('status' in submission) return outcome ?? submission
-  if (outcome !== undefined && isSamePayment(submission, before!)) return outcome
+  if (outcome !== undefined && isSamePayment(context, [submission, before!])) return outcome
   return take(context, checkout, { submission, isPlaced: false })
 }
 
@@ -157,7 +157,10 @@ async function reserve(
     redeemWithoutProof: 'same-address' as const,
     purchase: { method: 'POST', url: config.resource.url, client: key, asker: key },
   }
-  return context.facilitator.reserve(decodePayment(paymentPayload, offer), terms)
+  return context.facilitator.reserve(
+    decodePayment(paymentPayload, offer, context.facilitator.formats),
+    terms,
+  )
 }
 
 /** Settles a payment whose order is placed. */
@@ -239,11 +242,16 @@ function readInstrument(
 const isSame = (one: unknown, other: unknown): boolean =>
   fingerprintOf(one) === fingerprintOf(other)
 
-const paymentKey = ({ paymentPayload, paymentRequirements }: PaymentSubmission) =>
-  decodePayment(paymentPayload, paymentRequirements).key
-
-const isSamePayment = (one: PaymentSubmission, other: PaymentSubmission): boolean =>
-  JSON.stringify(paymentKey(one)) === JSON.stringify(paymentKey(other))
+function isSamePayment(
+  { facilitator }: CompletionContext,
+  both: readonly [PaymentSubmission, PaymentSubmission],
+): boolean {
+  const [one, other] = both.map(({ paymentPayload, paymentRequirements }) => {
+    const { key } = decodePayment(paymentPayload, paymentRequirements, facilitator.formats)
+    return JSON.stringify(key)
+  })
+  return one === other
+}
 
 const configSchema = z.looseObject({
   resource: z.looseObject({ url: z.string().min(1) }),

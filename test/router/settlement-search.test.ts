@@ -47,7 +47,7 @@ const ask = (path: string, token = SHOP_TOKEN) =>
 
 /** The references of a list, sorted. */
 async function found(query: Record<string, string>, token?: string): Promise<unknown[]> {
-  const { status, body } = await ask(`settlements?${new URLSearchParams(query)}`, token)
+  const { status, body } = await ask(`settlements?${new URLSearchParams(query).toString()}`, token)
   expect(status).toBe(200)
   return body.settlements.map((one: { reference: string }) => one.reference).toSorted()
 }
