@@ -14,7 +14,8 @@ import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
 import { EXACT } from './protocol/payment.js'
-import { exactFormat } from './schemes/evm/format.js'
+import { PermitDomains } from './money/permit-domains.js'
+import { exactFormatWith } from './schemes/evm/format.js'
 import type { Finding } from './health/finding.js'
 import { createHealthRouter } from './health/health-router.js'
 import { Lazy, lazyRouter } from './http/lazy.js'
@@ -284,18 +285,20 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const recent = new RecentOutcomes(resolved.now)
   countEvents(events, counters)
   const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
+  const permits = new PermitDomains()
   const core = new Lazy(async () => {
     const { cutOff, stopping } = requests
     // Opened now, it would have nobody to close it.
     cutOff.throwIfAborted()
     const outcomes = { counters, telemetry, recent }
-    const parts = { ledger, events, ...outcomes, closed: cutOff, stopping, nameUrl }
+    const ends = { closed: cutOff, stopping }
+    const parts = { ledger, events, ...outcomes, ...ends, permits, nameUrl }
     if (resolved.facilitator === undefined)
       return (await import('./parts/core.js')).openCore(resolved, parts)
     const { openRemoteCore } = await import('./parts/remote-core.js')
     return openRemoteCore(resolved, resolved.facilitator, parts)
   })
-  const facilitator = lazyFacilitator(core)
+  const facilitator = lazyFacilitator(core, permits)
   const surroundings = async () => {
     const { cores } = await core.get()
     return { ...resolved, ledger, cores, remote: resolved.facilitator }
@@ -331,6 +334,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const context = {
     ...resolved,
     facilitator,
+    permits,
     directory,
     readMerchant,
     counters,
@@ -404,9 +408,9 @@ function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly A
 }
 
 /** A facilitator whose core is loaded by the first payment, if it was not before. */
-function lazyFacilitator(core: Lazy<Core>): ReservingFacilitator {
+function lazyFacilitator(core: Lazy<Core>, permits: PermitDomains): ReservingFacilitator {
   return decodingFacilitator({
-    formats: new Map([[EXACT, exactFormat]]),
+    formats: new Map([[EXACT, exactFormatWith((asset) => permits.find(asset))]]),
     verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
     reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
     supported: async () => (await core.get()).facilitator.supported(),

@@ -6,6 +6,7 @@ import { createSchemeFacilitator } from '../facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../health/report-at-start.js'
 import { warnOfLowRelayers } from '../health/low-relayers.js'
 import type { Counters } from '../ledger/counters.js'
+import type { PermitDomains } from '../money/permit-domains.js'
 import type { Network } from '../protocol/networks.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { EXACT } from '../protocol/payment.js'
@@ -19,6 +20,7 @@ import {
   createSettlementNetwork,
   type SettlementNetwork,
 } from '../schemes/evm/network/settlement-network.js'
+import { findPermits } from '../schemes/evm/permit2/find-permits.js'
 import { latencyWatcher } from '../telemetry/latency.js'
 import type { RecentOutcomes } from '../telemetry/recent-outcomes.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
@@ -36,6 +38,8 @@ export interface CoreParts {
   readonly recent: RecentOutcomes
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
+  /** Gets the tokens that take signed approvals, once their contracts have answered. */
+  readonly permits: PermitDomains
   /**
    * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
    * limited are logged by themselves, without a `check()`.
@@ -69,14 +73,15 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
   { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
-  { ledger, events, counters, telemetry, closed }: CoreParts,
+  { ledger, events, counters, telemetry, closed, stopping, permits }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
-  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, executor } = core
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
   const alerts = new RelayerAlerts(ledger.webhooks.alerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
+  void findPermits(chain, { assets, permits }, stopping)
   const relayers = new RelayerPool({
     chain,
     ledger,
@@ -84,6 +89,7 @@ function openNetwork(
     closed,
     maxFeePerGas,
     stuckMs,
+    executor,
     privateKeys: [firstKey, ...otherKeys],
     // A settlement that waits is written down before its own time is over.
     refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),

@@ -13,6 +13,7 @@ import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
+import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
@@ -47,6 +48,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
+  /** Tokens that take signed approvals. @defaultValue none is known */
+  readonly permits?: PermitDomains | undefined
   /** Room for prepared 402s. @defaultValue each route has room of its own */
   readonly documents?: PreparedDocuments | undefined
   /** Warnings of the declared route. @defaultValue none yet */
@@ -71,6 +74,14 @@ interface AskedPrice {
   readonly askedPrice: string
 }
 
+/** What a route answers without looking at a request. */
+interface Prepared {
+  /** That of `permits` then. */
+  readonly version: number | undefined
+  readonly quotes: readonly Quote[]
+  readonly respondUnpaid: RespondUnpaid | undefined
+}
+
 /** A route that charges. Everything that does not depend on a request is checked and prepared. */
 export class PaidRoute {
   readonly merchant: Merchant
@@ -84,8 +95,6 @@ export class PaidRoute {
   readonly v1: boolean
   /** The page for browsers; `undefined` if they get JSON. */
   readonly paywall: Paywall | undefined
-  /** Responds to a request without a payment, if that response is the same for every request. */
-  readonly respondUnpaid: RespondUnpaid | undefined
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
@@ -93,8 +102,8 @@ export class PaidRoute {
   readonly #bazaar: BazaarWriter | undefined
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
-  /** The quotes of a fixed price to which no rate applies. */
-  readonly #fixedQuotes: readonly Quote[] | undefined
+  /** What was prepared for a fixed price to which no rate applies. */
+  #prepared: Prepared | undefined
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
@@ -113,8 +122,7 @@ export class PaidRoute {
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
-    this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
-    this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
+    this.#prepared = this.#prepare(accepts)
     if (this.respondUnpaid && accepts)
       this.#noteHeader(
         headerBytesOf({
@@ -138,6 +146,34 @@ export class PaidRoute {
     if (typeof this.#price === 'function') return { seller: name }
     const entries = this.#fixedQuotes?.map(({ entry }) => entry)
     return { price: this.#price.price, entries, seller: name }
+  }
+
+  /** Responds to a request without a payment, if that response is the same for every request. */
+  get respondUnpaid(): RespondUnpaid | undefined {
+    return this.#current?.respondUnpaid
+  }
+
+  /** The quotes of a fixed price to which no rate applies. */
+  get #fixedQuotes(): readonly Quote[] | undefined {
+    return this.#current?.quotes
+  }
+
+  /** Written again where a token has turned out to take signed approvals. */
+  get #current(): Prepared | undefined {
+    const version = this.#context.permits?.version
+    if (this.#prepared !== undefined && this.#prepared.version !== version)
+      this.#prepared = this.#prepare(this.#quoteFixed())
+    return this.#prepared
+  }
+
+  #prepare(accepts: readonly PaymentRequirements[] | undefined): Prepared | undefined {
+    return (
+      accepts && {
+        version: this.#context.permits?.version,
+        quotes: accepts.map((entry) => ({ entry })),
+        respondUnpaid: this.#prepareUnpaid(accepts),
+      }
+    )
   }
 
   /** Whether the price is fixed. */

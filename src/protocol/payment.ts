@@ -103,7 +103,7 @@ export type VerifyResponse =
 
 /**
  * Answer of settle: whether the merchant was paid, the hash of the transaction, and the payer.
- * `transaction` is `""` if nothing was sent.
+ * `transaction` is `""` if nothing was sent: of a success, because nothing was charged.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-import { findKnownAsset, type Asset } from '../../money/assets.js'
+import { findKnownAsset, type Asset, type KnownAsset } from '../../money/assets.js'
 import { compare, formatDecimal, trimDecimal, type Decimal } from '../../money/decimal.js'
 import { findNetwork } from '../../protocol/networks.js'
 import {
@@ -20,7 +20,7 @@ export interface Limits {
 export interface PayableOffer {
   /** Sent back unchanged. */
   readonly requirements: PaymentRequirements
-  readonly asset: Asset
+  readonly asset: KnownAsset
   readonly amount: Decimal
 }
 
@@ -84,6 +84,12 @@ const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): Decimal
 })
 
 /** An amount in tokens, for people. */
-export function describeAmount({ amount, asset }: Pick<PayableOffer, 'amount' | 'asset'>): string {
+export function describeAmount({
+  amount,
+  asset,
+}: {
+  readonly amount: Decimal
+  readonly asset: Asset
+}): string {
   return `${formatDecimal(trimDecimal(amount))} ${asset.symbol}`
 }

@@ -44,7 +44,11 @@ export interface Uses {
 
 /** One way in which a payer's signature moves a token, in the calls and logs of its contracts. */
 export interface TransferMethod {
+  /** `extra.assetTransferMethod` of its offers. */
+  readonly name: 'eip3009' | 'permit2'
   readonly reasons: MethodReasons
+  /** Whether a token is taken in this way. */
+  takes(asset: SettlementAsset): boolean
   /** The signature, as the client sent it, in lower case. */
   signatureOf(facts: PaymentFacts): Hex
   /** Why a payment is not what is required. Costs nothing. */
@@ -52,7 +56,10 @@ export interface TransferMethod {
   /** What the payer's wallet has signed (EIP-712). */
   digest(facts: PaymentFacts, asset: SettlementAsset): Hex
   /** The call that moves the token. */
-  call(transfer: SignedTransfer, options: { asset: SettlementAsset; from?: Address | undefined }): Call
+  call(
+    transfer: SignedTransfer,
+    options: { asset: SettlementAsset; from?: Address | undefined },
+  ): Call
   /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
   /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */

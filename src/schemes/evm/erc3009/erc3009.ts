@@ -8,13 +8,19 @@ import { wordOf } from '../reads.js'
 import type { TransferMethod } from '../transfer-method.js'
 import { authorizationDigest } from './digest.js'
 import type { SignedAuthorization } from './payload.js'
-import { authorizationStateCall, diagnoseTransfer, transferCall } from './token-calls.js'
+import {
+  authorizationStateCall,
+  diagnoseTransfer,
+  separatorOf,
+  transferCall,
+} from './token-calls.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
 
 /** How many blocks are searched for the use of an authorization: few first, then more. */
 const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 
 export const erc3009: TransferMethod = {
+  name: 'eip3009',
   reasons: {
     badSignature: 'invalid_exact_evm_payload_signature',
     tooEarly: 'invalid_exact_evm_payload_authorization_valid_after',
@@ -22,6 +28,7 @@ export const erc3009: TransferMethod = {
     notCovered: 'insufficient_funds',
     simulationFailed: 'invalid_exact_evm_transaction_simulation_failed',
   },
+  takes: ({ separator }) => separator !== undefined,
   signatureOf: (facts) => signedOf(facts).signature,
   checkTerms({ payTo, amount }, requirements) {
     if (!sameHex(payTo, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
@@ -29,9 +36,8 @@ export const erc3009: TransferMethod = {
       return 'invalid_exact_evm_payload_authorization_value_mismatch'
     return undefined
   },
-  digest: (facts, { separator }) => authorizationDigest(signedOf(facts).authorization, separator),
-  call: ({ facts, signature }, options) =>
-    transferCall({ ...signedOf(facts), signature }, options),
+  digest: (facts, asset) => authorizationDigest(signedOf(facts).authorization, separatorOf(asset)),
+  call: ({ facts, signature }, options) => transferCall({ ...signedOf(facts), signature }, options),
   stateCall: authorizationStateCall,
   isUsed(result) {
     const value = wordOf(result)

@@ -1,4 +1,4 @@
-import type { Asset } from '../../../money/assets.js'
+import { takesErc3009, takesPermit2, type Asset } from '../../../money/assets.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { domainSeparator } from '../eip712.js'
@@ -6,7 +6,10 @@ import { domainSeparator } from '../eip712.js'
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
 export interface SettlementAsset {
   readonly address: Address
-  readonly separator: Hex
+  /** Absent if it is not taken by ERC-3009. */
+  readonly separator?: Hex | undefined
+  /** Whether it is taken by Permit2. @defaultValue false */
+  readonly permit2?: boolean | undefined
   /** As configured here. */
   readonly symbol?: string
   readonly decimals?: number
@@ -15,10 +18,15 @@ export interface SettlementAsset {
 /** Prepares the tokens of a network. */
 export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address, SettlementAsset> {
   return new Map(
-    assets.map(({ address: written, network: { chainId }, eip712, symbol, decimals }) => {
+    assets.map((asset) => {
+      const { address: written, network, symbol, decimals } = asset
       const address = lowerHex(written)
-      const separator = domainSeparator({ ...eip712, chainId, verifyingContract: address })
-      return [address, { address, separator, symbol, decimals }] as const
+      const token = { chainId: network.chainId, verifyingContract: address }
+      const separator = takesErc3009(asset)
+        ? domainSeparator({ ...asset.eip712, ...token })
+        : undefined
+      const settled = { address, separator, permit2: takesPermit2(asset), symbol, decimals }
+      return [address, settled] as const
     }),
   )
 }
