@@ -60,6 +60,15 @@ export class Quoter {
     this.#formats = formats
   }
 
+  /** Whether any token can be paid up to a maximum. */
+  get quotesMaximum(): boolean {
+    return this.#merchant.accepts.some((asset) =>
+      [...this.#formats.values()].some(
+        (format) => format.offers(asset, { isMaximum: true }).length > 0,
+      ),
+    )
+  }
+
   /**
    * Quotes a price without a rate.
    *
