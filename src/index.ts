@@ -114,7 +114,12 @@ export { firstOf } from './money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
 export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
 export type { AppliedRate, Rate, RateSource } from './money/rates.js'
-export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/options.js'
+export type {
+  AssetOptions,
+  ExecutorOptions,
+  KnownAssetOptions,
+  NetworkOptions,
+} from './config/options.js'
 export type {
   GatewayOptions,
   AdminOptions,

@@ -73,6 +73,21 @@ export interface KnownAssetOptions extends Pick<AssetOptions, 'rateSymbol' | 'de
 }
 
 /**
+ * Executors of a network.
+ *
+ * @example
+ * ```ts
+ * import type { ExecutorOptions } from 'express-x402-gateway'
+ *
+ * const executor: ExecutorOptions = { older: ['0x4200000000000000000000000000000000000042'] }
+ * ```
+ */
+export interface ExecutorOptions {
+  /** Addresses of executors of earlier relayers, of which at least one is still a relayer. */
+  readonly older: readonly string[]
+}
+
+/**
  * A network that payments are settled on.
  *
  * @example
@@ -108,6 +123,12 @@ export interface NetworkOptions {
    * event `relayerLoss`. @defaultValue true
    */
   readonly acceptContractPayers?: boolean | undefined
+  /**
+   * Sends `upto` payments through an executor: a contract that makes several of them in one transaction, for
+   * these relayers only. `npx express-x402-gateway deploy-executor` deploys it. Other relayers have another
+   * executor; `older` has the addresses of those whose offers are still honoured. @defaultValue `false`
+   */
+  readonly executor?: boolean | ExecutorOptions | undefined
   /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
   readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[] | undefined
 }

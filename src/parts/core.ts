@@ -73,7 +73,7 @@ function openNetwork(
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
-  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, executor } = core
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
   const alerts = new RelayerAlerts(ledger.webhooks.alerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
@@ -84,6 +84,7 @@ function openNetwork(
     closed,
     maxFeePerGas,
     stuckMs,
+    executor,
     privateKeys: [firstKey, ...otherKeys],
     // A settlement that waits is written down before its own time is over.
     refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),

@@ -6,10 +6,15 @@ import { findNetwork, sameNetwork, UNKNOWN_NETWORK, type Network } from '../../p
 import { suggestNetwork } from '../../protocol/suggest-network.js'
 import { quoteName } from '../../protocol/visible-text.js'
 import type { ConfigErrorCode } from '../../errors.js'
-import type { Hex } from '../../protocol/payment.js'
+import type { Address, Hex } from '../../protocol/payment.js'
 import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
 import type { FieldsOf } from './fields.js'
-import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options.js'
+import type {
+  AssetOptions,
+  ExecutorOptions,
+  KnownAssetOptions,
+  NetworkOptions,
+} from '../options.js'
 import type { GatewayOptions } from '../options.js'
 import { isObject } from '../../protocol/document.js'
 import { readOption, within, type Report } from './report.js'
@@ -31,6 +36,8 @@ interface ResolvedCore {
   /** Milliseconds without being mined after which a transaction is replaced. */
   readonly stuckMs: number | undefined
   readonly acceptContractPayers: boolean | undefined
+  /** Absent where there is no executor. */
+  readonly executor: { readonly older: readonly Address[] } | undefined
 }
 
 const WEI_PER_GWEI = 1e9
@@ -82,6 +89,10 @@ type ListedAsset = z.output<typeof listedAssetSchema>
 
 const USDC: ListedAsset = { kind: 'known', name: 'USDC', settings: {} }
 
+const executorSchema = z.strictObject({
+  older: z.array(addressOf('an executor of earlier relayers')),
+} satisfies FieldsOf<ExecutorOptions>)
+
 const localNetworkSchema = z.strictObject({
   rpcUrl: httpUrl('the URL of a JSON-RPC node'),
   relayerKeys: z
@@ -109,6 +120,10 @@ const localNetworkSchema = z.strictObject({
     .transform((seconds) => seconds * MS_PER_SECOND)
     .optional(),
   acceptContractPayers: z.boolean().optional(),
+  executor: z
+    .union([z.boolean(), executorSchema], "must be true, false or { older: ['0x…'] }")
+    .transform((given) => (typeof given === 'object' ? given : given ? { older: [] } : undefined))
+    .optional(),
   assets: z.array(listedAssetSchema).min(1).default([USDC]),
 } satisfies FieldsOf<NetworkOptions>)
 
@@ -136,10 +151,10 @@ export function resolveNetworks(
 }
 
 function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | undefined {
-  const { rpcUrl, relayerKeys, acceptContractPayers } = settings
+  const { rpcUrl, relayerKeys, acceptContractPayers, executor } = settings
   if (rpcUrl === undefined || relayerKeys === undefined) return undefined
   const { maxFeePerGasGwei: maxFeePerGas, replaceAfterSeconds: stuckMs } = settings
-  return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, acceptContractPayers }
+  return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, acceptContractPayers, executor }
 }
 
 /** Code and message for a name that is no network's. */

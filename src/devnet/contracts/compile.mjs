@@ -1,7 +1,7 @@
 /**
  * Compiles the contracts of the local chain into ../artifacts.ts, their ABIs for the tests into
- * test/devnet/abis.ts, contracts that only tests place into test/devnet/hostile-code.ts, and the code that
- * looks at transfers into ../../chain/transfer-probe-code.ts.
+ * test/devnet/abis.ts, contracts that only tests place into test/devnet/hostile-code.ts, and those of
+ * ../../chain/contracts into a file each beside that folder.
  *
  *     node src/devnet/contracts/compile.mjs           writes the artifacts
  *     node src/devnet/contracts/compile.mjs --check   fails when they are not what it would write
@@ -73,7 +73,19 @@ await write('../../../test/devnet/hostile-code.ts', [
   declareCode('elsewhereFactoryCode', ElsewhereFactory),
   declareCode('refusingFactoryCode', RefusingFactory),
 ])
-await write('../../chain/transfer-probe-code.ts', [probe()])
+const probe = compileYul('transfer-probe.yul', 'TransferProbe')
+await write('../../chain/transfer-probe-code.ts', [
+  declare('transferProbeCode', probe.bytecode, 'Creation code of contracts/transfer-probe.yul.'),
+])
+const executor = compileYul('executor.yul', 'Executor')
+await write('../../chain/executor-code.ts', [
+  declare(
+    'executorCreation',
+    executor.bytecode,
+    'Creation code of contracts/executor.yul; the relayers stand behind it.',
+  ),
+  declare('executorRuntime', executor.deployedBytecode, 'Its code; they stand behind it too.'),
+])
 
 async function write(path, declarations) {
   const file = fileURLToPath(new URL(path, import.meta.url))
@@ -89,19 +101,19 @@ async function write(path, declarations) {
   }
 }
 
-function probe() {
-  const file = '../../chain/contracts/transfer-probe.yul'
+function compileYul(name, object) {
+  const file = `../../chain/contracts/${name}`
   const output = solcOutput({
     language: 'Yul',
     sources: { [file]: { content: readSource(file) } },
     settings: {
       evmVersion: 'paris',
       optimizer: { enabled: true, details: { yul: true } },
-      outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
+      outputSelection: { '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
   })
-  const code = `0x${output.contracts[file].TransferProbe.evm.bytecode.object}`
-  return `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`
+  const { bytecode, deployedBytecode } = output.contracts[file][object].evm
+  return { bytecode: `0x${bytecode.object}`, deployedBytecode: `0x${deployedBytecode.object}` }
 }
 
 function compile(files) {
@@ -197,6 +209,9 @@ function declareAbi(name, { abi }) {
 }
 
 function declareCode(name, contract, immutables = {}) {
-  const code = runtimeCode(contract, immutables)
-  return `/** Runtime code. */\nexport const ${name} =\n  '${code}'`
+  return declare(name, runtimeCode(contract, immutables), 'Runtime code.')
+}
+
+function declare(name, code, about) {
+  return `/** ${about} */\nexport const ${name} =\n  '${code}'`
 }
