@@ -13,8 +13,7 @@ import { ConfigError } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
-import { EXACT } from './protocol/payment.js'
-import { exactFormat } from './schemes/evm/format.js'
+import { evmFormats } from './schemes/evm/formats.js'
 import type { Finding } from './health/finding.js'
 import { createHealthRouter } from './health/health-router.js'
 import { Lazy, lazyRouter } from './http/lazy.js'
@@ -35,6 +34,7 @@ import { createX402Protect, openPaidRoutes, type X402Protect } from './protect/x
 import type { Network } from './protocol/networks.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
+import type { SchemeFormats } from './schemes/scheme.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
@@ -254,7 +254,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { openRemoteCore } = await import('./parts/remote-core.js')
     return openRemoteCore(resolved, resolved.facilitator, parts)
   })
-  const facilitator = lazyFacilitator(core)
+  const facilitator = lazyFacilitator(core, evmFormats(resolved))
   const surroundings = async () => {
     const { cores } = await core.get()
     return { ...resolved, ledger, cores, remote: resolved.facilitator }
@@ -357,9 +357,9 @@ function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly A
 }
 
 /** A facilitator whose core is loaded by the first payment, if it was not before. */
-function lazyFacilitator(core: Lazy<Core>): ReservingFacilitator {
+function lazyFacilitator(core: Lazy<Core>, formats: SchemeFormats): ReservingFacilitator {
   return decodingFacilitator({
-    formats: new Map([[EXACT, exactFormat]]),
+    formats,
     verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
     reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
     supported: async () => (await core.get()).facilitator.supported(),

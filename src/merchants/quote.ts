@@ -53,7 +53,8 @@ export class Quoter {
     const isOffered = (asset: Asset): boolean =>
       [...formats.values()].some(
         (format) =>
-          format.offers(asset, {}).length + format.offers(asset, { isMaximum: true }).length > 0,
+          format.offers(asset, {}).length > 0 ||
+          format.offers(asset, { isMaximum: true }).length > 0,
       )
     this.#merchant = { ...merchant, accepts: merchant.accepts.filter(isOffered) }
     this.#rates = rates

@@ -23,6 +23,8 @@ export type TransferSignature = EcdsaSignature | Hex
 export interface SignedTransfer {
   readonly facts: PaymentFacts
   readonly signature: TransferSignature
+  /** What is taken, where that is less than was signed. */
+  readonly amount?: bigint | undefined
 }
 
 /** Reasons that each way has its own names for. */
@@ -52,7 +54,12 @@ export interface TransferMethod {
   /** What the payer's wallet has signed (EIP-712). */
   digest(facts: PaymentFacts, asset: SettlementAsset): Hex
   /** The call that moves the token. */
-  call(transfer: SignedTransfer, options: { asset: SettlementAsset; from?: Address | undefined }): Call
+  call(
+    transfer: SignedTransfer,
+    options: { asset: SettlementAsset; from?: Address | undefined },
+  ): Call
+  /** The only account that may make the call; anybody may where it is left out. */
+  callerOf?(facts: PaymentFacts): Address | undefined
   /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
   /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */

@@ -73,7 +73,11 @@ export class TransferSimulator {
   simulate(transfer: SignedTransfer, asset: SettlementAsset): Promise<TransferSimulation> {
     const isByKey = typeof transfer.signature !== 'string'
     const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
-    const { data } = methodOf(transfer.facts).call(probed, { asset })
+    const method = methodOf(transfer.facts)
+    const { data } = method.call(probed, { asset })
+    const caller = method.callerOf?.(transfer.facts)
+    if (caller !== undefined)
+      return simulateAlone(this.#chain, { transfer, asset, token: asset.address, data })
     return this.#coalesced({ transfer, asset, token: asset.address, data })
   }
 
@@ -166,12 +170,17 @@ async function simulateAlone(
 ): Promise<TransferSimulation> {
   const at = performance.now()
   const { payer: from, payTo: to } = transfer.facts
-  const call = methodOf(transfer.facts).call(transfer, { asset })
-  const [code, tokenCode, [payer, payee, ran]] = await Promise.all([
+  const method = methodOf(transfer.facts)
+  // Where the payer has named the caller, nothing may be in between.
+  const caller = method.callerOf?.(transfer.facts)
+  const call = method.call(transfer, { asset, from: caller })
+  const [code, tokenCode, [payer, payee, last], alone] = await Promise.all([
     chain.getCode(from),
     chain.getCode(token),
-    chain.callMany([balanceCall(token, from), balanceCall(token, to), call]),
+    chain.callMany([balanceCall(token, from), balanceCall(token, to), ...(caller ? [] : [call])]),
+    caller && chain.call(call),
   ])
+  const ran = alone ?? last
   const hasCode = code !== '0x'
   return {
     codeHash: hasCode ? keccakHex(code) : undefined,
