@@ -256,7 +256,7 @@ export class PaidRoute {
     if (!this.#quoter.quotesMaximum)
       throw new ConfigError(
         'upTo',
-        'no accepted token can be paid up to a maximum here',
+        'no accepted token can be paid up to a maximum: that takes networks with relayerKeys, and no remote facilitator',
         'conflicting_options',
       )
   }

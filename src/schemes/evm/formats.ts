@@ -17,9 +17,13 @@ interface OfferedNetwork {
 /** The formats of all schemes on EVM networks, by name. Nothing is computed before it is asked for. */
 export function evmFormats({
   networks,
+  facilitator,
 }: {
   readonly networks: readonly OfferedNetwork[]
+  /** A remote one settles `exact` alone. */
+  readonly facilitator?: object | undefined
 }): SchemeFormats {
+  if (facilitator !== undefined) return new Map([[EXACT, exactFormat]])
   const known = new Map<string, Address | undefined>()
   const facilitatorOf = ({ caip2 }: Network): Address | undefined => {
     if (!known.has(caip2)) {
