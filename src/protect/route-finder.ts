@@ -46,9 +46,10 @@ async function advertise(
   { merchant, allowFree = false }: ProtectOptions,
 ): Promise<AdvertisedPrice> {
   if (typeof merchant === 'function') {
-    const { price } = readDeclaredPrice(declared)
-    if (typeof price === 'function') return {}
-    return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }) }
+    const { price, maximum } = readDeclaredPrice(declared)
+    const terms = maximum ? { isMaximum: true } : {}
+    if (typeof price === 'function') return terms
+    return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }), ...terms }
   }
   // This merchant does not depend on the request.
   const route = await Promise.resolve(find({} as Request)).catch(() => undefined)

@@ -111,7 +111,10 @@ export class PaidRoute {
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
     this.v1 = options.v1 ?? this.merchant.v1
-    this.paywall = openPaywall(context, this.merchant, options.paywall)
+    // Its page signs no permits yet.
+    this.paywall = this.#isMaximum
+      ? undefined
+      : openPaywall(context, this.merchant, options.paywall)
     this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     const { networkNames } = context
@@ -145,10 +148,11 @@ export class PaidRoute {
 
   /** Its price, for the app's OpenAPI document. */
   get advertised(): AdvertisedPrice {
-    const { name } = this.merchant
-    if (typeof this.#price === 'function') return { seller: name }
+    const { name: seller } = this.merchant
+    const terms = { seller, ...(this.#isMaximum && { isMaximum: true }) }
+    if (typeof this.#price === 'function') return terms
     const entries = this.#fixedQuotes?.map(({ entry }) => entry)
-    return { price: this.#price.price, entries, seller: name }
+    return { price: this.#price.price, entries, ...terms }
   }
 
   /** Whether the price is fixed. */
