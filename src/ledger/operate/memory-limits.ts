@@ -27,7 +27,10 @@ export const LAPSED_SECONDS = 3600
 /** Time between two sweeps. */
 const SWEEP_MS = 5000
 
-/** The chain knows nothing of a payment that nothing was charged for. */
+/**
+ * The chain knows nothing of a payment that nothing was charged for. Its missing transaction says the same, but there
+ * is an index of those: SQLite would read all of it, and a payment would take 4 ms.
+ */
 const IS_SENT = `coalesce(charged, '') <> '0'`
 
 /** The oldest payments that the chain alone refuses from now on. */
