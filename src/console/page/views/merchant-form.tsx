@@ -61,7 +61,7 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
       <MainFields {...fields} />
       <Accepted {...fields} />
       <details>
-        <summary>Limits and rates</summary>
+        <summary>Limits, rates and protocol</summary>
         <MoreFields {...fields} />
       </details>
       <FormFoot
@@ -79,7 +79,9 @@ const SHOWN = [
   ...['name', 'payTo', 'currency', 'accepts', 'minAmount', 'maxAmount'].map(
     (one) => `merchant.${one}`,
   ),
-  ...['fxBufferBps', 'maxTimeoutSeconds', 'redeemWithoutProof'].map((one) => `merchant.${one}`),
+  ...['fxBufferBps', 'maxTimeoutSeconds', 'redeemWithoutProof', 'listed', 'v1'].map(
+    (one) => `merchant.${one}`,
+  ),
 ]
 
 const conflictOf = (code: string | undefined, message: string | undefined): string | undefined =>
@@ -230,6 +232,24 @@ function MoreFields({ draft, change, errorOf }: Fields) {
           ['', 'Default: from the same address'],
           ['same-address', 'From the same address'],
           ['never', 'Never'],
+        ]}
+      />
+      <CheckField
+        label="List what was sold in the public catalogue"
+        hint="Agents find it there: URL, description, price, how often and when last."
+        isChecked={draft.listed}
+        onChange={(listed) => change({ listed })}
+      />
+      <SelectField
+        label="Buyers of x402 version 1"
+        value={draft.v1}
+        onValue={(v1) => change({ v1 })}
+        error={errorOf('merchant.v1')}
+        hint="Many buyers still speak it. They retry from their address, because it has no offer id."
+        options={[
+          ['', 'Default: as the gateway does'],
+          ['yes', 'Served'],
+          ['no', 'Not served'],
         ]}
       />
     </div>
