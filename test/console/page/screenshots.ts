@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Ledger, LedgerStore } from '../../../src/ledger/index.js'
 import { sqliteLedger } from '../../../src/ledger/sqlite-ledger.js'
 import { writeHistory } from './history.js'
-import { ADMIN_TOKEN, CREATED, openWorld } from './world.js'
+import { ADMIN_TOKEN, CREATED, openWorld, SHOP_TOKEN } from './world.js'
 import { findChromium, launch, openTab } from '../../support/browser.js'
 import { signIn, visit } from './browser.js'
 import { takePaywall } from '../../protect/paywall/page/screenshots.js'
@@ -49,6 +49,11 @@ try {
         await take(name)
       }
       process.stdout.write(complaints.map((one) => `${one}\n`).join(''))
+      await context.clearCookies()
+      await page.goto('about:blank')
+      await signIn(page, world.console, SHOP_TOKEN)
+      await visit(page, ['#/settings', 'Settings'])
+      await take('settings')
       await context.close()
     }
 } finally {
