@@ -54,11 +54,9 @@ describe('createGateway', () => {
 
   it('logs soon after the start that an executor is missing', async () => {
     const log = recordLog()
-    const { networks = {} } = shopOptions(devnet)
-    open({
-      networks: { 'base-sepolia': { ...networks['base-sepolia'], executor: true } },
-      logger: log,
-    })
+    const { rpcUrl, relayerKeys } = devnet
+    const network = { rpcUrl, relayerKeys: relayerKeys.slice(0, 1), executor: true }
+    open({ networks: { 'base-sepolia': network }, logger: log })
     await until(() => log.lines.length > 0)
     expect(log.lines).toEqual([expect.stringContaining('deploy-executor')])
     expect(log.lines[0]).toMatch(/^warn .*"code":"executor_missing"/)

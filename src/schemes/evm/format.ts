@@ -2,6 +2,7 @@ import { takesErc3009, takesPermit2 } from '../../money/assets.js'
 import type { Asset, DomainName } from '../../money/assets.js'
 import type { OfferExtra, SchemeFormat } from '../scheme.js'
 import { readAuthorization } from './erc3009/payload.js'
+import { isPermit2Payload, readPermit } from './permit2/payload.js'
 
 /** Finds the domain in which a token takes approvals by signature (EIP-2612). */
 export type FindPermitDomain = (asset: Asset) => DomainName | undefined
@@ -11,7 +12,8 @@ export type FindPermitDomain = (asset: Asset) => DomainName | undefined
  */
 export const exactFormatWith = (findPermitDomain: FindPermitDomain): SchemeFormat => ({
   offers: (asset, { isMaximum }) => (isMaximum ? [] : offersOf(asset, findPermitDomain)),
-  decode: readAuthorization,
+  decode: (payload, extensions) =>
+    isPermit2Payload(payload) ? readPermit(payload, extensions) : readAuthorization(payload),
   async isSignedByPayer(payment) {
     const { isSignedByPayer } = await import('./verify/signed-by-payer.js')
     return isSignedByPayer(payment)

@@ -232,11 +232,14 @@ class Run {
       if (!isSold && verdict === 'accepted') report(`it was refused: ${reasons}`)
       if (beside?.isGood === false && verdict === 'refused')
         report(`beside it, a payment was refused: ${beside.status} ${beside.reason}`)
-      if (manner === 'again') await present()
-      if (manner === 'elsewhere' && !target.isApi)
-        await present(target, { ...changed, path: elsewhere(changed.path) })
+      const later =
+        manner === 'again'
+          ? await present()
+          : manner === 'elsewhere' && !target.isApi
+            ? await present(target, { ...changed, path: elsewhere(changed.path) })
+            : undefined
       // What others made of a payment does not keep its buyer from having it.
-      if (!isSold && random.chance(0.3)) {
+      if (!isSold && later?.isGood !== true && random.chance(0.3)) {
         const told = await payHonestly()
         if (!told.isGood) report(`afterwards the honest payment was refused: ${told.reason}`)
       }

@@ -218,6 +218,14 @@ function MoreFields({ draft, change, errorOf }: Fields) {
         placeholder="300"
         {...text('maxTimeoutSeconds')}
       />
+      <ProtocolFields draft={draft} change={change} errorOf={errorOf} />
+    </div>
+  )
+}
+
+function ProtocolFields({ draft, change, errorOf }: Omit<Fields, 'isMoved'>) {
+  return (
+    <>
       <CheckField
         label="Repeat success for the same payment id"
         isChecked={draft.repeatSettlements}
@@ -252,6 +260,6 @@ function MoreFields({ draft, change, errorOf }: Fields) {
           ['no', 'Not served'],
         ]}
       />
-    </div>
+    </>
   )
 }
