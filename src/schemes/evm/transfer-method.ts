@@ -76,6 +76,10 @@ export interface TransferMethod {
     transfer: SignedTransfer,
     options: { asset: SettlementAsset; from?: Address | undefined },
   ): Call
+  /** The only account that may make the call; anybody may where it is left out. */
+  callerOf?(facts: PaymentFacts): Address | undefined
+  /** The same, read from the call. */
+  callerIn?(call: Call): Address | undefined
   /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
   /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */

@@ -56,6 +56,8 @@ export interface SettleCall {
   readonly nonce: Hex
   readonly payer: Address
   readonly payee: Address
+  /** The only account that may make the call, where its spender meters. */
+  readonly facilitator: Address | undefined
 }
 
 /** Reads a call of a spender; `undefined` for any other call. */
@@ -78,6 +80,7 @@ export function readSettleCall({ to, data }: Call): SettleCall | undefined {
     nonce: `0x${wordAt(2)}`,
     payer: addressAt(payerAt),
     payee: addressAt(payerAt + 1),
+    facilitator: spender.isMetered ? addressAt(payerAt + 2) : undefined,
   }
 }
 

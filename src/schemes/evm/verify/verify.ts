@@ -14,6 +14,7 @@ import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
 import { methodOf } from '../methods.js'
 import { assetAsOffered } from '../network/asset-as-offered.js'
+import { findCaller } from '../network/find-caller.js'
 import type { Shortage, Spend } from '../network/pending-spend.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
@@ -166,6 +167,10 @@ async function verifyRecorded(
   const late = isSubmitted ? undefined : checkTimeWindow(facts, time)
   if (late !== undefined) return refuse(late)
   if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
+
+  const named = methodOf(facts).callerOf?.(facts)
+  if (!isSubmitted && named !== undefined && (await findCaller(core, named)) === undefined)
+    return refuse('upto_facilitator_mismatch')
 
   const trustRecent = purpose !== 'verify'
   const unchecked = { facts, isSubmitted, trustRecent }
