@@ -5,9 +5,6 @@ import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { hashText } from '../eip712.js'
 
-/** The same address on every chain. In lower case, as all addresses here. */
-export const PERMIT2 = lowerHex('0x000000000022D473030F116dDEE9F6B43aC78BA3')
-
 /** A contract of x402 that payers name as the spender: it pays nobody but whom they have named beside it. */
 export interface Spender {
   readonly address: Address

@@ -1,6 +1,7 @@
 import type { Hex } from '../../../protocol/payment.js'
 import { hashText, typedDataDigest, Words } from '../eip712.js'
-import { PERMIT2, type Spender } from './contracts.js'
+import { PERMIT2 } from './address.js'
+import { type Spender } from './contracts.js'
 import type { SignedPermit } from './payload.js'
 
 const DOMAIN_TYPE_HASH = hashText(
