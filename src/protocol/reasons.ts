@@ -88,3 +88,7 @@ export function isReason(text: string): text is Reason {
 /** Whether a transaction was sent or rejected by the node, without paying the merchant. */
 export const isFailedTransaction = (reason: Reason): boolean =>
   reason === 'invalid_transaction_state' || reason === 'invalid_exact_evm_transfer_event_mismatch'
+
+/** Whether the authorization was used or cancelled before. */
+export const isNonceUsed = (reason: Reason): boolean =>
+  reason === 'invalid_exact_evm_nonce_already_used' || reason === 'permit2_invalid_nonce'

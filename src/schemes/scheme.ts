@@ -46,8 +46,11 @@ export interface SchemeFormat {
   readonly isMetered?: boolean | undefined
   /** `extra` of each entry of `accepts` for a token; none for one that it is not offered for. */
   offers(asset: Asset, asked: AskedAmount): readonly OfferExtra[]
-  /** Reads `payload.payload`, or says what is wrong with its shape, for the developer of the client. */
-  decode(payload: PaymentPayload['payload']): Parsed<PaymentFacts>
+  /** Reads `payload.payload`, with what belongs to it in `payload.extensions`, or says what is wrong with its shape, for the developer of the client. */
+  decode(
+    payload: PaymentPayload['payload'],
+    extensions?: PaymentPayload['extensions'],
+  ): Parsed<PaymentFacts>
   /**
    * Whether the payer's own key signed a payment. Where it did not, the payer's account may be a contract
    * that takes the signature nevertheless: only the chain can tell.

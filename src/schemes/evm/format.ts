@@ -2,17 +2,21 @@ import type { Network } from '../../protocol/networks.js'
 import type { Address } from '../../protocol/payment.js'
 import type { SchemeFormat } from '../scheme.js'
 import { readAuthorization } from './erc3009/payload.js'
-import { readPermit } from './permit2/payload.js'
+import { isPermit2Payload, readPermit } from './permit2/payload.js'
 
 const isSignedByPayer: SchemeFormat['isSignedByPayer'] = async (payment) => {
   const { isSignedByPayer: check } = await import('./verify/signed-by-payer.js')
   return check(payment)
 }
 
-/** The scheme `exact` on EVM: offers carry the token's EIP-712 domain, payloads an authorization. */
+/**
+ * The scheme `exact` on EVM: offers carry the token's EIP-712 domain, payloads an authorization (ERC-3009) or a
+ * permit (Permit2).
+ */
 export const exactFormat: SchemeFormat = {
   offers: ({ eip712 }, { isMaximum }) => (isMaximum ? [] : [eip712]),
-  decode: readAuthorization,
+  decode: (payload, extensions) =>
+    isPermit2Payload(payload) ? readPermit(payload, extensions) : readAuthorization(payload),
   isSignedByPayer,
 }
 

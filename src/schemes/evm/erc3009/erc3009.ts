@@ -4,6 +4,7 @@ import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, tokenAbi } from '../../../c
 import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import { sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
+import { methodOf as offeredMethod } from '../../../protocol/same-offer.js'
 import { wordOf } from '../reads.js'
 import type { TransferMethod } from '../transfer-method.js'
 import { authorizationDigest } from './digest.js'
@@ -20,18 +21,21 @@ export const erc3009: TransferMethod = {
     tooEarly: 'invalid_exact_evm_payload_authorization_valid_after',
     tooLate: 'invalid_exact_evm_payload_authorization_valid_before',
     notCovered: 'insufficient_funds',
+    notAllowed: 'insufficient_funds',
+    noToken: 'invalid_exact_evm_eip3009_not_supported',
+    notDeployed: 'invalid_exact_evm_eip3009_not_supported',
     simulationFailed: 'invalid_exact_evm_transaction_simulation_failed',
   },
   signatureOf: (facts) => signedOf(facts).signature,
   checkTerms({ payTo, amount }, requirements) {
+    if (offeredMethod(requirements) !== 'eip3009') return 'invalid_payload'
     if (!sameHex(payTo, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
     if (amount !== BigInt(requirements.amount))
       return 'invalid_exact_evm_payload_authorization_value_mismatch'
     return undefined
   },
   digest: (facts, { separator }) => authorizationDigest(signedOf(facts).authorization, separator),
-  call: ({ facts, signature }, options) =>
-    transferCall({ ...signedOf(facts), signature }, options),
+  call: ({ facts, signature }, options) => transferCall({ ...signedOf(facts), signature }, options),
   stateCall: authorizationStateCall,
   isUsed(result) {
     const value = wordOf(result)

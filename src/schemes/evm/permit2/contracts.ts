@@ -1,5 +1,6 @@
 /** Permit2, and the contracts of x402 that it lets move a payer's tokens. */
-import { toFunctionSelector } from 'viem/utils'
+import { toEventSelector, toFunctionSelector } from 'viem/utils'
+import type { Log } from '../../../chain/types.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { hashText } from '../eip712.js'
@@ -59,4 +60,18 @@ const SPENDERS: ReadonlyMap<Address, Spender> = new Map(
 /** The spender at an address. */
 export function findSpender(address: Address): Spender | undefined {
   return SPENDERS.get(lowerHex(address))
+}
+
+const SETTLED: ReadonlySet<string> = new Set(
+  ['Settled()', 'SettledWithPermit()'].map((event) => toEventSelector(event)),
+)
+
+/** Whether a log says that a spender has just had a payment made; not which one. */
+export function isSettlement({ address, topics }: Log): boolean {
+  const [event, ...others] = topics
+  return (
+    others.length === 0 &&
+    SETTLED.has(event?.toLowerCase() ?? '') &&
+    findSpender(address) !== undefined
+  )
 }

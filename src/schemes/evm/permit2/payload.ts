@@ -100,3 +100,9 @@ function readNonce(text: string): bigint | undefined {
 export function signedPermitOf({ signed }: PaymentFacts): SignedPermit {
   return signed as SignedPermit
 }
+
+/** The readable approval that came with a payment by Permit2. */
+export function approvalOf(facts: PaymentFacts): SponsoredApproval | undefined {
+  const { approval } = signedPermitOf(facts)
+  return approval === 'invalid' ? undefined : approval
+}

@@ -3,7 +3,7 @@ import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
 import type { Address, SettleResponse } from '../../../protocol/payment.js'
-import type { Reason } from '../../../protocol/reasons.js'
+import { isNonceUsed, type Reason } from '../../../protocol/reasons.js'
 import { entryEvent, paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
 import { logLedgerFailure } from '../../settled-reservation.js'
@@ -89,7 +89,7 @@ export class Settlement implements Reservation {
         case 'sent':
           return await this.#awaitOutcome(sent, deadline)
         case 'refused':
-          return sent.reason === 'invalid_exact_evm_nonce_already_used'
+          return isNonceUsed(sent.reason)
             ? await this.#onNonceUsed()
             : await this.#refuse(sent.reason)
         case 'late':

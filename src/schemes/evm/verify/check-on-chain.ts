@@ -30,7 +30,8 @@ export async function checkOnChain(
   const first = await simulator.simulate(transfer, asset)
   // One wrong answer of a node does not make a token disappear.
   const simulation = first.isToken ? first : await simulator.simulate(transfer, asset)
-  if (!simulation.isToken) return 'invalid_exact_evm_eip3009_not_supported'
+  if (!simulation.isToken)
+    return simulation.balance === undefined ? method.reasons.noToken : method.reasons.notDeployed
   const { codeHash } = simulation
   const refused = await payers.refusalOf(facts.payer, codeHash)
   if (refused !== undefined) return refused
