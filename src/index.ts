@@ -162,5 +162,11 @@ export type {
   VerifyResponse,
 } from './protocol/payment.js'
 export { reasons, type Reason } from './protocol/reasons.js'
+export type {
+  UcpCompletionOptions,
+  UcpCompletion,
+  UcpMessage,
+  UcpPayment,
+} from './ucp/completion.js'
 export { ucpProfile, type UcpHandler, type UcpProfile } from './ucp/business-profile.js'
 export type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './ucp/profile-options.js'

@@ -26,7 +26,8 @@ export type FindingSubject =
  * `executor_foreign`: another contract is at its address. `executor_not_ours`: none of the relayers may
  * call it. `token_missing`: no such contract.
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
- * not expose its domain. `token_decimals_mismatch`: it has other decimals. `merchant_missing`: the
+ * not expose its domain. `token_decimals_mismatch`: it has other decimals. `permit2_missing`: the network
+ * lacks a contract that Permit2 payments need. `merchant_missing`: the
  * project has tokens, but no merchant. `header_too_large`: proxies or clients refuse the header of
  * its 402s by default. `network_unsupported`: the facilitator does not settle on that network.
  * `check_failed`: an unexpected error.
@@ -48,6 +49,7 @@ export type FindingCode =
   | 'token_domain_mismatch'
   | 'token_domain_unknown'
   | 'token_decimals_mismatch'
+  | 'permit2_missing'
   | 'merchant_missing'
   | 'header_too_large'
   | 'network_unsupported'

@@ -6,6 +6,7 @@ import { createSchemeFacilitator } from '../facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../health/report-at-start.js'
 import { warnOfLowRelayers } from '../health/low-relayers.js'
 import type { Counters } from '../ledger/counters.js'
+import type { PermitDomains } from '../money/permit-domains.js'
 import type { Network } from '../protocol/networks.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { RelayerPool } from '../relayer/pool.js'
@@ -19,6 +20,7 @@ import {
   createSettlementNetwork,
   type SettlementNetwork,
 } from '../schemes/evm/network/settlement-network.js'
+import { findPermits } from '../schemes/evm/permit2/find-permits.js'
 import { latencyWatcher } from '../telemetry/latency.js'
 import type { RecentOutcomes } from '../telemetry/recent-outcomes.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
@@ -36,6 +38,8 @@ export interface CoreParts {
   readonly recent: RecentOutcomes
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
+  /** Gets the tokens that take signed approvals, once their contracts have answered. */
+  readonly permits: PermitDomains
   /**
    * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
    * limited are logged by themselves, without a `check()`.
@@ -62,7 +66,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
   const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
   const schemes = new Map(
-    [...evmFormats(resolved)].map(([name, format]) => [
+    [...evmFormats({ ...resolved, permits: parts.permits })].map(([name, format]) => [
       name,
       watchScheme(new EvmScheme(context, format), all),
     ]),
@@ -73,7 +77,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
   { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
-  { ledger, events, counters, telemetry, closed }: CoreParts,
+  { ledger, events, counters, telemetry, closed, stopping, permits }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
@@ -81,6 +85,7 @@ function openNetwork(
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
   const alerts = new RelayerAlerts(ledger.webhooks.alerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
+  void findPermits(chain, { assets, permits }, stopping)
   const relayers = new RelayerPool({
     chain,
     ledger,

@@ -9,12 +9,13 @@ import { publicRootOf } from '../http/public-url.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
+import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
+import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
-import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { sameMethod } from '../protocol/same-offer.js'
@@ -49,6 +50,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
+  /** Tokens that take signed approvals. @defaultValue none is known */
+  readonly permits?: PermitDomains | undefined
   /** Room for prepared 402s. @defaultValue each route has room of its own */
   readonly documents?: PreparedDocuments | undefined
   /** Warnings of the declared route. @defaultValue none yet */
@@ -73,6 +76,14 @@ interface AskedPrice {
   readonly askedPrice: string
 }
 
+/** What a route answers without looking at a request. */
+interface Prepared {
+  /** That of `permits` then. */
+  readonly version: number | undefined
+  readonly quotes: readonly Quote[]
+  readonly respondUnpaid: RespondUnpaid | undefined
+}
+
 /** A route that charges. Everything that does not depend on a request is checked and prepared. */
 export class PaidRoute {
   readonly merchant: Merchant
@@ -86,8 +97,6 @@ export class PaidRoute {
   readonly v1: boolean
   /** The page for browsers; `undefined` if they get JSON. */
   readonly paywall: Paywall | undefined
-  /** Responds to a request without a payment, if that response is the same for every request. */
-  readonly respondUnpaid: RespondUnpaid | undefined
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
@@ -99,8 +108,8 @@ export class PaidRoute {
   readonly #bazaar: BazaarWriter | undefined
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
-  /** The quotes of a fixed price to which no rate applies. */
-  readonly #fixedQuotes: readonly Quote[] | undefined
+  /** What was prepared for a fixed price to which no rate applies. */
+  #prepared: Prepared | undefined
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, declared: DeclaredPrice, options: RouteOptions = {}) {
@@ -127,8 +136,7 @@ export class PaidRoute {
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
-    this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
-    this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
+    this.#prepared = this.#prepare(accepts)
     if (this.respondUnpaid && accepts)
       this.#noteHeader(
         headerBytesOf({
@@ -153,6 +161,34 @@ export class PaidRoute {
     if (typeof this.#price === 'function') return terms
     const entries = this.#fixedQuotes?.map(({ entry }) => entry)
     return { price: this.#price.price, entries, ...terms }
+  }
+
+  /** Responds to a request without a payment, if that response is the same for every request. */
+  get respondUnpaid(): RespondUnpaid | undefined {
+    return this.#current?.respondUnpaid
+  }
+
+  /** The quotes of a fixed price to which no rate applies. */
+  get #fixedQuotes(): readonly Quote[] | undefined {
+    return this.#current?.quotes
+  }
+
+  /** Written again where a token has turned out to take signed approvals. */
+  get #current(): Prepared | undefined {
+    const version = this.#context.permits?.version
+    if (this.#prepared !== undefined && this.#prepared.version !== version)
+      this.#prepared = this.#prepare(this.#quoteFixed())
+    return this.#prepared
+  }
+
+  #prepare(accepts: readonly PaymentRequirements[] | undefined): Prepared | undefined {
+    return (
+      accepts && {
+        version: this.#context.permits?.version,
+        quotes: accepts.map((entry) => ({ entry })),
+        respondUnpaid: this.#prepareUnpaid(accepts),
+      }
+    )
   }
 
   /** Whether the price is fixed. */
@@ -383,25 +419,6 @@ export class PaidRoute {
     const method = pricedMethod(req)
     catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
-}
-
-const NOBODY_PAID = 'no project has a merchant: nobody could be paid'
-
-function chooseMerchant(
-  merchants: ReadonlyMap<string, Merchant>,
-  wanted: string | undefined,
-): Merchant {
-  const ids = [...merchants.keys()].join(', ')
-  if (wanted !== undefined) {
-    const merchant = merchants.get(wanted)
-    if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
-    throw new ConfigError('merchant', message, 'unknown_project')
-  }
-  const [only, ...others] = merchants.values()
-  if (only === undefined) throw new ConfigError('projects', NOBODY_PAID, 'missing_option')
-  if (others.length === 0) return only
-  throw new ConfigError('merchant', `name the project that is paid: ${ids}`, 'missing_option')
 }
 
 /** The URL of a request, as its client sees it. */

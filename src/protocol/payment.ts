@@ -109,7 +109,7 @@ export type VerifyResponse =
 
 /**
  * Answer of settle: whether the merchant was paid, the hash of the transaction, and the payer.
- * `transaction` is `""` if nothing was sent, which succeeds where nothing was charged.
+ * `transaction` is `""` if nothing was sent: of a success, because nothing was charged.
  *
  * @example
  * ```ts
@@ -169,7 +169,7 @@ const object = z.record(z.string(), z.unknown())
 
 const optionalObject = fromPhp(object.nullish()).optional()
 
-const requirementsSchema = z.looseObject({
+export const requirementsSchema = z.looseObject({
   scheme: z.string(),
   network: z.string(),
   amount: uint256,

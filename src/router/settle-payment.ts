@@ -158,8 +158,8 @@ function listSale(
 }
 
 /** What the record of a payment says of it, in the shop's own words. */
-async function detailsOf(
-  { quotes }: RouterContext,
+export async function detailsOf(
+  { quotes }: Pick<RouterContext, 'quotes'>,
   merchant: Merchant,
   {
     submission,

@@ -201,7 +201,7 @@ describe('Executors', () => {
 
   it('knows no executor of ours that the configuration does not name', async () => {
     const keys = await newKeys(devnet, ONE_ETHER, ONE_ETHER)
-    const other = await deployExecutor([keys[0]!])
+    const other = await deployExecutor([keys[0]])
     const { pool } = open({ privateKeys: keys })
     expect(await pool.executors!.find(other)).toBeUndefined()
     const lower = other.toLowerCase() as Hex

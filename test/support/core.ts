@@ -135,7 +135,10 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const facilitatorOf = () => facilitatorOfRelayers(relayers.addresses, relayers.executors)
   const schemes = new Map([
     ['exact', new EvmScheme(context, exactFormat)],
-    ['upto', new EvmScheme(context, uptoFormat(facilitatorOf))],
+    [
+      'upto',
+      new EvmScheme(context, uptoFormat({ facilitatorOf, findPermitDomain: () => undefined })),
+    ],
   ])
   const facilitator = createSchemeFacilitator({ schemes, events: bus })
   return {

@@ -54,6 +54,25 @@ const rateSymbol = z
 
 const depegGuardBps = z.int().min(1).max(10_000).optional()
 
+/** How a token is taken. */
+const transferMembers = {
+  permit2: z.boolean().optional(),
+  transfer: z.literal('permit2').optional(),
+}
+
+type TransferMembers = { readonly [Name in keyof typeof transferMembers]?: unknown }
+
+const REFUSES_ITS_ONLY_WAY = {
+  path: ['permit2'],
+  ...mistake(
+    'conflicting_options',
+    "must not be false: without `eip712`, or with transfer 'permit2', Permit2 is the only way to take the token",
+  ),
+}
+
+const isPermit2Refused = ({ permit2, transfer }: TransferMembers): boolean =>
+  permit2 === false && transfer === 'permit2'
+
 const assetSchema = z
   .strictObject({
     address: addressOf("the token's contract"),
@@ -62,18 +81,26 @@ const assetSchema = z
     currency: currency.optional(),
     rateSymbol,
     depegGuardBps,
-    eip712: z.strictObject({ name: z.string(), version: z.string() }),
+    eip712: z.strictObject({ name: z.string(), version: z.string() }).optional(),
+    ...transferMembers,
   } satisfies FieldsOf<AssetOptions>)
+  .refine(
+    (asset) => !isPermit2Refused(asset) && (asset.eip712 !== undefined || asset.permit2 !== false),
+    REFUSES_ITS_ONLY_WAY,
+  )
   .refine((asset) => asset.depegGuardBps === undefined || asset.currency !== undefined, {
     path: ['depegGuardBps'],
     ...mistake('conflicting_options', 'is for tokens that are pegged: they have a `currency`'),
   })
 
-const knownAssetSchema = z.strictObject({
-  asset: z.string(),
-  rateSymbol,
-  depegGuardBps,
-} satisfies FieldsOf<KnownAssetOptions>)
+const knownAssetSchema = z
+  .strictObject({
+    asset: z.string(),
+    rateSymbol,
+    depegGuardBps,
+    ...transferMembers,
+  } satisfies FieldsOf<KnownAssetOptions>)
+  .refine((asset) => !isPermit2Refused(asset), REFUSES_ITS_ONLY_WAY)
 
 /** A token described in full, or one of our table by name, with settings. */
 const listedAssetSchema = z
@@ -203,5 +230,5 @@ function explainUnknownAsset(asset: string, network: Network): string {
   if (meant !== undefined)
     return `${quoteName(asset)} is not a known token on ${network.name}; did you mean '${meant}'?`
   const have = names.length > 0 ? `known there: ${names.join(', ')}` : 'none is known there'
-  return `${quoteName(asset)} is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and eip712`
+  return `${quoteName(asset)} is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and, if it has ERC-3009, eip712`
 }

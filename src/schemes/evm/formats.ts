@@ -1,10 +1,12 @@
 /** The schemes on EVM networks, and who makes the calls of metered payments. */
 import { executorOf } from '../../chain/executor.js'
 import { addressOfKey } from '../../crypto/address-of-key.js'
+import type { Asset } from '../../money/assets.js'
 import type { Network } from '../../protocol/networks.js'
 import { EXACT, UPTO, type Address, type Hex } from '../../protocol/payment.js'
 import type { SchemeFormats } from '../scheme.js'
-import { exactFormat, uptoFormat } from './format.js'
+import type { PermitDomains } from '../../money/permit-domains.js'
+import { exactFormat, exactFormatWith, uptoFormat } from './format.js'
 
 /** A network, as far as offers depend on it. */
 interface OfferedNetwork {
@@ -18,10 +20,13 @@ interface OfferedNetwork {
 export function evmFormats({
   networks,
   facilitator,
+  permits,
 }: {
   readonly networks: readonly OfferedNetwork[]
   /** A remote one settles `exact` alone. */
   readonly facilitator?: object | undefined
+  /** @defaultValue no token is known to take approvals by signature */
+  readonly permits?: PermitDomains | undefined
 }): SchemeFormats {
   if (facilitator !== undefined) return new Map([[EXACT, exactFormat]])
   const known = new Map<string, Address | undefined>()
@@ -32,9 +37,10 @@ export function evmFormats({
     }
     return known.get(caip2)
   }
+  const findPermitDomain = (asset: Asset) => permits?.find(asset)
   return new Map([
-    [EXACT, exactFormat],
-    [UPTO, uptoFormat(facilitatorOf)],
+    [EXACT, exactFormatWith(findPermitDomain)],
+    [UPTO, uptoFormat({ facilitatorOf, findPermitDomain })],
   ])
 }
 

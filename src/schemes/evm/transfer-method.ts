@@ -54,7 +54,11 @@ export type JudgedPayment = LedgerEntry & { readonly submission?: Submission | u
 
 /** One way in which a payer's signature moves a token, in the calls and logs of its contracts. */
 export interface TransferMethod {
+  /** `extra.assetTransferMethod` of its offers. */
+  readonly name: 'eip3009' | 'permit2'
   readonly reasons: MethodReasons
+  /** Whether a token is taken in this way. */
+  takes(asset: SettlementAsset): boolean
   /** The signature, as the client sent it, in lower case. */
   signatureOf(facts: PaymentFacts): Hex
   /** Identifies what a payment carries that its signature does not cover. */

@@ -18,6 +18,7 @@ type ApiProblem =
   | 'refund_refused'
   | 'too_many_webhooks'
   | 'too_many_tokens'
+  | 'too_many_checkouts'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'

@@ -6,7 +6,6 @@ import { ChainError } from '../../../errors.js'
 import { amountOf, recordId } from '../../../ledger/record.js'
 import { sameHex } from '../../../protocol/hex.js'
 import { EXACT } from '../../../protocol/payment.js'
-import { methodOf as offeredMethod } from '../../../protocol/same-offer.js'
 import { wordOf } from '../reads.js'
 import type { TransferMethod } from '../transfer-method.js'
 import { isUsedIn, nonceBitmapCall, readSettleCall, settleCall } from './calls.js'
@@ -30,6 +29,7 @@ const BELIEVED_AFTER_MS = 3000
 const unfound = new LRUCache<string, number>({ max: 10_000, ttl: 600_000 })
 
 export const permit2: TransferMethod = {
+  name: 'permit2',
   reasons: {
     badSignature: 'invalid_permit2_signature',
     tooEarly: 'permit2_not_yet_valid',
@@ -40,6 +40,7 @@ export const permit2: TransferMethod = {
     notDeployed: 'permit2_proxy_not_deployed',
     simulationFailed: 'permit2_simulation_failed',
   },
+  takes: () => true,
   signatureOf: (facts) => signedPermitOf(facts).signature,
   unsignedOf(facts) {
     const approval = approvalOf(facts)
@@ -53,7 +54,6 @@ export const permit2: TransferMethod = {
   checkTerms(facts, requirements) {
     const permit = signedPermitOf(facts)
     const { scheme, asset, payTo, amount } = requirements
-    if (offeredMethod(requirements) !== 'permit2') return 'invalid_payload'
     const { address, isMetered } = spenderOf(scheme)
     if (permit.spender !== address) return 'invalid_permit2_spender'
     if (isMetered && permit.witness.facilitator === undefined) return 'upto_facilitator_mismatch'

@@ -8,6 +8,7 @@ import { lowerHex } from '../../../protocol/hex.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
+import { methodOf as methodOfOffer } from '../../../protocol/same-offer.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../../check-record.js'
 import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
@@ -74,10 +75,13 @@ export async function verifyPayment(
 
   const core = context.networks.get(network?.caip2 ?? '')
   if (core === undefined) return refuse('invalid_network')
-  const asset = core.assets.get(lowerHex(requirements.asset))
+  const method = methodOf(facts)
+  if (method.name !== methodOfOffer(requirements)) return refuse('invalid_payload')
+  const settled = core.assets.get(lowerHex(requirements.asset))
+  const asset = settled && method.takes(settled) ? settled : undefined
   const notTaken =
     asset === undefined ? 'unsupported_asset' : terms && checkTerms(requirements, terms)
-  const mismatch = methodOf(facts).checkTerms(facts, requirements)
+  const mismatch = method.checkTerms(facts, requirements)
   if (mismatch !== undefined) return refuse(notTaken ?? mismatch)
   if (asset === undefined || notTaken !== undefined)
     return (
