@@ -54,7 +54,9 @@ export const permit2: TransferMethod = {
   checkTerms(facts, requirements) {
     const permit = signedPermitOf(facts)
     const { scheme, asset, payTo, amount } = requirements
-    if (permit.spender !== spenderOf(scheme).address) return 'invalid_permit2_spender'
+    const { address, isMetered } = spenderOf(scheme)
+    if (permit.spender !== address) return 'invalid_permit2_spender'
+    if (isMetered && permit.witness.facilitator === undefined) return 'upto_facilitator_mismatch'
     if (!sameHex(permit.token, asset)) return 'permit2_token_mismatch'
     if (!sameHex(facts.payTo, payTo)) return 'invalid_permit2_recipient_mismatch'
     if (facts.amount !== BigInt(amount)) return 'permit2_amount_mismatch'
@@ -69,6 +71,11 @@ export const permit2: TransferMethod = {
     const transfer = { permit, payer: facts.payer, signature, charge }
     return { ...settleCall(transfer, spenderOfPermit(permit)), ...(from && { from }) }
   },
+  callerOf(facts) {
+    const { spender, witness } = signedPermitOf(facts)
+    return findSpender(spender)?.isMetered ? witness.facilitator : undefined
+  },
+  callerIn: (call) => readSettleCall(call)?.facilitator,
   stateCall: nonceBitmapCall,
   isUsed(result, { nonce }) {
     const bits = wordOf(result)
