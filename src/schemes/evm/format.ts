@@ -57,10 +57,3 @@ function offersOf(asset: Asset, findPermitDomain: FindPermitDomain): readonly Of
 function permit2Extra(domain: DomainName | undefined): OfferExtra {
   return { ...domain, assetTransferMethod: 'permit2' }
 }
-
-async function isSignedByPayer(
-  payment: Parameters<SchemeFormat['isSignedByPayer']>[0],
-): Promise<boolean> {
-  const { isSignedByPayer: check } = await import('./verify/signed-by-payer.js')
-  return check(payment)
-}

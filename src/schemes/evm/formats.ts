@@ -6,7 +6,7 @@ import type { Network } from '../../protocol/networks.js'
 import { EXACT, UPTO, type Address, type Hex } from '../../protocol/payment.js'
 import type { SchemeFormats } from '../scheme.js'
 import type { PermitDomains } from '../../money/permit-domains.js'
-import { exactFormat, exactFormatWith, uptoFormat } from './format.js'
+import { exactFormatWith, uptoFormat } from './format.js'
 
 /** A network, as far as offers depend on it. */
 interface OfferedNetwork {
