@@ -4,6 +4,7 @@ import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
 import { methodOf } from '../methods.js'
+import { deployingCall } from '../verify/check-deployment.js'
 import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { VerifiedPayment } from '../verify/verify.js'
@@ -30,10 +31,11 @@ export async function prepareTransfer(
   const isGood = known !== undefined && isFresh(core, known.simulation)
   const checked = isGood ? known : await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string') return checked
-  const { sender } = checked
+  const { sender, deployment } = checked
   const { facts } = transfer
   const from = sender ?? core.relayers.addresses[0]
-  const call = methodOf(facts).call(transfer, { asset, from })
+  const transferCall = methodOf(facts).call(transfer, { asset, from })
+  const call = deployment ? deployingCall(deployment, transferCall) : transferCall
   const measured = { call, token: asset.address }
   const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
   if (limit === 'reverts') return methodOf(facts).reasons.simulationFailed

@@ -1,10 +1,14 @@
+import { concatHex, numberToHex } from 'viem/utils'
+import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { methodOf } from '../methods.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { TransferSimulation } from '../network/simulate.js'
-import type { SignedTransfer } from '../transfer-method.js'
+import type { EcdsaSignature, SignedTransfer } from '../transfer-method.js'
+import { checkDeployment } from './check-deployment.js'
+import { askAccount } from './signature.js'
 
 /** How old a simulation may be when its transfer is sent (ms). */
 const MAX_AGE_MS = 500
@@ -21,7 +25,7 @@ const MAX_AGE_MS = 500
 export async function checkOnChain(
   core: SettlementNetwork,
   asset: SettlementAsset,
-  transfer: SignedTransfer & { readonly isWrapped?: boolean },
+  transfer: SignedTransfer,
 ): Promise<CheckedTransfer | Reason> {
   const { chain, relayers, payers, simulator } = core
   const { facts } = transfer
@@ -31,10 +35,12 @@ export async function checkOnChain(
   const simulation = first.isToken ? first : await simulator.simulate(transfer, asset)
   if (!simulation.isToken) return 'invalid_exact_evm_eip3009_not_supported'
   const { codeHash } = simulation
+  const { deployment } = transfer
+  if (codeHash === undefined && deployment !== undefined)
+    return checkDeployment(core, asset, { transfer: { ...transfer, deployment }, simulation })
   const refused = await payers.refusalOf(facts.payer, codeHash)
   if (refused !== undefined) return refused
   if (codeHash === undefined) {
-    if (transfer.isWrapped) return 'eip6492_factory_not_allowed'
     // Only an account's own code can accept what its key has not signed.
     if (typeof transfer.signature === 'string') return method.reasons.badSignature
     return simulation.succeeds ? { simulation } : method.diagnose(chain, asset, transfer)
@@ -42,9 +48,28 @@ export async function checkOnChain(
   const sender = await relayers.chooseSender()
   const limit = await core.gasLimits.estimate(method.call(transfer, { asset, from: sender }))
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
-  if (limit === 'reverts') return method.diagnose(chain, asset, transfer)
+  if (limit === 'reverts') return diagnoseOfCode(core, asset, transfer)
   return { simulation, limit, sender }
 }
+
+/** Finds out why a transfer would fail whose payer has code. A key's signature may be good, and the code refuse it (EIP-7702). */
+async function diagnoseOfCode(
+  { chain }: SettlementNetwork,
+  asset: SettlementAsset,
+  transfer: SignedTransfer,
+): Promise<Reason> {
+  const { facts, signature } = transfer
+  const method = methodOf(facts)
+  const { simulationFailed, badSignature } = method.reasons
+  const reason = await method.diagnose(chain, asset, transfer)
+  if (reason !== simulationFailed || typeof signature === 'string') return reason
+  const digest = method.digest(facts, asset)
+  const asked = { account: facts.payer, digest, signature: bytesOf(signature) }
+  return (await askAccount(chain, asked)) === 'refuses' ? badSignature : reason
+}
+
+/** A signature in the form in which accounts are asked about it. */
+const bytesOf = ({ r, s, v }: EcdsaSignature): Hex => concatHex([r, s, numberToHex(v)])
 
 /** Whether a simulation still counts: it is not older than a block. */
 export function isFresh(
