@@ -133,7 +133,7 @@ const accountFactories = z.string().transform((text, context): readonly Address[
     const meant = closestName(text, names)
     const hint = meant === undefined ? '' : `; did you mean '${meant}'?`
     const message = `must be the address of a factory of smart accounts, or one of ${names.join(', ')}${hint}`
-    context.addIssue({ code: 'custom', message })
+    context.addIssue({ code: 'custom', message, params: { code: 'invalid_value' } })
     return z.NEVER
   }
   const address = addressOf('a factory of smart accounts').safeParse(text)
