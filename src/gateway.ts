@@ -13,9 +13,8 @@ import { ConfigError } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
-import { EXACT } from './protocol/payment.js'
 import { PermitDomains } from './money/permit-domains.js'
-import { exactFormatWith } from './schemes/evm/format.js'
+import { evmFormats } from './schemes/evm/formats.js'
 import type { Finding } from './health/finding.js'
 import { createHealthRouter } from './health/health-router.js'
 import { Lazy, lazyRouter } from './http/lazy.js'
@@ -36,6 +35,7 @@ import { createX402Protect, openPaidRoutes, type X402Protect } from './protect/x
 import type { Network } from './protocol/networks.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
+import type { SchemeFormats } from './schemes/scheme.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
@@ -298,7 +298,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { openRemoteCore } = await import('./parts/remote-core.js')
     return openRemoteCore(resolved, resolved.facilitator, parts)
   })
-  const facilitator = lazyFacilitator(core, permits)
+  const facilitator = lazyFacilitator(core, evmFormats({ ...resolved, permits }))
   const surroundings = async () => {
     const { cores } = await core.get()
     return { ...resolved, ledger, cores, remote: resolved.facilitator }
@@ -408,9 +408,9 @@ function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly A
 }
 
 /** A facilitator whose core is loaded by the first payment, if it was not before. */
-function lazyFacilitator(core: Lazy<Core>, permits: PermitDomains): ReservingFacilitator {
+function lazyFacilitator(core: Lazy<Core>, formats: SchemeFormats): ReservingFacilitator {
   return decodingFacilitator({
-    formats: new Map([[EXACT, exactFormatWith((asset) => permits.find(asset))]]),
+    formats,
     verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
     reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
     supported: async () => (await core.get()).facilitator.supported(),

@@ -65,6 +65,7 @@ export const gatewayRouter = (options?: GatewayRouterOptions): Router =>
 
 export {
   ChainError,
+  ChargeError,
   ConfigError,
   FacilitatorError,
   GatewayError,
@@ -72,6 +73,7 @@ export {
   RateError,
   RelayerError,
   type ChainErrorCode,
+  type ChargeErrorCode,
   type ConfigErrorCode,
   type ConfigIssue,
   type FacilitatorErrorCode,
@@ -144,6 +146,7 @@ export type {
   RequestFunction,
 } from './protect/options.js'
 export type { PaywallNetwork, PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
+export type { DeclaredPrice, UpToPrice } from './protect/up-to.js'
 export type { X402Middleware, X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
 export type {
@@ -159,6 +162,11 @@ export type {
   VerifyResponse,
 } from './protocol/payment.js'
 export { reasons, type Reason } from './protocol/reasons.js'
-export type { UcpCompletionOptions, UcpCompletion, UcpMessage, UcpPayment } from './ucp/completion.js'
+export type {
+  UcpCompletionOptions,
+  UcpCompletion,
+  UcpMessage,
+  UcpPayment,
+} from './ucp/completion.js'
 export { ucpProfile, type UcpHandler, type UcpProfile } from './ucp/business-profile.js'
 export type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './ucp/profile-options.js'

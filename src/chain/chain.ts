@@ -78,17 +78,19 @@ export class RpcChain {
     })
   }
 
-  /** Runs one call against the latest block. */
-  async call({ from, to, data }: Call): Promise<CallResult> {
+  /** Runs one call against a block. @param block - Its number. @defaultValue the latest */
+  async call({ from, to, data }: Call, block?: bigint): Promise<CallResult> {
     const transaction = { to, data, ...(from && { from }) }
-    return callResult(await this.#rpc.read('eth_call', [transaction, 'latest']))
+    const at = block === undefined ? 'latest' : numberToHex(block)
+    return callResult(await this.#rpc.read('eth_call', [transaction, at]))
   }
 
-  /** Runs several calls against the same block, in one request. */
-  async callMany(calls: readonly Call[]): Promise<readonly CallResult[]> {
-    const result = await this.call({ to: MULTICALL3, data: aggregate(calls) })
+  /** Runs several calls against the same block, in one request. @param block - As for {@link call}. */
+  async callMany(calls: readonly Call[], block?: bigint): Promise<readonly CallResult[]> {
+    const result = await this.call({ to: MULTICALL3, data: aggregate(calls) }, block)
     // Where there is no Multicall3, the calls are made one by one.
-    if (!result.ok || result.data === '0x') return Promise.all(calls.map((call) => this.call(call)))
+    if (!result.ok || result.data === '0x')
+      return Promise.all(calls.map((call) => this.call(call, block)))
     const results = decodeResults(result.data)
     if (results.length === calls.length) return results
     throw unusable('fewer results than it was asked for')
@@ -160,6 +162,15 @@ export class RpcChain {
     return { number: quantityFrom(number), timestamp: quantityFrom(timestamp) }
   }
 
+  /** What a transaction calls; `undefined` where the node has none, or it creates a contract. */
+  async getCall(transaction: Hex): Promise<Call | undefined> {
+    const found = unwrap(await this.#rpc.read('eth_getTransactionByHash', [transaction]))
+    if (found === null) return undefined
+    const { to, input, from } = membersOf(found)
+    if (to === null || to === undefined) return undefined
+    return { to: bytesFrom(to, 20), data: hexFrom(input), from: bytesFrom(from, 20) }
+  }
+
   /** Whether the node has a transaction, mined or pending. */
   async hasTransaction(transaction: Hex): Promise<boolean> {
     return unwrap(await this.#rpc.read('eth_getTransactionByHash', [transaction])) !== null
@@ -192,13 +203,17 @@ export class RpcChain {
   }
 
   /** The transactions of recent blocks that emitted an event. */
-  async findTransactions({ address, topics, blocks }: EventFilter): Promise<readonly Hex[]> {
+  async findTransactions(filtered: EventFilter): Promise<readonly Hex[]> {
+    const { address, topics, blocks, data } = filtered
     const latest = await this.getBlockNumber()
     const first = latest > blocks ? latest - blocks : 0n
     const filter = { address, topics, fromBlock: numberToHex(first), toBlock: 'latest' }
     const logs = unwrap(await this.#rpc.read('eth_getLogs', [filter]))
     if (!Array.isArray(logs)) throw unusable('no list of logs')
-    return logs.map((log) => bytesFrom(membersOf(log)['transactionHash'], 32))
+    return logs
+      .map((log) => membersOf(log))
+      .filter((log) => data === undefined || hexFrom(log['data']).toLowerCase() === data)
+      .map((log) => bytesFrom(log['transactionHash'], 32))
   }
 
   /** Sends a signed transaction. A lost answer is `unknown`, not an error. */

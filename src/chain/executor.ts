@@ -1,6 +1,7 @@
 /** The executor: a contract that makes calls for the relayers that its code names (contracts/executor.yul). */
-import { concatHex, getCreate2Address } from 'viem/utils'
-import { lowerHex, sameHex } from '../protocol/hex.js'
+import { keccak_256 } from '@noble/hashes/sha3'
+import { checksumAddress } from '../crypto/checksum-address.js'
+import { bytesOf, hexOf, lowerHex, sameHex } from '../protocol/hex.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { executorCreation, executorRuntime } from './executor-code.js'
 import type { Call } from './types.js'
@@ -22,12 +23,23 @@ export interface ExecutorContract {
 /** Describes the executor of these relayers; their order does not matter. */
 export function executorOf(relayers: readonly Address[]): ExecutorContract {
   const list = [...new Set(relayers.map(lowerHex))].toSorted()
-  const creation = concatHex([executorCreation, ...list])
+  const creation = joined(executorCreation, ...list)
   return {
-    address: getCreate2Address({ from: DEPLOYER, salt: SALT, bytecode: creation }),
-    code: concatHex([executorRuntime, ...list]),
-    deployment: { to: DEPLOYER, data: concatHex([SALT, creation]) },
+    address: create2Address(creation),
+    code: joined(executorRuntime, ...list),
+    deployment: { to: DEPLOYER, data: joined(SALT, creation) },
   }
+}
+
+/** The address at which the deployer deploys (EIP-1014). */
+function create2Address(creation: Hex): Address {
+  const hash = hexOf(keccak_256(bytesOf(creation)))
+  const named = keccak_256(bytesOf(joined('0xff', DEPLOYER, SALT, hash)))
+  return checksumAddress(hexOf(named.subarray(12)))
+}
+
+function joined(...parts: readonly Hex[]): Hex {
+  return `0x${parts.map((part) => part.slice(2)).join('')}`
 }
 
 /**

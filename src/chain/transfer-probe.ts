@@ -1,46 +1,53 @@
+import { size } from 'viem/utils'
 import type { Address, Hex } from '../protocol/payment.js'
-import { addressWord, WORD_DIGITS } from './abi.js'
+import { WORD_DIGITS } from './abi.js'
 import { transferProbeCode } from './transfer-probe-code.js'
 
-/** Bytes of `transferWithAuthorization` calldata in the form with `v`, `r` and `s`. */
-const TRANSFER_BYTES = 4 + 9 * 32
+/** Hexadecimal digits of the probe's result for one transfer: seven words. */
+const RESULT_DIGITS = 7 * WORD_DIGITS
 
-/** Hexadecimal digits of the probe's result for one transfer: six words. */
-const RESULT_DIGITS = 6 * WORD_DIGITS
-
-/** The probe's balance of an account when the token does not answer `balanceOf`. */
+/** The probe's balance or allowance when the token does not answer. */
 const UNKNOWN = 2n ** 256n - 1n
+
+/** Most bytes of calldata: the probe keeps its results behind them. */
+const MOST_BYTES = 2048
 
 /** A transfer to simulate. */
 export interface ProbedTransfer {
-  readonly token: Address
-  /** Calldata of `transferWithAuthorization` with `v`, `r` and `s`. */
+  /** The contract that is called: the token itself, or one that Permit2 lets move it. */
+  readonly to: Address
   readonly data: Hex
+  readonly token: Address
+  readonly payer: Address
+  readonly payee: Address
 }
 
 /** The result of simulating a transfer at one block. */
 export interface ProbeResult {
   /** Hash of the code at the payer's address; `undefined` when there is none. */
   readonly codeHash: Hex | undefined
-  /** Whether the transfer succeeded; `not` when its payer has code, or its token has none. */
-  readonly ran: 'well' | 'badly' | 'not'
-  /** Gas of the call of the token. */
+  /** Whether the transfer succeeded; `not` when its payer has code, `missing` when what it calls has none. */
+  readonly ran: 'well' | 'badly' | 'not' | 'missing'
+  /** Gas of the call. */
   readonly gas: bigint
   /** Balances after the transfer, when it succeeded. */
   readonly balances: {
     readonly payer: bigint | undefined
     readonly payee: bigint | undefined
   }
+  /** What Permit2 may take after the transfer, when it succeeded; of no meaning where the token is called. */
+  readonly allowance: bigint | undefined
   /** Gas that a second transfer of the same token in the same transaction saves. */
   readonly sharedGas: bigint
 }
 
 /** Creation code that simulates transfers, independently of each other, in an `eth_call`. */
 export function encodeProbe(transfers: readonly ProbedTransfer[]): Hex {
-  const items = transfers.map(({ token, data }) => {
-    if (data.length !== 2 + TRANSFER_BYTES * 2)
-      throw new TypeError('This is no transfer that is signed by a key.')
-    return addressWord(token) + data.slice(2)
+  const items = transfers.map(({ to, token, payer, payee, data }) => {
+    const bytes = size(data)
+    if (bytes > MOST_BYTES) throw new TypeError('This is no transfer that is signed by a key.')
+    const addresses = [to, token, payer, payee].map((one) => one.slice(2).toLowerCase()).join('')
+    return addresses + bytes.toString(16).padStart(4, '0') + data.slice(2)
   })
   return `${transferProbeCode}${items.join('')}`
 }
@@ -53,16 +60,20 @@ export function decodeProbe(returned: Hex, count: number): readonly ProbeResult[
   )
 }
 
+/** How a transfer ran, by the number that the probe has for it. */
+const RAN = ['not', 'badly', 'well', 'missing'] as const
+
 function decodeResult(digits: string): ProbeResult {
   const word = (index: number): bigint =>
     BigInt(`0x${digits.slice(index * WORD_DIGITS, (index + 1) * WORD_DIGITS)}`)
-  const balance = (value: bigint): bigint | undefined => (value === UNKNOWN ? undefined : value)
-  const [ran, code] = [word(0), word(1)]
+  const known = (value: bigint): bigint | undefined => (value === UNKNOWN ? undefined : value)
   return {
-    codeHash: code === 0n ? undefined : `0x${digits.slice(WORD_DIGITS, 2 * WORD_DIGITS)}`,
-    ran: ran === 0n ? 'not' : ran === 2n ? 'well' : 'badly',
+    codeHash: word(1) === 0n ? undefined : `0x${digits.slice(WORD_DIGITS, 2 * WORD_DIGITS)}`,
+    ran: RAN[Number(word(0))] ?? 'badly',
     gas: word(2),
-    balances: { payer: balance(word(3)), payee: balance(word(4)) },
-    sharedGas: word(5),
+    balances: { payer: known(word(3)), payee: known(word(4)) },
+    // An allowance without bounds is the same number as an unknown one.
+    allowance: word(5),
+    sharedGas: word(6),
   }
 }

@@ -44,6 +44,8 @@ export interface Block {
 export interface EventFilter {
   readonly address: Address
   readonly topics: readonly Hex[]
+  /** @defaultValue any */
+  readonly data?: Hex
   /** How many blocks back from the latest one. */
   readonly blocks: bigint
 }

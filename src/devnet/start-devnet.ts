@@ -75,6 +75,8 @@ export interface DevnetInfo {
    * `getAddress(address owner, uint256 nonce)` says. The owner's signatures are the account's (ERC-1271).
    */
   readonly accountFactory: '0x0000000000000000000000000000000000006492'
+  /** The executor of all `relayerKeys`, for `executor: true`. Fewer of them have another one. */
+  readonly executor: '0xf241306d30d5Ee84C3BE8066E2e3faE71dFbf686'
   /** Keys of three relayers with a million ETH each. */
   readonly relayerKeys: readonly Hex[]
   /** Ten accounts with a million of each token, and no ETH. */
@@ -118,6 +120,7 @@ const INFO: Omit<DevnetInfo, 'rpcUrl'> = {
   exactPermit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
   uptoPermit2Proxy: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
   accountFactory: '0x0000000000000000000000000000000000006492',
+  executor: '0xf241306d30d5Ee84C3BE8066E2e3faE71dFbf686',
   relayerKeys: RELAYER_KEYS,
   payers: PAYERS,
   merchant: MERCHANT,
@@ -216,6 +219,7 @@ async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<vo
     [INFO.exactPermit2Proxy, artifacts.exactPermit2ProxyCode],
     [INFO.uptoPermit2Proxy, artifacts.uptoPermit2ProxyCode],
     [INFO.accountFactory, artifacts.accountFactoryCode],
+    [INFO.executor, artifacts.executorCode],
   ]
   const implementation = `0x${USDC_IMPLEMENTATION.slice(2).padStart(64, '0')}`
   await sendBatch(rpcUrl, [

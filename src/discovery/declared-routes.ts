@@ -6,6 +6,8 @@ import type { Declaration, DescribingOptions } from './declaration.js'
 export interface AdvertisedPrice {
   /** `undefined` if it depends on the request. */
   readonly price?: ParsedPrice | undefined
+  /** Whether the price is the most that may be charged. @defaultValue false */
+  readonly isMaximum?: boolean | undefined
   /** The entries of `accepts`, where they are the same for every request. */
   readonly entries?: readonly PaymentRequirements[] | undefined
   /** Name of who is paid. */

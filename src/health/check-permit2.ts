@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.js'
-import { EXACT_PERMIT2_PROXY, PERMIT2 } from '../chain/permit2-addresses.js'
+import { EXACT_SPENDER, PERMIT2 } from '../schemes/evm/permit2/contracts.js'
 import type { Asset } from '../money/assets.js'
 import { readPermitDomain } from '../schemes/evm/permit2/find-permits.js'
 import { failed, fine, type Finding, type Place } from './finding.js'
@@ -12,7 +12,7 @@ export async function checkPermit2(
 ): Promise<Finding> {
   const { symbol, address, network } = asset
   const what = `${symbol} on ${network.name} (${address})`
-  for (const contract of [PERMIT2, EXACT_PERMIT2_PROXY]) {
+  for (const contract of [PERMIT2, EXACT_SPENDER.address]) {
     if ((await chain.getCode(contract)) !== '0x') continue
     return failed(place, {
       code: 'permit2_missing',

@@ -9,12 +9,12 @@ import type { Counters } from '../ledger/counters.js'
 import type { PermitDomains } from '../money/permit-domains.js'
 import type { Network } from '../protocol/networks.js'
 import type { LedgerStore } from '../ledger/index.js'
-import { EXACT } from '../protocol/payment.js'
 import { RelayerPool } from '../relayer/pool.js'
 import { DEFAULT_REFUSED_MS } from '../relayer/relayers.js'
 import type { EventBus } from '../schemes/events.js'
 import { CodeGas } from '../schemes/evm/network/code-gas.js'
-import { EvmScheme } from '../schemes/evm/evm-scheme.js'
+import { EvmScheme, openEvmContext } from '../schemes/evm/evm-scheme.js'
+import { evmFormats } from '../schemes/evm/formats.js'
 import { settlementAssets } from '../schemes/evm/network/settlement-asset.js'
 import {
   createSettlementNetwork,
@@ -60,13 +60,17 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   warnOfLowRelayers(parts.events, logger)
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
-  const exact = new EvmScheme({ ...resolved, ...parts, networks })
+  const context = openEvmContext({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
   const { nameUrl, stopping } = parts
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
-  const schemes = new Map([
-    [EXACT, watchScheme(exact, [latencyWatcher(parts.counters, parts.recent), ...watchers])],
-  ])
+  const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
+  const schemes = new Map(
+    [...evmFormats(resolved)].map(([name, format]) => [
+      name,
+      watchScheme(new EvmScheme(context, format), all),
+    ]),
+  )
   return { facilitator: createSchemeFacilitator({ schemes, events: parts.events }), cores }
 }
 

@@ -227,6 +227,12 @@ const optionsSchema = z.strictObject({
  * @throws `ConfigError` with everything that is wrong.
  */
 export function checkOptions(options: ProtectOptions): void {
+  if ('upTo' in options)
+    throw new ConfigError(
+      'upTo',
+      "takes the place of the price: x402Protect({ upTo: '$0.10' }, { … })",
+      'conflicting_options',
+    )
   const read = readOptions(optionsSchema, options)
   if (!read.ok)
     throw new ConfigError(

@@ -1,4 +1,4 @@
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import { BazaarWriter, type Bazaar } from '../discovery/bazaar.js'
 import type { Catalogue } from '../discovery/catalogue.js'
 import type { Declaration } from '../discovery/declaration.js'
@@ -24,6 +24,7 @@ import { checkConvertible, checkSmallest, explainUnquotable, isFree } from './ch
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { Meter, type MeteredPayment } from './meter.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
@@ -35,6 +36,7 @@ import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
 import { askedPriceOf, referenceOf, routeDetails, routeOf } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
+import { checkDefaultCharge, readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
 /** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends SigningContext, PaywallContext {
@@ -98,6 +100,10 @@ export class PaidRoute {
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
+  /** Whether the price is the most that may be charged. */
+  readonly #isMaximum: boolean
+  /** What is then charged if the handler does not say it. */
+  readonly #defaultCharge: ParsedPrice | undefined
   /** Writes what its resource takes and gives; `undefined` if the route declares nothing. */
   readonly #bazaar: BazaarWriter | undefined
   readonly #quoter: Quoter
@@ -106,16 +112,24 @@ export class PaidRoute {
   #prepared: Prepared | undefined
 
   /** @throws `ConfigError` for options or a price that cannot work. */
-  constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
+  constructor(context: RouteContext, declared: DeclaredPrice, options: RouteOptions = {}) {
     this.#context = context
     this.#options = options
+    const { price, maximum } = readDeclaredPrice(declared)
+    this.#isMaximum = maximum !== undefined
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
     this.v1 = options.v1 ?? this.merchant.v1
-    this.paywall = openPaywall(context, this.merchant, options.paywall)
+    // Its page signs no permits yet.
+    this.paywall = this.#isMaximum
+      ? undefined
+      : openPaywall(context, this.merchant, options.paywall)
     this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
-    this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
+    const { networkNames } = context
+    this.#style = { networkNames, maxTimeoutSeconds, paymentFlow, isMaximum: this.#isMaximum }
+    if (this.#isMaximum) this.#checkMaximum()
+    this.#defaultCharge = this.#parseDefault(maximum?.defaultCharge)
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
     const { declaration } = context
     this.#bazaar =
@@ -142,10 +156,11 @@ export class PaidRoute {
 
   /** Its price, for the app's OpenAPI document. */
   get advertised(): AdvertisedPrice {
-    const { name } = this.merchant
-    if (typeof this.#price === 'function') return { seller: name }
+    const { name: seller } = this.merchant
+    const terms = { seller, ...(this.#isMaximum && { isMaximum: true }) }
+    if (typeof this.#price === 'function') return terms
     const entries = this.#fixedQuotes?.map(({ entry }) => entry)
-    return { price: this.#price.price, entries, seller: name }
+    return { price: this.#price.price, entries, ...terms }
   }
 
   /** Responds to a request without a payment, if that response is the same for every request. */
@@ -263,8 +278,38 @@ export class PaidRoute {
     return typeof this.#price === 'function' ? this.#read(await this.#price(req)) : this.#price
   }
 
+  /** Opens the meter of a payment; `undefined` if the price is fixed. */
+  openMeter(res: Response, payment: MeteredPayment): Meter | undefined {
+    if (!this.#isMaximum) return undefined
+    const { merchant } = this
+    return new Meter(payment, { res, merchant, defaultCharge: this.#defaultCharge })
+  }
+
+  /** @throws `ConfigError` if nothing can be paid up to a maximum. */
+  #checkMaximum(): void {
+    if (this.#options.paymentFlow === 'upfront')
+      throw new ConfigError(
+        'upTo',
+        "what was used is known once the handler has answered, but with paymentFlow: 'upfront' the payment is settled before: remove one of the two",
+        'conflicting_options',
+      )
+    if (!this.#quoter.quotesMaximum)
+      throw new ConfigError(
+        'upTo',
+        'no accepted token can be paid up to a maximum: that takes networks with relayerKeys, and no remote facilitator',
+        'conflicting_options',
+      )
+  }
+
+  #parseDefault(charge: Price | undefined): ParsedPrice | undefined {
+    if (charge === undefined) return undefined
+    const defaultCurrency = this.merchant.currency
+    return parsePrice(charge, { defaultCurrency, allowFree: true, option: 'defaultCharge' })
+  }
+
   #read(value: Price): AskedPrice {
     const price = this.#parse(value)
+    checkDefaultCharge(this.#defaultCharge, price, this.merchant)
     return { price, askedPrice: askedPriceOf(value, price) }
   }
 

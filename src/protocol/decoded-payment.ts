@@ -25,10 +25,15 @@ export interface PaymentFacts {
   readonly signed: unknown
 }
 
-/** Reads `payload.payload`, by the names of schemes. */
+/** Reads `payload.payload`, and what belongs to it in `payload.extensions`, by the names of schemes. */
 export type PayloadFormats = ReadonlyMap<
   string,
-  { decode(payload: PaymentPayload['payload']): Parsed<PaymentFacts> }
+  {
+    decode(
+      payload: PaymentPayload['payload'],
+      extensions?: PaymentPayload['extensions'],
+    ): Parsed<PaymentFacts>
+  }
 >
 
 /** A client's payment. Unreadable parts carry their errors. */
@@ -68,7 +73,8 @@ export function isReadable(payment: Payment): payment is ReadablePayment {
 export function decodePayload(payload: PaymentPayload, formats: PayloadFormats): DecodedPayload {
   const accepted = parsePaymentRequirements(payload.accepted)
   const format = accepted.ok ? formats.get(accepted.value.scheme) : undefined
-  const read = format?.decode(payload.payload) ?? ({ ok: false, errors: [] } as const)
+  const read =
+    format?.decode(payload.payload, payload.extensions) ?? ({ ok: false, errors: [] } as const)
   return { payload, accepted, read, paymentId: readPaymentId(payload) }
 }
 

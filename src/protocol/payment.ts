@@ -8,8 +8,11 @@ import { address, uint256 } from './wire-schemas.js'
 /** The only supported protocol version. */
 export const X402_VERSION = 2 as const
 
-/** The only supported scheme. */
+/** The scheme that takes exactly the amount. */
 export const EXACT = 'exact'
+
+/** The scheme that takes what is charged of a maximum. */
+export const UPTO = 'upto'
 
 /** `0x` and hexadecimal digits. */
 export type Hex = `0x${string}`
@@ -22,7 +25,7 @@ export type PaymentFlow = 'authorization' | 'upfront'
 
 /** One way to pay: an entry of `accepts` (PaymentRequirement of the gateway API). */
 export interface PaymentRequirements {
-  /** Always `exact`. */
+  /** `exact`, or `upto`, where the amount is a maximum. */
   readonly scheme: string
   /** CAIP-2 (`eip155:8453`) or short name (`base`). */
   readonly network: string
@@ -90,9 +93,12 @@ export interface PaymentSubmission {
   readonly paymentRequirements: PaymentRequirements
 }
 
+/** What a scheme says beside the members that all schemes have. */
+type Extra = { readonly [member: string]: unknown }
+
 /** Answer of verify (VerifyResponse2): whether the payment could be settled now, and its payer. */
 export type VerifyResponse =
-  | { readonly isValid: true; readonly payer: string }
+  | { readonly isValid: true; readonly payer: string; readonly extra?: Extra | undefined }
   | {
       readonly isValid: false
       readonly invalidReason: Reason
@@ -119,6 +125,11 @@ export type SettleResponse =
       readonly transaction: string
       readonly network: string
       readonly payer: string
+      /** What was charged, in the token's atomic units. Only of schemes whose price is a maximum. */
+      readonly amount?: string | undefined
+      readonly extra?: Extra | undefined
+      /** By key. */
+      readonly extensions?: Extra | undefined
     }
   | {
       readonly success: false
@@ -140,6 +151,8 @@ export interface SupportedResponse {
     readonly x402Version: 2
     readonly scheme: string
     readonly network: string
+    /** What an offer must carry: `facilitatorAddress` of `upto`. */
+    readonly extra?: Extra | undefined
   }[]
   /** Keys of supported extensions. */
   readonly extensions: readonly string[]

@@ -18,10 +18,31 @@ const FINAL = {
     'The authorization has lapsed, or will before it can be settled. Check the clock of the payer, and sign another one, valid for as long as maxTimeoutSeconds of the offer.',
   invalid_exact_evm_transfer_event_mismatch:
     'The transaction was mined, but did not move the money as authorized.',
+  invalid_permit2_spender: 'The permit names another spender than that of the scheme.',
+  invalid_permit2_recipient_mismatch:
+    'The permit pays another address than the payTo of the offer.',
+  permit2_amount_mismatch: 'The permit is for another amount than the offer.',
+  permit2_token_mismatch: 'The permit is for another token than the offer.',
+  permit2_deadline_expired:
+    'The permit has lapsed, or will before it can be settled. Check the clock of the payer, and sign another one, valid for as long as maxTimeoutSeconds of the offer.',
+  permit2_2612_amount_mismatch:
+    'The sponsored approval (EIP-2612) is for another amount than the permit.',
+  invalid_eip2612_extension_format:
+    'The extension eip2612GasSponsoring of the payment does not have the form that it requires.',
+  eip2612_from_mismatch: 'The sponsored approval (EIP-2612) is of another account than the payer.',
+  eip2612_asset_mismatch: 'The sponsored approval (EIP-2612) is for another token than the permit.',
+  eip2612_spender_not_permit2:
+    'The sponsored approval (EIP-2612) names another spender than Permit2.',
+  eip2612_deadline_expired:
+    'The sponsored approval (EIP-2612) has lapsed, or will before it can be settled. Sign another one.',
   eip6492_factory_not_allowed:
     'The account of the payer is not deployed, and this server does not deploy it: its factory is not allowed here, or the payment is made by Permit2. Deploy the account first.',
   unsupported_asset: 'The merchant does not take this token.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
+  upto_facilitator_mismatch:
+    'The payment names a facilitator that settles nothing here now. Pay the offer of this response, which names the present one.',
+  invalid_upto_evm_payload_settlement_exceeds_amount:
+    'More was to be charged than the payer has signed for. Nothing was sent.',
   resource_mismatch: 'The payment names another resource than the one that is asked for.',
   extension_echo_mismatch:
     'The extension bazaar of the payment says something else than that of the offer. Send it back unchanged, or leave it out.',
@@ -42,6 +63,15 @@ const UNSENT = {
   insufficient_funds: 'The payer does not have enough of the token.',
   invalid_exact_evm_eip3009_not_supported:
     'The token does not support transfers by authorization (ERC-3009) on this network.',
+  permit2_not_yet_valid:
+    'The permit is not valid yet: its validAfter is in the future. Check the clock of the payer.',
+  invalid_permit2_signature:
+    'The signature is not one of the payer over this permit. Check the EIP-712 domain of Permit2 (name and chain, no version), the spender and the witness.',
+  permit2_allowance_required:
+    'The payer has not allowed Permit2 to take enough of the token. Approve 0x000000000022D473030F116dDEE9F6B43aC78BA3 at the token, once, or send a sponsored approval (EIP-2612) where the offer has the extension eip2612GasSponsoring.',
+  permit2_insufficient_balance: 'The payer does not have enough of the token.',
+  permit2_proxy_not_deployed: 'Permit2, or the spender of x402, does not exist on this network.',
+  asset_not_deployed_contract: 'The token does not exist on this network.',
   payment_identifier_conflict: 'Another payment has this payment-identifier. Take a new one.',
   smart_wallet_deployment_failed:
     'The call that came with the signature (ERC-6492) does not deploy the account of the payer.',
@@ -62,6 +92,8 @@ const UNSENT = {
 const UNDECIDED = {
   invalid_exact_evm_nonce_already_used:
     'The authorization was settled or cancelled before. Sign another one for another purchase.',
+  permit2_invalid_nonce:
+    'The nonce of the permit was used or cancelled before. Sign another one for another purchase.',
   duplicate_settlement:
     'Another request is being paid with this authorization. Wait for that one, or sign another authorization.',
   settlement_pending:
@@ -79,6 +111,7 @@ const OTHER = {
   unexpected_settle_error:
     'The facilitator did not settle the payment, for a reason that is not known here.',
   invalid_exact_evm_transaction_simulation_failed: 'The token refuses the transfer.',
+  permit2_simulation_failed: 'Permit2 or the token refuses the transfer.',
 } as const
 
 const WORDS: Readonly<Record<Reason, string>> = { ...FINAL, ...UNSENT, ...UNDECIDED, ...OTHER }

@@ -38,6 +38,27 @@ export const reasons = [
   'duplicate_settlement',
   'settlement_pending',
   'extension_echo_mismatch',
+  'upto_facilitator_mismatch',
+  'invalid_upto_evm_payload_settlement_exceeds_amount',
+  'invalid_permit2_spender',
+  'invalid_permit2_recipient_mismatch',
+  'permit2_amount_mismatch',
+  'permit2_token_mismatch',
+  'permit2_deadline_expired',
+  'permit2_not_yet_valid',
+  'invalid_permit2_signature',
+  'permit2_allowance_required',
+  'permit2_insufficient_balance',
+  'permit2_invalid_nonce',
+  'permit2_2612_amount_mismatch',
+  'permit2_simulation_failed',
+  'permit2_proxy_not_deployed',
+  'asset_not_deployed_contract',
+  'invalid_eip2612_extension_format',
+  'eip2612_from_mismatch',
+  'eip2612_asset_mismatch',
+  'eip2612_spender_not_permit2',
+  'eip2612_deadline_expired',
 
   // Ours.
   'unsupported_asset',
@@ -68,3 +89,7 @@ export function isReason(text: string): text is Reason {
 /** Whether a transaction was sent or rejected by the node, without paying the merchant. */
 export const isFailedTransaction = (reason: Reason): boolean =>
   reason === 'invalid_transaction_state' || reason === 'invalid_exact_evm_transfer_event_mismatch'
+
+/** Whether the authorization was used or cancelled before. */
+export const isNonceUsed = (reason: Reason): boolean =>
+  reason === 'invalid_exact_evm_nonce_already_used' || reason === 'permit2_invalid_nonce'

@@ -100,9 +100,11 @@ async function complete(
   if (outcome !== undefined && !isUnpaid(outcome)) return outcome
   const submission = readInstrument(context, checkout, instrument)
   if ('status' in submission) return outcome ?? submission
-  if (outcome !== undefined && isSamePayment(context, [submission, before!])) return outcome
+  if (outcome !== undefined && isSame(signed(submission), signed(before!))) return outcome
   return take(context, checkout, { submission, isPlaced: false })
 }
+
+const signed = ({ paymentPayload }: PaymentSubmission): unknown => paymentPayload.payload
 
 const isUnpaid = (outcome: Outcome): boolean =>
   'status' in outcome && outcome.status === 'ready_for_complete'
@@ -157,10 +159,8 @@ async function reserve(
     redeemWithoutProof: 'same-address' as const,
     purchase: { method: 'POST', url: config.resource.url, client: key, asker: key },
   }
-  return context.facilitator.reserve(
-    decodePayment(paymentPayload, offer, context.facilitator.formats),
-    terms,
-  )
+  const { facilitator } = context
+  return facilitator.reserve(decodePayment(paymentPayload, offer, facilitator.formats), terms)
 }
 
 /** Settles a payment whose order is placed. */
@@ -241,17 +241,6 @@ function readInstrument(
 
 const isSame = (one: unknown, other: unknown): boolean =>
   fingerprintOf(one) === fingerprintOf(other)
-
-function isSamePayment(
-  { facilitator }: CompletionContext,
-  both: readonly [PaymentSubmission, PaymentSubmission],
-): boolean {
-  const [one, other] = both.map(({ paymentPayload, paymentRequirements }) => {
-    const { key } = decodePayment(paymentPayload, paymentRequirements, facilitator.formats)
-    return JSON.stringify(key)
-  })
-  return one === other
-}
 
 const configSchema = z.looseObject({
   resource: z.looseObject({ url: z.string().min(1) }),

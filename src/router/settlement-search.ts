@@ -1,4 +1,5 @@
 /** Searches by what people see of a payment: a part of its payer's address or reference, its amount and its token. */
+import { amountOf } from '../ledger/index.js'
 import type { LedgerQuery, LedgerRecord, LedgerStore, RecordSearch } from '../ledger/index.js'
 import { isReference } from '../ledger/payment-details.js'
 import type { Asset } from '../money/assets.js'
@@ -101,11 +102,11 @@ function pricedBy(
       return false
     if (minAmount === undefined && maxAmount === undefined) return true
     if (decimals === undefined) return false
-    const { value } = record
+    const units = amountOf(record)
     return (
-      (minAmount === undefined || value >= ceilToUnits(minAmount, decimals)) &&
+      (minAmount === undefined || units >= ceilToUnits(minAmount, decimals)) &&
       (maxAmount === undefined ||
-        value * powerOfTen(maxAmount.scale) <= maxAmount.units * powerOfTen(decimals))
+        units * powerOfTen(maxAmount.scale) <= maxAmount.units * powerOfTen(decimals))
     )
   }
 }

@@ -40,12 +40,12 @@ const walletOf = (key: Hex) =>
     transport: http(devnet.rpcUrl),
   })
 
-let relayers: readonly Hex[]
+const keys = [newNonce(), newNonce(), newNonce()] as const
+const relayers = keys.map((key) => privateKeyToAccount(key).address)
 let called: Hex
 let address: Hex
 let code: Hex
 beforeAll(async () => {
-  relayers = devnet.relayerKeys.map((key) => privateKeyToAccount(key).address)
   code = (await compileContract('called.sol')).code
   called = await deploy(devnet, code)
   const { deployment } = executorOf(relayers)
@@ -56,7 +56,7 @@ beforeAll(async () => {
 /** Sends a transaction by a key, by default of the first relayer. */
 async function send(
   call: { readonly to: Hex; readonly data: Hex; readonly gas: bigint; readonly value?: bigint },
-  key = devnet.relayerKeys[0]!,
+  key: Hex = keys[0],
 ) {
   await askNode(devnet, 'anvil_setBalance', privateKeyToAccount(key).address, '0xffffffffffffffff')
   const hash = await walletOf(key).sendTransaction(call)
@@ -103,6 +103,12 @@ describe('the address of an executor', () => {
     expect(relayersIn(found, address)).toEqual(lower.toSorted())
   })
 
+  it('is that of the devnet, for its relayers', async () => {
+    const own = executorOf(devnet.relayerKeys.map((key) => privateKeyToAccount(key).address))
+    expect(devnet.executor).toBe(own.address)
+    expect(await askNode<Hex>(devnet, 'eth_getCode', own.address, 'latest')).toBe(own.code)
+  })
+
   it('is no executor with other code, with more relayers, or somewhere else', () => {
     const { code: own } = executorOf(relayers)
     const stranger = '11'.repeat(20)
@@ -131,7 +137,7 @@ describe('the address of an executor', () => {
 
 describe('an executor', () => {
   it('makes calls for each of its relayers', async () => {
-    for (const key of devnet.relayerKeys) {
+    for (const key of keys) {
       const receipt = await send(requestOf([noteFor(1n), noteFor(2n)]), key)
       expect(doneIn(receipt)).toEqual([1n, 2n])
     }

@@ -4,8 +4,10 @@ import { findNetwork } from '../../protocol/networks.js'
 import {
   EXACT,
   parsePaymentRequirements,
+  UPTO,
   type PaymentRequirements,
 } from '../../protocol/payment.js'
+import { methodOf } from '../../protocol/same-offer.js'
 import { visible } from '../../protocol/visible-text.js'
 
 export interface Limits {
@@ -48,7 +50,7 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
   const network = findNetwork(requirements.network)
   const asset = network && findKnownAsset(network, requirements.asset)
   const what = describeOffer(requirements, asset)
-  if (requirements.scheme !== EXACT)
+  if (requirements.scheme !== EXACT && requirements.scheme !== UPTO)
     return `${what}: unknown scheme '${visible(requirements.scheme)}'`
   if (network === undefined) return `${what}: unknown network`
   if (!network.testnet && limits.isPublicKey)
@@ -56,10 +58,12 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
   if (!network.testnet && !limits.mayPayMainnet)
     return `${what}: ${network.name} is real money; --yes allows it`
   if (asset === undefined) return `${what}: unknown token, so its value is unknown`
+  const offer = { requirements, asset, amount: amountOf(requirements, asset) }
+  if (methodOf(requirements) === 'permit2') return judgeAmount(offer, limits)
   const { name, version } = (requirements.extra ?? {}) as Record<string, unknown>
   if (name !== asset.eip712.name || version !== asset.eip712.version)
     return `${what}: the offer's EIP-712 domain is not that of ${asset.symbol}`
-  return judgeAmount({ requirements, asset, amount: amountOf(requirements, asset) }, limits)
+  return judgeAmount(offer, limits)
 }
 
 function judgeAmount(offer: PayableOffer, { maxAmount }: Limits): PayableOffer | string {

@@ -23,6 +23,14 @@ const HOSTILE = '../../../test/devnet/hostile.sol'
 const require = createRequire(import.meta.url)
 const HEAD = '// Written by src/devnet/contracts/compile.mjs (npm run contracts). Do not edit.'
 
+const executor = compileYul('executor.yul', 'Executor')
+/** The devnet's relayers, as they stand behind the code of their executor. */
+const RELAYERS = [
+  '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+  '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
+  '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+]
+
 const { contracts, sources } = compile([
   'usdc.sol',
   'multicall3.sol',
@@ -55,6 +63,7 @@ await write('../artifacts.ts', [
   ),
   declareCode('plainTokenCode', PlainToken),
   declareCode('accountFactoryCode', SmartAccountFactory),
+  declare('executorCode', concat([executor.deployedBytecode, ...RELAYERS]), 'Runtime code.'),
 ])
 await write('../../../test/devnet/abis.ts', [
   declareAbi('usdcAbi', USDC),
@@ -77,7 +86,6 @@ const probe = compileYul('transfer-probe.yul', 'TransferProbe')
 await write('../../chain/transfer-probe-code.ts', [
   declare('transferProbeCode', probe.bytecode, 'Creation code of contracts/transfer-probe.yul.'),
 ])
-const executor = compileYul('executor.yul', 'Executor')
 await write('../../chain/executor-code.ts', [
   declare(
     'executorCreation',

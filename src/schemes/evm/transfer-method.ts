@@ -1,7 +1,7 @@
 /** The interface of the ways in which a payer's signature moves a token. */
 import type { Chain } from '../../chain/chain.js'
 import type { Call, CallResult, Receipt } from '../../chain/types.js'
-import type { LedgerEntry } from '../../ledger/index.js'
+import type { LedgerEntry, Submission } from '../../ledger/index.js'
 import type { PaymentFacts } from '../../protocol/decoded-payment.js'
 import type { PaymentKey } from '../../protocol/payment-key.js'
 import type { Address, Hex, PaymentRequirements } from '../../protocol/payment.js'
@@ -25,6 +25,8 @@ export interface SignedTransfer {
   readonly signature: TransferSignature
   /** Deploys the account of its payer; came with the signature (ERC-6492). */
   readonly deployment?: Call | undefined
+  /** What is taken, where that is less than was signed. */
+  readonly amount?: bigint | undefined
 }
 
 /** Reasons that each way has its own names for. */
@@ -33,6 +35,11 @@ export interface MethodReasons {
   readonly tooEarly: Reason
   readonly tooLate: Reason
   readonly notCovered: Reason
+  /** The allowance does not cover it. */
+  readonly notAllowed: Reason
+  readonly noToken: Reason
+  /** The token exists, but what is called to move it does not. */
+  readonly notDeployed: Reason
   readonly simulationFailed: Reason
 }
 
@@ -44,6 +51,9 @@ export interface Uses {
   readonly isComplete: boolean
 }
 
+/** A payment that is judged; its transaction is known unless a stranger sent it. */
+export type JudgedPayment = LedgerEntry & { readonly submission?: Submission | undefined }
+
 /** One way in which a payer's signature moves a token, in the calls and logs of its contracts. */
 export interface TransferMethod {
   /** `extra.assetTransferMethod` of its offers. */
@@ -53,6 +63,12 @@ export interface TransferMethod {
   takes(asset: SettlementAsset): boolean
   /** The signature, as the client sent it, in lower case. */
   signatureOf(facts: PaymentFacts): Hex
+  /** Identifies what a payment carries that its signature does not cover. */
+  unsignedOf?(facts: PaymentFacts): string
+  /** Why that lapses too early. @param until - Unix seconds. */
+  checkUnsignedTime?(facts: PaymentFacts, until: bigint): Reason | undefined
+  /** Whether a payment makes its own allowance. Absent where none is needed. */
+  bringsAllowance?(facts: PaymentFacts): boolean
   /** Why a payment is not what is required. Costs nothing. */
   checkTerms(facts: PaymentFacts, requirements: PaymentRequirements): Reason | undefined
   /** What the payer's wallet has signed (EIP-712). */
@@ -62,14 +78,18 @@ export interface TransferMethod {
     transfer: SignedTransfer,
     options: { asset: SettlementAsset; from?: Address | undefined },
   ): Call
+  /** The only account that may make the call; anybody may where it is left out. */
+  callerOf?(facts: PaymentFacts): Address | undefined
+  /** The same, read from the call. */
+  callerIn?(call: Call): Address | undefined
   /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
   /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */
   isUsed(result: CallResult | undefined, key: PaymentKey): boolean | undefined
   /** Finds out why a transfer would fail. @throws {@link ChainError} */
   diagnose(chain: Chain, asset: SettlementAsset, transfer: SignedTransfer): Promise<Reason>
-  /** Tells from a transaction's logs whether it has paid the merchant. @throws {@link ChainError} */
-  judge(chain: Chain, receipt: Receipt, payment: LedgerEntry): Promise<Decision>
+  /** Tells from a mined transaction whether it has paid the merchant. @throws {@link ChainError} */
+  judge(chain: Chain, receipt: Receipt, payment: JudgedPayment): Promise<Decision>
   /** Whether a transaction's logs show that it used up the nonce. */
   usedIn(receipt: Receipt, payment: LedgerEntry): boolean
   /** Finds the transactions that may have used up the nonce. @throws {@link ChainError} */

@@ -75,6 +75,24 @@ export const UINT_FORMS: readonly Form[] = [
   ...OTHER_TYPES,
 ]
 
+/** Decimal or hexadecimal numbers as texts. */
+export const NUMBER_FORMS: readonly Form[] = [
+  ...UINT_FORMS.filter(({ name }) => name !== 'hexadecimal digits'),
+  ...accepted({
+    'hexadecimal digits': (value) => `0x${BigInt(value).toString(16)}`,
+    'upper-case hexadecimal digits': (value) => `0x${BigInt(value).toString(16).toUpperCase()}`,
+    '32 bytes': (value) => `0x${BigInt(value).toString(16).padStart(64, '0')}`,
+  }),
+  ...refused({
+    '33 bytes': (value) => `0x${BigInt(value).toString(16).padStart(66, '0')}`,
+    'an upper-case X': (value) => `0X${BigInt(value).toString(16)}`,
+    'no 0x': (value) => `${BigInt(value).toString(16)}f`,
+    'nothing but 0x': () => '0x',
+    'a hexadecimal fraction': (value) => `0x${BigInt(value).toString(16)}.0`,
+    'that of another payment': (_value, other) => other,
+  }),
+]
+
 const flipDigit: Writer = (value) => value.slice(0, -1) + (value.endsWith('0') ? '1' : '0')
 const upper: Writer = (value) => `0x${value.slice(2).toUpperCase()}`
 const lower: Writer = (value) => value.toLowerCase()

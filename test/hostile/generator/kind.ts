@@ -15,6 +15,8 @@ export interface Terms {
   readonly validBefore: bigint
   /** 32 bytes. */
   readonly nonce: Hex
+  /** Who may take the money, where the wallet signs that. @defaultValue who ought to */
+  readonly spender?: Hex
 }
 
 /** Members of a payment by their nature, as dotted paths. Each is covered by the signature. */
@@ -22,6 +24,8 @@ export interface MutableParts {
   /** Decimal strings. */
   readonly uints: readonly string[]
   readonly addresses: readonly string[]
+  /** Numbers, decimal or hexadecimal. */
+  readonly numbers?: readonly string[]
   /** 32 bytes in hexadecimal. */
   readonly words: readonly string[]
   /** ECDSA signatures of 65 bytes. */
@@ -38,7 +42,11 @@ export interface Kind {
   readonly parts: MutableParts
   /** What can be made of its signatures. @defaultValue what can be made of one by an account's own key */
   readonly signatureForms?: readonly Form[]
-  /** The accounts that pay, where they are not their owners. */
+  /** What its payers have. @defaultValue the devnet's USDC */
+  readonly token?: Hex
+  /** Its extensions cannot be left out. */
+  readonly needsExtensions?: boolean
+  /** Makes the accounts that pay, where they are not their owners, and what they need beside money. */
   accountsOf?(devnet: Devnet, owners: readonly Hex[]): Promise<readonly Hex[]>
   /** What can be done to this kind alone. */
   readonly mutations?: readonly Mutation[]

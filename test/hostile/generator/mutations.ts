@@ -1,6 +1,13 @@
 /** What can be done to a payment of any kind, in groups that are equally likely. */
 import type { Hex } from '../../../src/protocol/payment.js'
-import { ADDRESS_FORMS, SIGNATURE_FORMS, UINT_FORMS, WORD_FORMS, type Form } from './forms.js'
+import {
+  ADDRESS_FORMS,
+  NUMBER_FORMS,
+  SIGNATURE_FORMS,
+  UINT_FORMS,
+  WORD_FORMS,
+  type Form,
+} from './forms.js'
 import type { Kind, Terms } from './kind.js'
 import {
   memberAt,
@@ -231,29 +238,39 @@ const RESOURCE: readonly Mutation[] = [
 ]
 
 const id = (value: unknown) => ({ 'payment-identifier': { info: { id: value } } })
+/** Without its extensions, a payment may not be worth anything. */
+const unlessNeeded: Mutation['verdict'] = ({ kind }) =>
+  kind.needsExtensions ? 'refused' : 'accepted'
+const beside =
+  (extensions: object | ((random: MutationContext['random']) => object)) =>
+  (before: unknown, { random }: MutationContext): object => ({
+    ...(before as object | undefined),
+    ...(typeof extensions === 'function' ? extensions(random) : extensions),
+  })
 const EXTENSIONS: readonly Mutation[] = withValues('extensions', [
-  ['null', 'accepted', null],
-  ['empty', 'accepted', {}],
-  ['an empty list, as PHP writes it', 'accepted', []],
+  ['none', unlessNeeded, undefined],
+  ['null', unlessNeeded, null],
+  ['empty', unlessNeeded, {}],
+  ['an empty list, as PHP writes it', unlessNeeded, []],
   ['a list', 'refused', [1]],
   ['a text', 'refused', 'none'],
-  ['one that nobody knows', 'accepted', { 'x-unknown': { deep: [{}] } }],
+  ['one that nobody knows', 'accepted', beside({ 'x-unknown': { deep: [{}] } })],
   [
     'keys of prototypes',
     'either',
-    { constructor: { info: {} }, toString: 1, hasOwnProperty: null },
+    beside({ constructor: { info: {} }, toString: 1, valueOf: null }),
   ],
-  ['an id', 'accepted', (_: unknown, { random }: MutationContext) => id(freshId(random))],
-  ['an id without information', 'accepted', { 'payment-identifier': {} }],
-  ['an id as PHP writes it', 'accepted', { 'payment-identifier': [] }],
-  ['an id that is null', 'accepted', id(null)],
-  ['an id that is short', 'refused', id('short')],
-  ['an id that is long', 'refused', id('x'.repeat(129))],
-  ['an id with a line end', 'refused', id('0123456789abcdef\n')],
-  ['an id in Unicode', 'refused', id('０１２３４５６７８９ａｂｃｄｅｆ')],
-  ['an id that is a number', 'refused', id(12_345_678)],
-  ['an id that is a text alone', 'refused', { 'payment-identifier': '0123456789abcdef' }],
-  ['an echo that nobody offered', 'either', { bazaar: { info: { input: 1 } } }],
+  ['an id', 'accepted', beside((random) => id(freshId(random)))],
+  ['an id without information', 'accepted', beside({ 'payment-identifier': {} })],
+  ['an id as PHP writes it', 'accepted', beside({ 'payment-identifier': [] })],
+  ['an id that is null', 'accepted', beside(id(null))],
+  ['an id that is short', 'refused', beside(id('short'))],
+  ['an id that is long', 'refused', beside(id('x'.repeat(129)))],
+  ['an id with a line end', 'refused', beside(id('0123456789abcdef\n'))],
+  ['an id in Unicode', 'refused', beside(id('０１２３４５６７８９ａｂｃｄｅｆ'))],
+  ['an id that is a number', 'refused', beside(id(12_345_678))],
+  ['an id that is a text alone', 'refused', beside({ 'payment-identifier': '0123456789abcdef' })],
+  ['an echo that nobody offered', 'either', beside({ bazaar: { info: { input: 1 } } })],
 ])
 
 const freshId = ({ next }: MutationContext['random']): string =>
@@ -360,6 +377,7 @@ export function mutationsOf({
     inForms(parts.uints, UINT_FORMS),
     inForms(parts.addresses, ADDRESS_FORMS),
     inForms(parts.words, WORD_FORMS),
+    inForms(parts.numbers ?? [], NUMBER_FORMS),
     // Half of what is tried with signatures is left to them.
     inForms(parts.signatures, signatureForms),
     inForms(parts.signatures, signatureForms),

@@ -7,12 +7,12 @@
 import { keccak256, stringToHex } from 'viem/utils'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import { encodeMintEach, MINTER } from '../../../src/devnet/mint.js'
+import { encodeMint, MINTER } from '../../../src/devnet/mint.js'
 import type { Devnet } from '../../../src/devnet/index.js'
-import { TRANSFER } from '../../../src/chain/abi.js'
+import { aggregate, TRANSFER } from '../../../src/chain/abi.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
 import type { Reason } from '../../../src/protocol/reasons.js'
-import { authorizationOf, findViolations } from '../../faults/oracle.js'
+import { authorizationOf, findViolations, readTransfers } from '../../faults/oracle.js'
 import { openWorld, type World } from '../../faults/world.js'
 import { createRandom, type Random } from '../../soak/random.js'
 import { askNode } from '../../support/core.js'
@@ -43,7 +43,7 @@ const MOST_MUTATIONS = 3
 /** So many payments are honest, or rewritten so that they mean the same. */
 const HONEST = 0.1
 /** Units of the token that each payer has. */
-const FUNDS = 1_000_000n
+const FUNDS = 10n ** 20n
 /** Accounts with code wait while what they have pending could cost us more than they have earned. */
 const LATER: Reason = 'payer_temporarily_refused'
 const LATER_MS = 200
@@ -53,7 +53,7 @@ const ENOUGH_CASES = 100
 /** Accounts that are made by one transaction. */
 const MADE_AT_ONCE = 50
 /** Payers that are funded by one transaction. */
-const FUNDED_AT_ONCE = 200
+const FUNDED_AT_ONCE = 100
 
 /** What the heap may grow by once a tenth of the cases is over (bytes). */
 const MOST_GROWTH_BYTES = 32 * 2 ** 20
@@ -82,6 +82,9 @@ const MANNERS = [
 ] as const
 
 const SETTLE = TARGETS.find(({ name }) => name === 'settle')!
+
+/** What payers have beside USDC. */
+const TOKENS = kinds.flatMap(({ token }) => token ?? [])
 
 /** Everything about a case that chance decides. */
 interface Case {
@@ -133,7 +136,11 @@ class Run {
     const numbers =
       only === undefined ? Array.from({ length: cases }, (_, index) => index + 1) : [only]
     const drawn = await this.#withAccounts(numbers.map((number) => this.#draw(number)))
-    await this.#fund(drawn.map(({ payer }) => payer.address))
+    for (const kind of kinds)
+      await this.#fund(
+        drawn.filter((one) => one.kind === kind).map(({ payer }) => payer.address),
+        kind.token,
+      )
     let isOver = false
     const honest = Promise.all([0, 1].map((buyer) => this.#serveHonest(buyer, () => isOver)))
     honest.catch(() => undefined)
@@ -225,11 +232,14 @@ class Run {
       if (!isSold && verdict === 'accepted') report(`it was refused: ${reasons}`)
       if (beside?.isGood === false && verdict === 'refused')
         report(`beside it, a payment was refused: ${beside.status} ${beside.reason}`)
-      if (manner === 'again') await present()
-      if (manner === 'elsewhere' && !target.isApi)
-        await present(target, { ...changed, path: elsewhere(changed.path) })
+      const later =
+        manner === 'again'
+          ? await present()
+          : manner === 'elsewhere' && !target.isApi
+            ? await present(target, { ...changed, path: elsewhere(changed.path) })
+            : undefined
       // What others made of a payment does not keep its buyer from having it.
-      if (!isSold && random.chance(0.3)) {
+      if (!isSold && later?.isGood !== true && random.chance(0.3)) {
         const told = await payHonestly()
         if (!told.isGood) report(`afterwards the honest payment was refused: ${told.reason}`)
       }
@@ -335,16 +345,18 @@ class Run {
   }
 
   /** One after the other: all money comes from one account. */
-  #fund(addresses: readonly Hex[]): Promise<void> {
-    this.#funded = this.#funded.then(() => this.#mint(addresses))
+  #fund(addresses: readonly Hex[], token = this.#world.devnet.asset as Hex): Promise<void> {
+    this.#funded = this.#funded.then(() => this.#mint(addresses, token))
     return this.#funded
   }
 
-  async #mint(addresses: readonly Hex[]): Promise<void> {
+  async #mint(addresses: readonly Hex[], token: Hex): Promise<void> {
     const { devnet } = this.#world
     for (let start = 0; start < addresses.length; start += FUNDED_AT_ONCE) {
-      const data = encodeMintEach(addresses.slice(start, start + FUNDED_AT_ONCE), FUNDS)
-      const transaction = { from: MINTER, to: devnet.asset, gas: '0x1000000', data }
+      const some = addresses.slice(start, start + FUNDED_AT_ONCE)
+      const mints = some.map((address) => ({ to: token, data: encodeMint(address, FUNDS) }))
+      const call = { to: devnet.multicall3, data: aggregate(mints) }
+      const transaction = { from: MINTER, gas: '0x1c00000', ...call }
       await untilMined(devnet, await askNode(devnet, 'eth_sendTransaction', transaction))
     }
   }
@@ -382,8 +394,12 @@ class Run {
     const world = this.#world
     const { answers, handled } = this.#market
     const evidence = await world.evidence()
+    const { devnet, merchant } = world
+    const ofOthers = await Promise.all(
+      TOKENS.map((asset) => readTransfers(devnet.rpcUrl, { asset, merchant })),
+    )
     // A payer pays once: he is the name of his payment, whatever of it was changed.
-    const transfers = evidence.transfers.map((transfer) => ({
+    const transfers = [...evidence.transfers, ...ofOthers.flat()].map((transfer) => ({
       ...transfer,
       authorization: authorizationOf({ from: transfer.from, nonce: '' }),
     }))
@@ -417,7 +433,7 @@ class Run {
     let sent = 0
     for (const { address } of relayers)
       sent += Number(await askNode(devnet, 'eth_getTransactionCount', address, 'latest'))
-    const filter = { address: devnet.asset, fromBlock: '0x0', topics: [TRANSFER] }
+    const filter = { address: [devnet.asset, ...TOKENS], fromBlock: '0x0', topics: [TRANSFER] }
     const moved = await askNode<{ topics: Hex[]; transactionHash: Hex }[]>(
       devnet,
       'eth_getLogs',

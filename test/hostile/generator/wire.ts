@@ -224,7 +224,7 @@ const AT_ROUTES: Rows<Change<WireRequest>> = [
     'refused',
     (request) => ({
       ...inPlace(() => [])(request, {} as never),
-      path: `${request.path}${request.path.includes('?') ? '&' : '?'}payment=${encodeURIComponent(paymentOf(request))}`,
+      path: `${request.path}${request.path.includes('?') ? '&' : '?'}payment=${encodeURIComponent(paymentOf(request).slice(0, 4000))}`,
     }),
   ],
   ['an Idempotency-Key beside it', 'accepted', beside(['Idempotency-Key', 'generated'])],

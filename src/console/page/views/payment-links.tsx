@@ -3,13 +3,14 @@ import type { Checkout, CheckoutPage } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { formatFiat } from '../format/money.js'
 import { Dialog } from '../parts/dialog.js'
+import { SelectField } from '../parts/field.js'
 import { May } from '../parts/may.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Page } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
-import { cursorOf, linkTo, queryOf, type Route } from '../state/route.js'
+import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { LinkStatus, PaymentLink } from './payment-link.js'
 import { PaymentLinkForm } from './payment-link-form.js'
 
@@ -19,10 +20,19 @@ interface PaymentLinksProps {
   readonly project?: string
 }
 
+const STATUSES = [
+  ['', 'Any status'],
+  ['open', 'Open'],
+  ['paid', 'Paid'],
+  ['expired', 'Expired'],
+  ['canceled', 'Canceled'],
+] as const
+
 /** Payment links of a merchant. */
 export function PaymentLinks({ route, project }: PaymentLinksProps) {
   const path = pathOf(project)
-  const loaded = useLoad<CheckoutPage>(`${path}${queryOf({ cursor: cursorOf(route) })}`)
+  const status = route.query.get('status') ?? ''
+  const loaded = useLoad<CheckoutPage>(`${path}${queryOf({ status, cursor: cursorOf(route) })}`)
   const [isNew, setNew] = useState(false)
   const [shown, setShown] = useState<Checkout>()
   return (
@@ -39,10 +49,24 @@ export function PaymentLinks({ route, project }: PaymentLinksProps) {
         </May>
       }
     >
+      <div class="toolbar">
+        <SelectField
+          label="Status"
+          value={status}
+          onValue={(chosen) => navigate(linkTo(route.path, { status: chosen }))}
+          options={STATUSES}
+        />
+      </div>
       <LoadedView of={loaded} room="tall">
         {({ checkouts, nextCursor }) => (
           <>
-            {checkouts.length === 0 ? (
+            {checkouts.length === 0 && status !== '' ? (
+              <Empty title="No results">
+                <p>
+                  <a href={linkTo(route.path)}>Clear filters</a>
+                </p>
+              </Empty>
+            ) : checkouts.length === 0 ? (
               <Empty title="No payment links yet">
                 <p>A payment link can be sent to anybody, and is paid once.</p>
               </Empty>

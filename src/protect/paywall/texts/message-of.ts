@@ -18,6 +18,7 @@ type ApiProblem =
   | 'refund_refused'
   | 'too_many_webhooks'
   | 'too_many_tokens'
+  | 'too_many_checkouts'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -53,11 +54,32 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   duplicate_settlement: 'stillRunning',
   settlement_pending: 'pending',
   extension_echo_mismatch: 'wrongSetup',
+  invalid_permit2_spender: 'wrongSetup',
+  invalid_permit2_recipient_mismatch: 'offerChanged',
+  permit2_amount_mismatch: 'offerChanged',
+  permit2_token_mismatch: 'offerChanged',
+  permit2_deadline_expired: 'lapsed',
+  permit2_not_yet_valid: 'clockWrong',
+  invalid_permit2_signature: 'badSignature',
+  permit2_allowance_required: 'transferFailed',
+  permit2_insufficient_balance: 'insufficientFunds',
+  permit2_invalid_nonce: 'alreadyUsed',
+  permit2_2612_amount_mismatch: 'wrongSetup',
+  permit2_simulation_failed: 'transferFailed',
+  permit2_proxy_not_deployed: 'wrongSetup',
+  asset_not_deployed_contract: 'wrongSetup',
+  invalid_eip2612_extension_format: 'wrongSetup',
+  eip2612_from_mismatch: 'wrongSetup',
+  eip2612_asset_mismatch: 'wrongSetup',
+  eip2612_spender_not_permit2: 'wrongSetup',
+  eip2612_deadline_expired: 'lapsed',
   unsupported_asset: 'offerChanged',
   pay_to_mismatch: 'offerChanged',
   resource_mismatch: 'wrongSetup',
   quote_mismatch: 'offerChanged',
   quote_expired: 'offerChanged',
+  upto_facilitator_mismatch: 'offerChanged',
+  invalid_upto_evm_payload_settlement_exceeds_amount: 'wrongSetup',
   payment_identifier_conflict: 'alreadyUsed',
   contract_payer_not_accepted: 'contractAccount',
   payer_temporarily_refused: 'tryLater',

@@ -58,7 +58,9 @@ export class Concluder {
     const id = outcomeId(payment, decided)
     const isNews = this.#isNews(id)
     try {
-      const isTaken = decision.kind === 'paid' && takes?.(decision) === true
+      // Where it may have been another transfer, only the ledger can tell.
+      const isTaken =
+        decision.kind === 'paid' && decision.others === undefined && takes?.(decision) === true
       if (!isTaken) decision = await this.#write(payment, decision)
     } catch (error) {
       if (!isLedgerError(error)) {
@@ -102,7 +104,9 @@ export class Concluder {
       await ledger.payments.markFailed(payment, { transaction, reason: decision.reason })
       return decision
     }
-    if (await ledger.payments.markSettled(payment, transaction, decision.transfer)) return decision
+    for (const transfer of [decision.transfer, ...(decision.others ?? [])])
+      if (await ledger.payments.markSettled(payment, transaction, transfer))
+        return { kind: 'paid', transaction, transfer }
     logger.error('A transfer was to pay for a second payment.', {
       ...paymentFields(payment),
       transaction,

@@ -12,6 +12,8 @@ export interface PaidDecision {
   readonly transaction: Hex
   /** Names the transfer log that paid: the ledger gives it to one record. */
   readonly transfer: string
+  /** Others that it may be as well, where equal payments share a transaction: the ledger decides. */
+  readonly others?: readonly string[]
 }
 
 /** No transaction of the payment will pay the merchant. */

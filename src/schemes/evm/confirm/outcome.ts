@@ -109,8 +109,13 @@ export async function findUse(
     outcome = await judgeUse(core, payment, receipt)
     if (outcome.kind === 'paid') return outcome
   }
-  return isComplete ? outcome : OPEN
+  if (!isComplete) return OPEN
+  const { transaction = '0x' } = payment.submission ?? {}
+  return outcome.kind === 'open' ? { ...USED_OTHERWISE, transaction } : outcome
 }
+
+/** Used up by something else than a payment of ours, or cancelled. */
+const USED_OTHERWISE = { kind: 'failed', reason: 'invalid_exact_evm_nonce_already_used' } as const
 
 /** Tells whether a transaction that used an authorization has paid for this record. */
 async function judgeUse(
@@ -126,9 +131,7 @@ async function judgeUse(
   const counts =
     isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(transaction)))
   const judged = counts && (await methodOf(payment).judge(core.chain, receipt, payment))
-  return judged && judged.kind === 'paid'
-    ? judged
-    : { kind: 'failed', reason: 'invalid_exact_evm_nonce_already_used', transaction }
+  return judged && judged.kind === 'paid' ? judged : { ...USED_OTHERWISE, transaction }
 }
 
 /** The hashes under which a transaction may be mined: more than one, where it was replaced. */

@@ -226,9 +226,12 @@ export class ReorgWatch {
   /** Records that the merchant was paid by another transaction than the one in the record. */
   async #correct({ core }: Watched, record: FinalRecord, paid: PaidDecision): Promise<void> {
     const { ledger, logger } = this.#options
-    const { transaction, transfer } = paid
+    const { transaction } = paid
     const fields = { ...paymentFields(record), transaction }
-    if (!(await ledger.payments.markSettledLate(record, transaction, transfer))) {
+    let isGranted = false
+    for (const transfer of [paid.transfer, ...(paid.others ?? [])])
+      isGranted ||= await ledger.payments.markSettledLate(record, transaction, transfer)
+    if (!isGranted) {
       this.#decided.set(record.id, true)
       logger.error('A transfer was to pay for a second payment.', fields)
       return

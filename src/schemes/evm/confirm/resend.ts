@@ -11,6 +11,7 @@ import type { Hex } from '../../../protocol/payment.js'
 import { requestOf } from '../../../relayer/batcher.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
 import { methodOf } from '../methods.js'
+import { findCaller } from '../network/find-caller.js'
 import type { GasLimit } from '../network/gas-limits.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SubmittedPayment } from './decision.js'
@@ -127,7 +128,7 @@ async function prepareAgain(
   { chain, gasLimits, relayers, factories }: SettlementNetwork,
   key: PaymentKey,
   raw: Hex,
-): Promise<(GasLimit & Pick<BatchMember, 'call' | 'via'>) | undefined> {
+): Promise<(GasLimit & Pick<BatchMember, 'call' | 'sender' | 'via'>) | undefined> {
   const { to, data } = parseTransaction(raw)
   if (!to || !data) return undefined
   const calls = callsIn({ to, data })
@@ -137,15 +138,18 @@ async function prepareAgain(
   const deploys = isAllOrNothing({ to, data }) && (await chain.getCode(key.from)) === '0x'
   if (deploys && !factories.has(lowerHex(calls[0]?.to ?? ''))) return undefined
   const call: Call = deploys ? { to, data } : transfer
-  const executor = call.from && (await relayers.executors?.find(call.from))
-  if (call.from !== undefined && executor === undefined) return undefined
+  const named = call.from ?? methodOf(key).callerIn?.(call)
+  const caller = named && (await findCaller({ relayers }, named))
+  if (named !== undefined && caller === undefined) return undefined
+  const executor = caller?.executor
+  const sender = caller?.sender
   let most: GasLimit | undefined
-  for (const from of executor ? [executor.address] : relayers.addresses) {
-    const limit = await gasLimits.estimate({ ...call, from })
+  for (const from of named ? [named] : relayers.addresses) {
+    const limit = await gasLimits.estimate({ ...call, from }, { isSender: !executor })
     if (typeof limit !== 'object') return undefined
     if (most === undefined || limit.gas > most.gas) most = limit
   }
-  if (most === undefined || executor === undefined) return most && { call, ...most }
+  if (most === undefined || executor === undefined) return most && { call, sender, ...most }
   return { call, ...most, via: { ...executor, callGas: most.gas - intrinsicGas(call.data) } }
 }
 

@@ -3,9 +3,11 @@ import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, MULTICALL3, TRANSFER } from '../../../chain/abi.js'
 import type { Log, Receipt } from '../../../chain/types.js'
 import type { LedgerEntry } from '../../../ledger/index.js'
+import { amountOf } from '../../../ledger/record.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Decision } from '../confirm/decision.js'
 import { transferId } from '../confirm/transfer-id.js'
+import { isSettlement } from '../permit2/contracts.js'
 
 /**
  * Tells from a transaction's logs whether it paid the merchant, and by which transfer.
@@ -29,57 +31,97 @@ export function judgeLogs(receipt: Receipt, payment: LedgerEntry): Decision {
 }
 
 /** The logs of an authorization's use. */
-export function usesOf(receipt: Receipt, key: LedgerEntry): readonly Log[] {
-  return logsOfPayer(receipt, key).filter((log) =>
-    hasTopics(log, [AUTHORIZATION_USED, padHex(key.from), key.nonce]),
-  )
-}
-
-/**
- * A token's logs about a payer, in their order: in `AuthorizationUsed` and `Transfer` the payer is the
- * first indexed argument.
- */
-function logsOfPayer(
-  { logs }: Receipt,
-  { asset, from }: Pick<LedgerEntry, 'asset' | 'from'>,
-): readonly Log[] {
-  const payer = padHex(from)
+export function usesOf({ logs }: Receipt, key: UsedAuthorization): readonly Log[] {
   return logs.filter(
-    ({ address, topics }) => sameHex(address, asset) && sameHex(topics[1] ?? '', payer),
+    (log) =>
+      isOfPayer(log, key) && hasTopics(log, [AUTHORIZATION_USED, padHex(key.from), key.nonce]),
   )
 }
 
+/** The transfers that belong to a payer's uses of authorizations. */
+export function transfersOfUses(receipt: Receipt, payer: TokenPayer): ReadonlySet<Log> {
+  const runs = runsOf(receipt, payer)
+  return new Set(runs.uses.flatMap((use) => nearestOf(runs, use).transfer ?? []))
+}
+
+type UsedAuthorization = Pick<LedgerEntry, 'asset' | 'from' | 'nonce'>
+
+type TokenPayer = Pick<LedgerEntry, 'asset' | 'from'>
+
+/** In `AuthorizationUsed` and `Transfer` the payer is the first indexed argument. */
+function isOfPayer({ address, topics }: Log, { asset, from }: TokenPayer): boolean {
+  return sameHex(address, asset) && sameHex(topics[1] ?? '', padHex(from))
+}
+
+/** A payer's transfers between two of its uses. */
+interface Run {
+  readonly transfers: Log[]
+  /** How many of them were followed by the event of a payment by Permit2. */
+  settled: number
+}
+
+interface Runs {
+  readonly uses: readonly Log[]
+  /** Before the first use, and after each use. */
+  readonly runs: readonly Run[]
+  readonly isUseFirst: boolean
+}
+
+/** A payer's uses of authorizations, and its transfers, in their order. */
+function runsOf({ logs }: Receipt, payer: TokenPayer): Runs {
+  const uses: Log[] = []
+  let run: Run = { transfers: [], settled: 0 }
+  const runs = [run]
+  let last: Log | undefined
+  for (const log of logs) {
+    const isTransfer = hasTopics(log, [TRANSFER])
+    if (isTransfer) last = log
+    else if (isSettlement(log) && last !== undefined && run.transfers.at(-1) === last) run.settled++
+    if (!isOfPayer(log, payer)) continue
+    if (isTransfer) run.transfers.push(log)
+    if (!hasTopics(log, [AUTHORIZATION_USED])) continue
+    uses.push(log)
+    runs.push((run = { transfers: [], settled: 0 }))
+  }
+  const isFilled = ({ transfers, settled }: Run): boolean => transfers.length > settled
+  const isUseFirst = runs.slice(1).every(isFilled) || !runs.slice(0, -1).every(isFilled)
+  return { uses, runs, isUseFirst }
+}
+
 /**
- * Finds the transfer that belongs to the use of an authorization.
+ * Finds the transfer that belongs to the use of an authorization, and those around it.
  *
  * A payer may use several authorizations in one transaction, and each pays only by its own transfer.
  * Where the token logs the use first (ERC-3009's reference, Circle's FiatToken), that is the payer's
  * first transfer after the use; otherwise the last one before it. One order holds for the whole
  * transaction, so no transfer ever belongs to two uses.
  */
-function transferOf(receipt: Receipt, payment: LedgerEntry, use: Log): Log | undefined {
-  const { from, payTo, value } = payment
-  const uses: Log[] = []
-  /** The payer's transfers: before the first use, and after each use. */
-  const runs: Log[][] = [[]]
-  for (const log of logsOfPayer(receipt, payment)) {
-    if (hasTopics(log, [TRANSFER])) runs.at(-1)?.push(log)
-    if (!hasTopics(log, [AUTHORIZATION_USED])) continue
-    uses.push(log)
-    runs.push([])
-  }
-  const isFilled = (run: readonly Log[]): boolean => run.length > 0
-  const isUseFirst = runs.slice(1).every(isFilled) || !runs.slice(0, -1).every(isFilled)
+function nearestOf(
+  { uses, runs, isUseFirst }: Runs,
+  use: Log,
+): { readonly transfer: Log | undefined; readonly run: Run | undefined } {
   const index = uses.indexOf(use)
-  const run = (isUseFirst ? runs[index + 1] : runs[index]) ?? []
-  const isMove = (log: Log): boolean =>
+  const run = isUseFirst ? runs[index + 1] : runs[index]
+  return { transfer: run?.transfers.at(isUseFirst ? 0 : -1), run }
+}
+
+/** The transfer that belongs to the use of an authorization, if it is the authorized one. */
+function transferOf(receipt: Receipt, payment: LedgerEntry, use: Log): Log | undefined {
+  const { transfer, run } = nearestOf(runsOf(receipt, payment), use)
+  if (transfer === undefined || run === undefined || !isMove(transfer, payment)) return undefined
+  // A token that moved the same amount twice did not do what was authorized. Permit2 may have moved it as well.
+  const moves = run.transfers.filter((log) => isMove(log, payment)).length
+  return moves <= 1 + run.settled ? transfer : undefined
+}
+
+/** Whether a log moves exactly what a payment takes, from its payer to its payee. */
+export function isMove(log: Log, payment: LedgerEntry): boolean {
+  const { from, payTo } = payment
+  return (
+    isOfPayer(log, payment) &&
     hasTopics(log, [TRANSFER, padHex(from), padHex(payTo)]) &&
-    lowerHex(log.data) === numberToHex(value, { size: 32 })
-  const nearest = run.at(isUseFirst ? 0 : -1)
-  // A token that moved the same amount twice did not do what was authorized.
-  return nearest !== undefined && isMove(nearest) && run.filter(isMove).length === 1
-    ? nearest
-    : undefined
+    lowerHex(log.data) === numberToHex(amountOf(payment), { size: 32 })
+  )
 }
 
 function hasTopics(log: Log, topics: readonly string[]): boolean {

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { ReadablePayment } from '../../../protocol/decoded-payment.js'
 import { lowerHex } from '../../../protocol/hex.js'
+import { methodOf } from '../../../protocol/same-offer.js'
 import { domainSeparator } from '../eip712.js'
+import { permit2Separator } from '../permit2/digest.js'
 import type { SettlementAsset } from './settlement-asset.js'
 
 /** The EIP-712 domain of a token, as an offer carries it. */
@@ -18,7 +20,9 @@ export function assetAsOffered({
 }: ReadablePayment): SettlementAsset | undefined {
   const address = lowerHex(requirements.asset)
   const domain = eip712Schema.safeParse(requirements.extra)
-  if (!domain.success) return undefined
-  const separator = domainSeparator({ ...domain.data, chainId, verifyingContract: address })
-  return { address, separator }
+  // Permit2 does without the token's domain.
+  if (!domain.success && methodOf(requirements) !== 'permit2') return undefined
+  const { name = '', version = '' } = domain.data ?? {}
+  const separator = domainSeparator({ name, version, chainId, verifyingContract: address })
+  return { address, separator, permit2Separator: permit2Separator(chainId) }
 }

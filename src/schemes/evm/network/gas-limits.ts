@@ -70,8 +70,8 @@ export interface CheckedTransfer {
  */
 export class GasLimits {
   readonly #chain: Chain
-  /** By token: execution gas of its last transfers. */
-  readonly #samples = new LRUCache<Address, bigint[]>({ max: SAMPLES.tokens })
+  /** By what is called for which token: execution gas of its last transfers. */
+  readonly #samples = new LRUCache<string, bigint[]>({ max: SAMPLES.tokens })
   /** Gas that the network takes on top of Ethereum's, and until when it is cached (`performance.now()`). */
   #networkGas: { readonly gas: bigint; readonly until: number } | undefined
 
@@ -92,7 +92,7 @@ export class GasLimits {
   ): Promise<GasLimit | 'reverts'> {
     if (simulation.gas === undefined) return this.#estimateByNode(call)
     const { isFirstBalance, sharedGas } = simulation
-    const execution = this.#bounded(call.to, simulation.gas)
+    const execution = this.#bounded(`${call.to}:${token}:${call.data.slice(0, 10)}`, simulation.gas)
     const networkGas = await this.#askNetworkGas(call)
     const measured = intrinsicGas(call.data) + execution + networkGas
     return {
@@ -106,11 +106,13 @@ export class GasLimits {
    * The gas limit of a transfer that runs its payer's code. The node always estimates it, with the fees
    * it will be sent with. It is never batched.
    *
+   * @param isSender - Whether the call comes from a relayer; an executor could not pay fees. @defaultValue true
    * @returns Or that it would fail, or cost more than we pay.
    * @throws {@link ChainError}
    */
-  async estimate(call: Call): Promise<GasLimit | NoGasLimit> {
-    const gas = await this.#chain.estimateGas(call, await this.#chain.getFees())
+  async estimate(call: Call, { isSender = true } = {}): Promise<GasLimit | NoGasLimit> {
+    const fees = isSender ? await this.#chain.getFees() : undefined
+    const gas = await this.#chain.estimateGas(call, fees)
     if (typeof gas !== 'bigint') return 'reverts'
     if (gas > MAX_GAS) return 'exceeds_cap'
     return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }
@@ -124,10 +126,10 @@ export class GasLimits {
     return { gas: percent(gas, HEADROOM_PERCENT) + FIRST_BALANCE_GAS, isAlone: false }
   }
 
-  #bounded(token: Address, gas: bigint): bigint {
-    const known = this.#samples.get(token) ?? []
+  #bounded(transfer: string, gas: bigint): bigint {
+    const known = this.#samples.get(transfer) ?? []
     const most = known.length < SAMPLES.enough ? gas : median(known) * MOST_MEDIANS
-    this.#samples.set(token, [...known, gas].slice(-SAMPLES.kept))
+    this.#samples.set(transfer, [...known, gas].slice(-SAMPLES.kept))
     return gas < most ? gas : most
   }
 

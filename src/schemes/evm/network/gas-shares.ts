@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { AUTHORIZATION_USED } from '../../../chain/abi.js'
 import type { Receipt } from '../../../chain/types.js'
 import type { Hex } from '../../../protocol/payment.js'
+import { isSettlement } from '../permit2/contracts.js'
 
 /** How many transactions are remembered. */
 const REMEMBERED = 10_000
@@ -22,7 +23,9 @@ export class GasShares {
   note({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
     if (this.#costs.has(transaction)) return
     const wei = gasUsed * gasPrice
-    const paid = logs.filter(({ topics }) => topics[0]?.toLowerCase() === AUTHORIZATION_USED).length
+    const paid = logs.filter(
+      (log) => log.topics[0]?.toLowerCase() === AUTHORIZATION_USED || isSettlement(log),
+    ).length
     const members = BigInt(Math.max(paid, 1))
     // Rounded up, so that nothing is left over.
     this.#costs.set(transaction, { each: (wei + members - 1n) / members, left: wei })

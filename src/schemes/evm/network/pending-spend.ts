@@ -4,6 +4,7 @@ import type { LedgerEntry } from '../../../ledger/index.js'
 import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import { methodOf } from '../methods.js'
+import { allowanceCall } from '../permit2/calls.js'
 import { balanceCall, wordOf } from '../reads.js'
 import type { CheckedTransfer } from './gas-limits.js'
 import type { SettlementAsset } from './settlement-asset.js'
@@ -37,16 +38,26 @@ interface Pending {
   readonly key: PaymentKey
   readonly value: bigint
   readonly validBefore: bigint
+  /** See {@link Allowed}. */
+  readonly allowed: Allowed
   /** Requests that have taken it and not dropped it. */
   takers: number
   /** When it ended, by `performance.now()`: it counts against balances that are older. */
   endedAt: number
 }
 
+/** Which allowance a payment takes: none, its payer's to Permit2, or one that it brings and that replaces that. */
+type Allowed = 'unneeded' | 'shared' | 'own'
+
+/** What a payer lacks for a payment. */
+export type Shortage = 'balance' | 'allowance'
+
 /** A payer's balance, at one block. */
 interface Balance {
   /** Unknown where the token does not say. */
   readonly balance: bigint | undefined
+  /** Of Permit2; unknown where it is not needed, or the token does not say. */
+  readonly allowance: bigint | undefined
   /** By `performance.now()`: the balance is at least as new as this. */
   readonly at: number
   /** Pending payments whose money has left it already. */
@@ -67,7 +78,7 @@ export class PendingSpend {
   readonly #byPayer = new Map<string, Map<string, Pending>>()
   /** By payer: payments that ended lately, in the order of their ends. */
   readonly #ended = new LRUCache<string, Pending[]>(ENDED)
-  /** By payer: the request for its balance that is under way. */
+  /** By payer and contract: the request for its balance that is under way. */
   readonly #asking = new Map<string, Promise<Balance>>()
 
   constructor(chain: Chain) {
@@ -75,17 +86,17 @@ export class PendingSpend {
   }
 
   /**
-   * Counts a payment if its payer's balance covers it on top of all that is pending.
+   * Counts a payment if its payer's balance covers it on top of all that is pending, and so does its allowance.
    *
-   * @returns Whether it does, and the payment is counted.
+   * @returns What does not; otherwise it is counted.
    * @throws {@link ChainError}
    */
-  take(spend: Spend): Promise<boolean> {
+  take(spend: Spend): Promise<Shortage | undefined> {
     return this.#whenCovered(spend, () => this.#count(spend))
   }
 
-  /** Whether {@link take} would count it. @throws {@link ChainError} */
-  covers(spend: Spend): Promise<boolean> {
+  /** What {@link take} would return. @throws {@link ChainError} */
+  shortageOf(spend: Spend): Promise<Shortage | undefined> {
     return this.#whenCovered(spend)
   }
 
@@ -109,29 +120,36 @@ export class PendingSpend {
   }
 
   /** Calls `use` in the turn in which the payment was found covered: no other is counted in between. */
-  async #whenCovered(spend: Spend, use?: () => void): Promise<boolean> {
+  async #whenCovered(spend: Spend, use?: () => void): Promise<Shortage | undefined> {
     const { checked } = spend
-    if (checked === undefined) return true
-    const { balance, at } = checked.simulation
-    const isFirst = this.#isCovered({ balance, at, used: new Set() }, spend)
-    const isGood = isFirst || this.#isCovered(await this.#askOnce(spent(spend)), spend)
-    if (isGood) use?.()
-    return isGood
+    if (checked === undefined) return undefined
+    const { balance, allowance, at } = checked.simulation
+    let shortage = this.#shortage({ balance, allowance, at, used: new Set() }, spend)
+    if (shortage !== undefined) shortage = this.#shortage(await this.#askOnce(spent(spend)), spend)
+    if (shortage === undefined) use?.()
+    return shortage
   }
 
-  #isCovered({ balance, used, at }: Balance, spend: Spend): boolean {
-    if (balance === undefined) return true
+  #shortage({ balance, allowance, used, at }: Balance, spend: Spend): Shortage | undefined {
     const payer = payerId(spent(spend))
     const own = nonceId(spend.key)
     const lapsed = BigInt(Math.floor(Date.now() / 1000)) - LAPSE_SECONDS
-    let sum = spend.facts.amount
-    for (const [nonce, { value, validBefore }] of this.#pendingOf(payer)) {
-      if (validBefore < lapsed) this.#remove(payer, nonce)
-      else if (nonce !== own && !used.has(nonce)) sum += value
+    const others: Pending[] = []
+    for (const [nonce, one] of this.#pendingOf(payer)) {
+      if (one.validBefore < lapsed) this.#remove(payer, nonce)
+      else if (nonce !== own && !used.has(nonce)) others.push(one)
     }
-    for (const { key, value, endedAt } of this.#ended.get(payer) ?? [])
-      if (endedAt >= at && !used.has(nonceId(key))) sum += value
-    return balance >= sum
+    for (const one of this.#ended.get(payer) ?? [])
+      if (one.endedAt >= at && !used.has(nonceId(one.key))) others.push(one)
+    const { amount } = spend.facts
+    if (balance !== undefined && balance < sumOf(others, amount)) return 'balance'
+    const allowed = allowedOf(spend.facts)
+    const sharing = others.filter((one) => one.allowed !== 'unneeded')
+    if (allowed === 'unneeded') return undefined
+    // An approval sets the allowance, and does not add to it: other payments would find it changed.
+    if (allowed === 'own' || sharing.some((one) => one.allowed === 'own'))
+      return sharing.length === 0 ? undefined : 'allowance'
+    return allowance === undefined || allowance >= sumOf(sharing, amount) ? undefined : 'allowance'
   }
 
   #count(spend: Spend): void {
@@ -141,16 +159,17 @@ export class PendingSpend {
     const pending = this.#byPayer.get(payer) ?? new Map<string, Pending>()
     const own = pending.get(nonce)
     if (own === undefined)
-      pending.set(nonce, { key, value, validBefore, takers: 1, endedAt: Infinity })
+      pending.set(nonce, {
+        ...{ key, value, validBefore, allowed: allowedOf(facts), takers: 1, endedAt: Infinity },
+      })
     else own.takers++
     this.#byPayer.set(payer, pending)
   }
 
   #askOnce(payment: SpentPayment): Promise<Balance> {
-    const payer = payerId(payment)
-    const asked =
-      this.#asking.get(payer) ?? this.#ask(payment).finally(() => this.#asking.delete(payer))
-    this.#asking.set(payer, asked)
+    const id = `${payerId(payment)}:${payment.contract}`
+    const asked = this.#asking.get(id) ?? this.#ask(payment).finally(() => this.#asking.delete(id))
+    this.#asking.set(id, asked)
     return asked
   }
 
@@ -158,14 +177,19 @@ export class PendingSpend {
   async #ask(payment: SpentPayment): Promise<Balance> {
     const at = performance.now()
     const pending = [...this.#pendingOf(payerId(payment)).values()].slice(0, MOST_ASKED)
-    const [balance, ...states] = await this.#chain.callMany([
+    // Payments by Permit2 need an allowance; others are not asked about it.
+    const isShared = methodOf(payment).bringsAllowance !== undefined
+    const [balance, ...answers] = await this.#chain.callMany([
       balanceCall(payment.asset, payment.from),
+      ...(isShared ? [allowanceCall(payment.asset, payment.from)] : []),
       ...pending.map(({ key }) => methodOf(key).stateCall(key)),
     ])
+    const states = isShared ? answers.slice(1) : answers
+    const allowance = isShared ? wordOf(answers[0]) : undefined
     const isUsed = ({ key }: Pending, index: number): boolean =>
       methodOf(key).isUsed(states[index], key) === true
     const used = new Set(pending.filter(isUsed).map(({ key }) => nonceId(key)))
-    return { balance: wordOf(balance), at, used }
+    return { balance: wordOf(balance), allowance, at, used }
   }
 
   #pendingOf(payer: string): ReadonlyMap<string, Pending> {
@@ -187,6 +211,17 @@ function payerId({ asset, from }: SpentPayment): string {
 /** Names a nonce among all of a payer's. */
 function nonceId({ contract, nonce }: PaymentKey): string {
   return `${contract}:${nonce}`
+}
+
+/** Which allowance a payment takes. */
+function allowedOf(facts: PaymentFacts): Allowed {
+  const { bringsAllowance } = methodOf(facts)
+  if (bringsAllowance === undefined) return 'unneeded'
+  return bringsAllowance(facts) ? 'own' : 'shared'
+}
+
+function sumOf(payments: readonly Pick<Pending, 'value'>[], first: bigint): bigint {
+  return payments.reduce((sum, { value }) => sum + value, first)
 }
 
 function spent({ key, asset }: Spend): SpentPayment {

@@ -1,15 +1,16 @@
-import { takesErc3009, takesPermit2, type Asset } from '../../../money/assets.js'
+import { takesErc3009, type Asset } from '../../../money/assets.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { domainSeparator } from '../eip712.js'
+import { permit2Separator } from '../permit2/digest.js'
 
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
 export interface SettlementAsset {
   readonly address: Address
   /** Absent if it is not taken by ERC-3009. */
   readonly separator?: Hex | undefined
-  /** Whether it is taken by Permit2. @defaultValue false */
-  readonly permit2?: boolean | undefined
+  /** That of Permit2 on the token's chain. */
+  readonly permit2Separator: Hex
   /** As configured here. */
   readonly symbol?: string
   readonly decimals?: number
@@ -25,8 +26,8 @@ export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address,
       const separator = takesErc3009(asset)
         ? domainSeparator({ ...asset.eip712, ...token })
         : undefined
-      const settled = { address, separator, permit2: takesPermit2(asset), symbol, decimals }
-      return [address, settled] as const
+      const settled = { address, separator, permit2Separator: permit2Separator(network.chainId) }
+      return [address, { ...settled, symbol, decimals }] as const
     }),
   )
 }

@@ -6,6 +6,7 @@ import { keccakHex } from '../../../crypto/keccak.js'
 import { ChainError } from '../../../errors.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { methodOf } from '../methods.js'
+import { allowanceCall } from '../permit2/calls.js'
 import { balanceCall, wordOf } from '../reads.js'
 import type { SignedTransfer } from '../transfer-method.js'
 import type { SettlementAsset } from './settlement-asset.js'
@@ -16,7 +17,7 @@ const MAX_PER_REQUEST = 30
 /** How long to wait before a node that did not run our code is asked again (ms). */
 const UNSUPPORTED_MS = 60_000
 
-/** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929). */
+/** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929): of what is called. */
 const COLD_ACCOUNT_GAS = 2500n
 
 /** Stands for the signature of an account whose own code has to check it: that is not run here. */
@@ -35,6 +36,8 @@ export interface TransferSimulation {
   readonly sharedGas: bigint
   /** The payer's balance; unknown where the token does not say. */
   readonly balance: bigint | undefined
+  /** What Permit2 may take of it; absent where no allowance is needed, or unknown. */
+  readonly allowance: bigint | undefined
   /** Whether the payee has no balance yet: writing the first costs more gas. */
   readonly isFirstBalance: boolean
   /** By `performance.now()`: the findings are at least as new as this. */
@@ -46,6 +49,10 @@ interface Item {
   readonly transfer: SignedTransfer
   readonly asset: SettlementAsset
   readonly token: Address
+  /** The contract that is called. */
+  readonly to: Address
+  readonly payer: Address
+  readonly payee: Address
   readonly data: Hex
 }
 
@@ -73,18 +80,20 @@ export class TransferSimulator {
   simulate(transfer: SignedTransfer, asset: SettlementAsset): Promise<TransferSimulation> {
     const isByKey = typeof transfer.signature !== 'string'
     const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
-    const { data } = methodOf(transfer.facts).call(probed, { asset })
-    return this.#coalesced({ transfer, asset, token: asset.address, data })
+    const method = methodOf(transfer.facts)
+    const { to, data } = method.call(probed, { asset })
+    const { payer, payTo: payee } = transfer.facts
+    const item = { transfer, asset, token: asset.address, to, payer, payee, data }
+    const isBound = method.callerOf?.(transfer.facts) !== undefined
+    return isBound ? simulateAlone(this.#chain, item) : this.#coalesced(item)
   }
 
   async #simulateTogether(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
-    const different = [...new Map(items.map((item) => [item.token + item.data, item])).values()]
+    const different = [...new Map(items.map((item) => [idOf(item), item])).values()]
     const found = await this.#probe(different)
-    const byItem = new Map(different.map((item, index) => [item.token + item.data, found[index]]))
+    const byItem = new Map(different.map((item, index) => [idOf(item), found[index]]))
     return Promise.all(
-      items.map(
-        async (item) => byItem.get(item.token + item.data) ?? simulateAlone(this.#chain, item),
-      ),
+      items.map(async (item) => byItem.get(idOf(item)) ?? simulateAlone(this.#chain, item)),
     )
   }
 
@@ -119,6 +128,11 @@ export class TransferSimulator {
   }
 }
 
+/** What is called, with what. */
+function idOf({ to, data }: Item): string {
+  return to + data
+}
+
 /** By token: gas that only the first of the transfers took, which found the token cold. */
 function sharedGasByToken(
   items: readonly Item[],
@@ -141,19 +155,25 @@ interface ProbedItem {
 }
 
 function simulationFrom(
-  { codeHash, ran, gas, balances }: ProbeResult,
+  { codeHash, ran, gas, balances, allowance }: ProbeResult,
   { item, at, sharedGas }: ProbedItem,
 ): TransferSimulation {
-  const { payer: from, payTo: to, amount: value } = item.transfer.facts
+  const { amount: value } = item.transfer.facts
+  const { payer, payee, to, token } = item
   const succeeds = ran === 'well'
-  const moved = succeeds && from !== to ? value : 0n
+  const moved = succeeds && payer !== payee ? value : 0n
+  const isDirect = to === token
+  const isKnown = balances.payer !== undefined
   return {
     codeHash,
     succeeds,
-    isToken: codeHash === undefined ? ran !== 'not' : balances.payer !== undefined,
-    gas: gas + COLD_ACCOUNT_GAS,
+    // A transfer of a token that is not there succeeds for those who do not look.
+    isToken: ran !== 'missing' && (isKnown || (isDirect && codeHash === undefined)),
+    // Permit2 looks at its payer's account, which was touched before.
+    gas: gas + (isDirect ? COLD_ACCOUNT_GAS : 2n * COLD_ACCOUNT_GAS),
     sharedGas: sharedGas.get(item.token) ?? 0n,
     balance: balances.payer === undefined ? undefined : balances.payer + moved,
+    allowance: isDirect || allowance === undefined ? undefined : allowance + moved,
     isFirstBalance: succeeds && balances.payee === value,
     at,
   }
@@ -162,24 +182,34 @@ function simulationFrom(
 /** Simulates by several requests, where the node runs no code of ours. */
 async function simulateAlone(
   chain: Chain,
-  { transfer, asset, token }: Item,
+  { transfer, asset, token, payer: from, payee: to }: Item,
 ): Promise<TransferSimulation> {
   const at = performance.now()
-  const { payer: from, payTo: to } = transfer.facts
-  const call = methodOf(transfer.facts).call(transfer, { asset })
-  const [code, tokenCode, [payer, payee, ran]] = await Promise.all([
+  const method = methodOf(transfer.facts)
+  // Where the payer has named the caller, nothing may be in between.
+  const caller = method.callerOf?.(transfer.facts)
+  const call = method.call(transfer, { asset, from: caller })
+  const isDirect = call.to === token
+  const reads = [balanceCall(token, from), balanceCall(token, to)]
+  if (!isDirect) reads.push(allowanceCall(token, from))
+  const [code, tokenCode, calledCode, [payer, payee, ...rest], alone] = await Promise.all([
     chain.getCode(from),
     chain.getCode(token),
-    chain.callMany([balanceCall(token, from), balanceCall(token, to), call]),
+    isDirect ? undefined : chain.getCode(call.to),
+    chain.callMany(caller ? reads : [...reads, call]),
+    caller && chain.call(call),
   ])
+  const ran = alone ?? rest.at(-1)
+  const allowance = isDirect ? undefined : rest[0]
   const hasCode = code !== '0x'
   return {
     codeHash: hasCode ? keccakHex(code) : undefined,
     succeeds: !hasCode && tokenCode !== '0x' && ran?.ok === true,
-    isToken: tokenCode !== '0x',
+    isToken: tokenCode !== '0x' && calledCode !== '0x',
     gas: undefined,
     sharedGas: 0n,
     balance: wordOf(payer),
+    allowance: wordOf(allowance),
     isFirstBalance: wordOf(payee) === 0n,
     at,
   }

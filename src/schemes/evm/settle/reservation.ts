@@ -3,7 +3,7 @@ import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
 import type { Address, SettleResponse } from '../../../protocol/payment.js'
-import type { Reason } from '../../../protocol/reasons.js'
+import { isNonceUsed, type Reason } from '../../../protocol/reasons.js'
 import { entryEvent, paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
 import { logLedgerFailure } from '../../settled-reservation.js'
@@ -28,6 +28,8 @@ import type { SubmissionPatience, SubmitResult } from './submit.js'
 /** How long the response of a payment waits until the ledger has unlocked it (ms). */
 const UNLOCK_GRACE_MS = 500
 
+const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
+
 /** Dependencies of {@link Settlement}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
@@ -45,6 +47,8 @@ interface TakenPayment {
   readonly superseded?: Submission | undefined
   /** It was mined without moving money. */
   readonly failed?: Submission | undefined
+  /** What was charged in that transaction, if less than the whole: it is what counts now. */
+  readonly charged?: bigint | undefined
 }
 
 /** A reservation of a payment without a transaction that can still pay it. */
@@ -52,7 +56,8 @@ export class Settlement implements Reservation {
   readonly payer: Address
   readonly lock: string | undefined
   readonly #context: SettleContext
-  readonly #payment: VerifiedPayment
+  /** With what is charged, once that is known. */
+  #payment: VerifiedPayment
   readonly #taken: TakenPayment
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
@@ -66,7 +71,11 @@ export class Settlement implements Reservation {
   }
 
   /** Sends the transfer, waits for the outcome and answers. */
-  async settle(): Promise<SettleResponse> {
+  async settle(charge?: { readonly amount: bigint }): Promise<SettleResponse> {
+    const charged = this.#chargedOf(charge)
+    if (charged === 'too_much') return this.#refuse(EXCEEDED)
+    if (charged === 0n) return this.#settleUncharged()
+    this.#note(charged)
     const { nowSeconds, settleTimeoutMs, closed } = this.#context
     const { core, transfer } = this.#payment
     const validitySeconds = settleMarginSeconds(core.chain.network)
@@ -80,7 +89,7 @@ export class Settlement implements Reservation {
         case 'sent':
           return await this.#awaitOutcome(sent, deadline)
         case 'refused':
-          return sent.reason === 'invalid_exact_evm_nonce_already_used'
+          return isNonceUsed(sent.reason)
             ? await this.#onNonceUsed()
             : await this.#refuse(sent.reason)
         case 'late':
@@ -89,6 +98,39 @@ export class Settlement implements Reservation {
     } finally {
       deadline.end()
     }
+  }
+
+  /** @returns What is charged, where that is less than was signed. */
+  #chargedOf(charge: { readonly amount: bigint } | undefined): bigint | 'too_much' | undefined {
+    const { superseded, failed, charged } = this.#taken
+    // What was sent before may still be mined: this sends the same.
+    if (superseded !== undefined || failed !== undefined) return charged
+    const { value } = this.#payment.entry
+    if (charge === undefined || charge.amount === value) return undefined
+    return charge.amount < value ? charge.amount : 'too_much'
+  }
+
+  /** Makes the charge a part of the payment. */
+  #note(charged: bigint | undefined): void {
+    const { entry, transfer } = this.#payment
+    if (charged === undefined) return
+    this.#payment = {
+      ...this.#payment,
+      entry: { ...entry, charged },
+      transfer: { ...transfer, amount: charged },
+    }
+  }
+
+  /** Nothing is sent: from now on the ledger refuses the payment, and nobody else can make its call. */
+  async #settleUncharged(): Promise<SettleResponse> {
+    const { core, key } = this.#payment
+    await this.#orRelease(this.#context.ledger.payments.settleUncharged(key, this.lock))
+    this.#note(0n)
+    const { entry } = this.#payment
+    dropPayment(core, entry)
+    const event = entryEvent(core.chain.network, entry, tokenOf(core, entry))
+    this.#context.events.emit('settled', { transaction: '', ...event })
+    return settledResponse(this.#payment, '', entry)
   }
 
   /** As {@link Reservation.release}. */
@@ -216,7 +258,7 @@ export class Settlement implements Reservation {
 
   #toResponse(decision: Decision): SettleResponse {
     return decision.kind === 'paid'
-      ? settledResponse(this.#payment, decision.transaction)
+      ? settledResponse(this.#payment, decision.transaction, this.#payment.entry)
       : failedResponse(this.#payment, decision.reason, decision.transaction)
   }
 

@@ -1,6 +1,7 @@
 import { concatHex, numberToHex } from 'viem/utils'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
+import { sameHex } from '../../../protocol/hex.js'
 import { methodOf } from '../methods.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
@@ -33,7 +34,8 @@ export async function checkOnChain(
   const first = await simulator.simulate(transfer, asset)
   // One wrong answer of a node does not make a token disappear.
   const simulation = first.isToken ? first : await simulator.simulate(transfer, asset)
-  if (!simulation.isToken) return 'invalid_exact_evm_eip3009_not_supported'
+  if (!simulation.isToken)
+    return simulation.balance === undefined ? method.reasons.noToken : method.reasons.notDeployed
   const { codeHash } = simulation
   const { deployment } = transfer
   if (codeHash === undefined && deployment !== undefined)
@@ -45,8 +47,10 @@ export async function checkOnChain(
     if (typeof transfer.signature === 'string') return method.reasons.badSignature
     return simulation.succeeds ? { simulation } : method.diagnose(chain, asset, transfer)
   }
-  const sender = await relayers.chooseSender()
-  const limit = await core.gasLimits.estimate(method.call(transfer, { asset, from: sender }))
+  const sender = method.callerOf?.(facts) ?? (await relayers.chooseSender())
+  const isSender = relayers.addresses.some((one) => sameHex(one, sender))
+  const call = method.call(transfer, { asset, from: sender })
+  const limit = await core.gasLimits.estimate(call, { isSender })
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
   if (limit === 'reverts') return diagnoseOfCode(core, asset, transfer)
   return { simulation, limit, sender }

@@ -17,7 +17,7 @@ import {
   type UnwrappedSignature,
 } from './signature.js'
 
-/** Remembers verified payments for a moment, by digest and signature. */
+/** Remembers verified payments for a moment, by digest, signature and what that does not cover. */
 export type RecentlyVerified = LRUCache<string, Found>
 
 /** Facts about a verified payment. */
@@ -66,7 +66,8 @@ export async function checkSigned(
   const { badSignature } = method.reasons
   const signed = method.signatureOf(facts)
   const digest = method.digest(facts, asset)
-  const remembered = trustRecent ? recent.get(digest + signed) : undefined
+  const id = digest + signed + (method.unsignedOf?.(facts) ?? '')
+  const remembered = trustRecent ? recent.get(id) : undefined
   const unwrapped = unwrapErc6492(signed)
   if (unwrapped === undefined) return badSignature
   const { deployment } = unwrapped
@@ -80,12 +81,12 @@ export async function checkSigned(
     if (answer !== 'agrees') return badSignature
   }
   // What is reserved is compared with its record from now on.
-  if (remembered !== undefined) recent.delete(digest + signed)
+  if (remembered !== undefined) recent.delete(id)
   if (isSubmitted || remembered !== undefined)
     return { signature, deployment, checked: remembered?.checked }
   const checked = await checkOnChain(core, asset, { facts, signature, deployment })
   if (typeof checked === 'string') return checked
-  if (!trustRecent) recent.set(digest + signed, { signature, checked })
+  if (!trustRecent) recent.set(id, { signature, checked })
   return { signature, deployment, checked }
 }
 

@@ -37,7 +37,8 @@ export function checkTimeWindow(
   { now, validitySeconds }: { readonly now: bigint; readonly validitySeconds: number },
 ): Reason | undefined {
   const { validAfter, validBefore } = facts
-  const { reasons } = methodOf(facts)
+  const { reasons, checkUnsignedTime } = methodOf(facts)
+  const until = now + BigInt(Math.ceil(validitySeconds))
   if (now <= validAfter) return reasons.tooEarly
-  return now + BigInt(Math.ceil(validitySeconds)) > validBefore ? reasons.tooLate : undefined
+  return until > validBefore ? reasons.tooLate : checkUnsignedTime?.(facts, until)
 }

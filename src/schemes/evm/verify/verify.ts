@@ -14,7 +14,8 @@ import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
 import { methodOf } from '../methods.js'
 import { assetAsOffered } from '../network/asset-as-offered.js'
-import type { Spend } from '../network/pending-spend.js'
+import { findCaller } from '../network/find-caller.js'
+import type { Shortage, Spend } from '../network/pending-spend.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SignedTransfer } from '../transfer-method.js'
@@ -75,7 +76,7 @@ export async function verifyPayment(
   const core = context.networks.get(network?.caip2 ?? '')
   if (core === undefined) return refuse('invalid_network')
   const method = methodOf(facts)
-  if (method.name !== methodOfOffer(requirements)) return refuse('invalid_payment_requirements')
+  if (method.name !== methodOfOffer(requirements)) return refuse('invalid_payload')
   const settled = core.assets.get(lowerHex(requirements.asset))
   const asset = settled && method.takes(settled) ? settled : undefined
   const notTaken =
@@ -167,6 +168,10 @@ async function verifyRecorded(
   if (late !== undefined) return refuse(late)
   if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
 
+  const named = methodOf(facts).callerOf?.(facts)
+  if (!isSubmitted && named !== undefined && (await findCaller(core, named)) === undefined)
+    return refuse('upto_facilitator_mismatch')
+
   const trustRecent = purpose !== 'verify'
   const unchecked = { facts, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
@@ -185,24 +190,25 @@ async function verifyRecorded(
     isSubmitted,
     onSubmitted,
   }
-  return isSubmitted || (await isCovered(core, spend, purpose))
-    ? verified
-    : refuse(methodOf(facts).reasons.notCovered)
+  const shortage = isSubmitted ? undefined : await findShortage(core, spend, purpose)
+  if (shortage === undefined) return verified
+  const { notCovered, notAllowed } = methodOf(facts).reasons
+  return refuse(shortage === 'balance' ? notCovered : notAllowed)
 }
 
 /**
- * Whether the payer's balance covers a payment on top of all that is pending; one that is to be reserved
- * is counted with it.
+ * What the payer lacks for a payment, on top of all that is pending; one that is to be reserved is counted
+ * with it.
  *
  * Its gas is counted when it is sent: until then a stranger could reserve it for any time, and would
  * stand in the way of others.
  */
-function isCovered(
+function findShortage(
   { pendingSpend }: SettlementNetwork,
   spend: Spend,
   purpose: PresentedPayment['purpose'],
-): Promise<boolean> {
-  return purpose === 'verify' ? pendingSpend.covers(spend) : pendingSpend.take(spend)
+): Promise<Shortage | undefined> {
+  return purpose === 'verify' ? pendingSpend.shortageOf(spend) : pendingSpend.take(spend)
 }
 
 /** How much longer an authorization must be valid (s): to be settled, and for a handler before. */

@@ -20,11 +20,11 @@ it('the pending spend counts those of the last 200 payments of a payer that ende
     const bounds = { amount: 1n, validAfter: 0n, validBefore: 2n ** 40n }
     const simulation = {
       ...{ balance, at, codeHash: undefined, succeeds: true, isToken: true },
-      ...{ gas: 50_000n, sharedGas: 0n, isFirstBalance: false },
+      ...{ gas: 50_000n, sharedGas: 0n, isFirstBalance: false, allowance: undefined },
     }
     return {
       key: { chainId: network.chainId, contract: asset, from, nonce },
-      asset: { address: asset, separator: nonce },
+      asset: { address: asset, separator: nonce, permit2Separator: nonce },
       facts: { payer: from, payTo: merchant.address, nonce, ...bounds, signed: undefined },
       checked: { simulation },
     }
@@ -32,7 +32,7 @@ it('the pending spend counts those of the last 200 payments of a payer that ende
   const payAndEnd = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time++) {
       const one = spend(10_000n, performance.now())
-      expect(await pending.take(one)).toBe(true)
+      expect(await pending.take(one)).toBeUndefined()
       pending.end({ ...one.key, asset })
     }
   }
@@ -41,8 +41,8 @@ it('the pending spend counts those of the last 200 payments of a payer that ende
   await payAndEnd(900)
   const second = performance.now()
   await payAndEnd(100)
-  expect(await pending.covers(spend(200n, first))).toBe(false)
-  expect(await pending.covers(spend(100n, second))).toBe(false)
-  expect(await pending.covers(spend(101n, second))).toBe(true)
-  expect(await pending.covers(spend(1n, performance.now()))).toBe(true)
+  expect(await pending.shortageOf(spend(200n, first))).toBe('balance')
+  expect(await pending.shortageOf(spend(100n, second))).toBe('balance')
+  expect(await pending.shortageOf(spend(101n, second))).toBeUndefined()
+  expect(await pending.shortageOf(spend(1n, performance.now()))).toBeUndefined()
 })

@@ -344,6 +344,18 @@ describe('an account that is not deployed', () => {
   })
 })
 
+it('counts what waits to be mined to the budget of a factory', async () => {
+  const core = open({ settleTimeoutMs: 2000 })
+  const accounts = []
+  for (let n = 0; n < 8; n++) accounts.push(await counterfactualAccount(devnet))
+  await askNode(devnet, 'evm_setAutomine', false)
+  const answers = await Promise.all(
+    accounts.map(async (account) => settle(core, await payAs(account))),
+  )
+  const reasons = answers.map((answer) => (answer.success ? 'paid' : answer.errorReason))
+  expect(new Set(reasons)).toEqual(new Set(['settlement_pending', 'payer_temporarily_refused']))
+})
+
 describe('an account with a key that has delegated (EIP-7702)', () => {
   it('pays by its key where its delegate agrees, wrapped or not', async () => {
     const core = open({ allowedFactories: [] })

@@ -1,0 +1,77 @@
+/** Permit2, and the contracts of x402 that it lets move a payer's tokens. */
+import { toEventSelector, toFunctionSelector } from 'viem/utils'
+import type { Log } from '../../../chain/types.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import { hashText } from '../eip712.js'
+
+/** The same address on every chain. In lower case, as all addresses here. */
+export const PERMIT2 = lowerHex('0x000000000022D473030F116dDEE9F6B43aC78BA3')
+
+/** A contract of x402 that payers name as the spender: it pays nobody but whom they have named beside it. */
+export interface Spender {
+  readonly address: Address
+  readonly witnessTypeHash: Uint8Array
+  readonly typeHash: Uint8Array
+  readonly selectors: { readonly settle: Hex; readonly settleWithPermit: Hex }
+  /** Whether the caller says how much of the amount is taken, and only whom the payer has named may call. */
+  readonly isMetered: boolean
+}
+
+const PERMIT = '((address,uint256),uint256,uint256)'
+const EIP2612_PERMIT = '(uint256,uint256,bytes32,bytes32,uint8)'
+const TYPE =
+  'PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)TokenPermissions(address token,uint256 amount)'
+
+function spender(
+  address: Address,
+  { isMetered, witness, rest }: { isMetered: boolean; witness: string; rest: string },
+): Spender {
+  return {
+    address: lowerHex(address),
+    witnessTypeHash: hashText(witness),
+    typeHash: hashText(TYPE + witness),
+    selectors: {
+      settle: toFunctionSelector(`settle(${PERMIT},${rest})`),
+      settleWithPermit: toFunctionSelector(`settleWithPermit(${EIP2612_PERMIT},${PERMIT},${rest})`),
+    },
+    isMetered,
+  }
+}
+
+/** `x402ExactPermit2Proxy`: moves the signed amount; anybody may call it. */
+export const EXACT_SPENDER = spender('0x402085c248EeA27D92E8b30b2C58ed07f9E20001', {
+  isMetered: false,
+  witness: 'Witness(address to,uint256 validAfter)',
+  rest: 'address,(address,uint256),bytes',
+})
+
+/** `x402UptoPermit2Proxy`: moves at most the signed amount; only the named facilitator may call it. */
+export const UPTO_SPENDER = spender('0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002', {
+  isMetered: true,
+  witness: 'Witness(address to,address facilitator,uint256 validAfter)',
+  rest: 'uint256,address,(address,address,uint256),bytes',
+})
+
+const SPENDERS: ReadonlyMap<Address, Spender> = new Map(
+  [EXACT_SPENDER, UPTO_SPENDER].map((one) => [one.address, one]),
+)
+
+/** The spender at an address. */
+export function findSpender(address: Address): Spender | undefined {
+  return SPENDERS.get(lowerHex(address))
+}
+
+const SETTLED: ReadonlySet<string> = new Set(
+  ['Settled()', 'SettledWithPermit()'].map((event) => toEventSelector(event)),
+)
+
+/** Whether a log says that a spender has just had a payment made; not which one. */
+export function isSettlement({ address, topics }: Log): boolean {
+  const [event, ...others] = topics
+  return (
+    others.length === 0 &&
+    SETTLED.has(event?.toLowerCase() ?? '') &&
+    findSpender(address) !== undefined
+  )
+}

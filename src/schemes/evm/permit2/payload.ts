@@ -1,0 +1,108 @@
+/** `payload` of a payment by Permit2, and the approval that may come with it. */
+import { z } from 'zod'
+import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
+import { parseDocument, type Parsed } from '../../../protocol/document.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
+import { parseUint256, UINT256_LIMIT } from '../../../protocol/primitives.js'
+import { address, signature, uint256 } from '../../../protocol/wire-schemas.js'
+import { PERMIT2 } from './contracts.js'
+import { readApproval, type SponsoredApproval } from './sponsored-approval.js'
+
+/** The specification writes nonces as hexadecimal numbers, `@x402/evm` as decimal ones. */
+const nonce = z.string().refine((text) => readNonce(text) !== undefined, {
+  error:
+    'must be a number below 2^256: decimal without leading zeros, or 0x and hexadecimal digits',
+})
+
+const payloadSchema = z.looseObject({
+  signature,
+  permit2Authorization: z.looseObject({
+    from: address,
+    permitted: z.looseObject({ token: address, amount: uint256 }),
+    spender: address,
+    nonce,
+    deadline: uint256,
+    witness: z.looseObject({ to: address, facilitator: address.optional(), validAfter: uint256 }),
+  }),
+})
+
+/** What the payer has signed (`PermitWitnessTransferFrom`). Addresses are lower case. */
+export interface SignedPermit {
+  readonly token: Address
+  /** Token units; where the charge is metered, the maximum. */
+  readonly amount: bigint
+  readonly spender: Address
+  readonly nonce: bigint
+  /** Unix seconds; valid until then. */
+  readonly deadline: bigint
+  readonly witness: {
+    readonly to: Address
+    /** Who may call a spender that meters. */
+    readonly facilitator: Address | undefined
+    readonly validAfter: bigint
+  }
+  /** As sent, in lower case. */
+  readonly signature: Hex
+  /** The approval of Permit2 beside it, which the signature does not cover; `invalid` if it is unreadable. */
+  readonly approval: SponsoredApproval | 'invalid' | undefined
+}
+
+/** Whether `payload` is one of a payment by Permit2. */
+export function isPermit2Payload(payload: Readonly<Record<string, unknown>>): boolean {
+  return payload['permit2Authorization'] !== undefined
+}
+
+/**
+ * Reads it, or says what is wrong with its shape.
+ *
+ * @param extensions - Of the payment.
+ */
+export function readPermit(payload: unknown, extensions?: unknown): Parsed<PaymentFacts> {
+  const parsed = parseDocument(payloadSchema, payload)
+  if (!parsed.ok) return parsed
+  const { from, permitted, spender, witness, ...rest } = parsed.value.permit2Authorization
+  const [amount, deadline] = [BigInt(permitted.amount), BigInt(rest.deadline)]
+  const signed: SignedPermit = {
+    token: lowerHex(permitted.token),
+    amount,
+    spender: lowerHex(spender),
+    nonce: BigInt(rest.nonce),
+    deadline,
+    witness: {
+      to: lowerHex(witness.to),
+      facilitator: witness.facilitator === undefined ? undefined : lowerHex(witness.facilitator),
+      validAfter: BigInt(witness.validAfter),
+    },
+    signature: lowerHex(parsed.value.signature),
+    approval: readApproval(extensions),
+  }
+  const facts: PaymentFacts = {
+    payer: lowerHex(from),
+    payTo: signed.witness.to,
+    amount,
+    validAfter: signed.witness.validAfter,
+    validBefore: deadline,
+    contract: PERMIT2,
+    nonce: `0x${signed.nonce.toString(16).padStart(64, '0')}`,
+    signed,
+  }
+  return { ok: true, value: facts }
+}
+
+function readNonce(text: string): bigint | undefined {
+  if (!/^0x[0-9a-fA-F]{1,64}$/.test(text)) return parseUint256(text)
+  const value = BigInt(text)
+  return value < UINT256_LIMIT ? value : undefined
+}
+
+/** What was signed of a payment by Permit2. */
+export function signedPermitOf({ signed }: PaymentFacts): SignedPermit {
+  return signed as SignedPermit
+}
+
+/** The readable approval that came with a payment by Permit2. */
+export function approvalOf(facts: PaymentFacts): SponsoredApproval | undefined {
+  const { approval } = signedPermitOf(facts)
+  return approval === 'invalid' ? undefined : approval
+}

@@ -1,0 +1,124 @@
+/** Tokens that Permit2 moves, as its spender of x402 asks it to by a payer's signature. */
+import { LRUCache } from 'lru-cache'
+import { padHex } from 'viem/utils'
+import { TRANSFER, word } from '../../../chain/abi.js'
+import { ChainError } from '../../../errors.js'
+import { amountOf, recordId } from '../../../ledger/record.js'
+import { sameHex } from '../../../protocol/hex.js'
+import { EXACT } from '../../../protocol/payment.js'
+import { wordOf } from '../reads.js'
+import type { TransferMethod } from '../transfer-method.js'
+import { isUsedIn, nonceBitmapCall, readSettleCall, settleCall } from './calls.js'
+import { EXACT_SPENDER, findSpender, UPTO_SPENDER, type Spender } from './contracts.js'
+import { diagnosePermit } from './diagnose.js'
+import { permitDigest } from './digest.js'
+import { judgePermit } from './judge.js'
+import { approvalOf, signedPermitOf, type SignedPermit } from './payload.js'
+import { checkApproval } from './sponsored-approval.js'
+
+/** How many blocks are searched for a transfer; fewer where a node refuses that. */
+const LOOK_BACK_BLOCKS = [9999n, 2000n, 500n] as const
+
+/** Transfers that are looked at, newest first. */
+const MOST_TRANSFERS = 100
+
+/** How long after nothing was found the answer is believed (ms): the node may lag behind. */
+const BELIEVED_AFTER_MS = 3000
+
+/** By record: when nothing was found for the first time (`performance.now()`). */
+const unfound = new LRUCache<string, number>({ max: 10_000, ttl: 600_000 })
+
+export const permit2: TransferMethod = {
+  name: 'permit2',
+  reasons: {
+    badSignature: 'invalid_permit2_signature',
+    tooEarly: 'permit2_not_yet_valid',
+    tooLate: 'permit2_deadline_expired',
+    notCovered: 'permit2_insufficient_balance',
+    notAllowed: 'permit2_allowance_required',
+    noToken: 'asset_not_deployed_contract',
+    notDeployed: 'permit2_proxy_not_deployed',
+    simulationFailed: 'permit2_simulation_failed',
+  },
+  takes: () => true,
+  signatureOf: (facts) => signedPermitOf(facts).signature,
+  unsignedOf(facts) {
+    const approval = approvalOf(facts)
+    return approval ? `${approval.deadline}:${Object.values(approval.signature).join()}` : ''
+  },
+  checkUnsignedTime(facts, until) {
+    const approval = approvalOf(facts)
+    return approval && approval.deadline < until ? 'eip2612_deadline_expired' : undefined
+  },
+  bringsAllowance: (facts) => approvalOf(facts) !== undefined,
+  checkTerms(facts, requirements) {
+    const permit = signedPermitOf(facts)
+    const { scheme, asset, payTo, amount } = requirements
+    if (permit.spender !== spenderOf(scheme).address) return 'invalid_permit2_spender'
+    if (!sameHex(permit.token, asset)) return 'permit2_token_mismatch'
+    if (!sameHex(facts.payTo, payTo)) return 'invalid_permit2_recipient_mismatch'
+    if (facts.amount !== BigInt(amount)) return 'permit2_amount_mismatch'
+    return checkApproval(permit.approval, { ...permit, payer: facts.payer })
+  },
+  digest(facts, { permit2Separator }) {
+    const permit = signedPermitOf(facts)
+    return permitDigest(permit, spenderOfPermit(permit), permit2Separator)
+  },
+  call({ facts, signature, amount: charge }, { from }) {
+    const permit = signedPermitOf(facts)
+    const transfer = { permit, payer: facts.payer, signature, charge }
+    return { ...settleCall(transfer, spenderOfPermit(permit)), ...(from && { from }) }
+  },
+  stateCall: nonceBitmapCall,
+  isUsed(result, { nonce }) {
+    const bits = wordOf(result)
+    return bits === undefined ? undefined : isUsedIn(bits, nonce)
+  },
+  diagnose: diagnosePermit,
+  judge: judgePermit,
+  // Permit2 logs no use: only its spender, called by nothing in between, has certainly made one.
+  usedIn: ({ succeeded, to }) => succeeded && findSpender(to) !== undefined,
+  async findUses(chain, payment) {
+    const { asset: address, from, payTo } = payment
+    const topics = [TRANSFER, padHex(from), padHex(payTo)]
+    const transfers = await findInLookBack((blocks) =>
+      chain.findTransactions({ address, topics, blocks, data: `0x${word(amountOf(payment))}` }),
+    )
+    const transactions = [...new Set(transfers.toReversed())].slice(0, MOST_TRANSFERS)
+    return { transactions, isComplete: isBelieved(recordId(payment)) }
+  },
+  pays(call, { from, nonce }) {
+    const settled = readSettleCall(call)
+    return settled !== undefined && sameHex(settled.payer, from) && sameHex(settled.nonce, nonce)
+  },
+}
+
+/** The spender that payers of a scheme have to name. */
+function spenderOf(scheme: string): Spender {
+  return scheme === EXACT ? EXACT_SPENDER : UPTO_SPENDER
+}
+
+/** The spender of a permit whose terms were checked; another one makes its digest and call useless. */
+function spenderOfPermit({ spender }: SignedPermit): Spender {
+  return findSpender(spender) ?? EXACT_SPENDER
+}
+
+async function findInLookBack<Found>(find: (blocks: bigint) => Promise<Found>): Promise<Found> {
+  let refusal: unknown
+  for (const blocks of LOOK_BACK_BLOCKS) {
+    try {
+      return await find(blocks)
+    } catch (error) {
+      if (!(error instanceof ChainError) || error.code !== 'chain_refused') throw error
+      refusal = error
+    }
+  }
+  throw refusal
+}
+
+function isBelieved(id: string): boolean {
+  const now = performance.now()
+  const first = unfound.get(id) ?? now
+  unfound.set(id, first)
+  return now - first >= BELIEVED_AFTER_MS
+}

@@ -1,0 +1,65 @@
+/** The extension `eip2612GasSponsoring`: a signed approval of Permit2, for which the seller pays the gas. */
+import { z } from 'zod'
+import { isObject } from '../../../protocol/document.js'
+import { lowerHex, sameHex } from '../../../protocol/hex.js'
+import type { Address } from '../../../protocol/payment.js'
+import type { Reason } from '../../../protocol/reasons.js'
+import { address, signature, uint256 } from '../../../protocol/wire-schemas.js'
+import type { EcdsaSignature } from '../transfer-method.js'
+import { parseEcdsaSignature } from '../verify/signature.js'
+import { PERMIT2 } from './contracts.js'
+
+const KEY = 'eip2612GasSponsoring'
+
+const infoSchema = z.looseObject({
+  from: address,
+  asset: address,
+  spender: address,
+  amount: uint256,
+  deadline: uint256,
+  signature,
+})
+
+/** An approval by EIP-2612. Addresses are lower case. */
+export interface SponsoredApproval {
+  readonly from: Address
+  readonly asset: Address
+  readonly spender: Address
+  readonly amount: bigint
+  /** Unix seconds; valid until then. */
+  readonly deadline: bigint
+  readonly signature: EcdsaSignature
+}
+
+/** Reads the approval among a payment's extensions. */
+export function readApproval(extensions: unknown): SponsoredApproval | 'invalid' | undefined {
+  const sent = isObject(extensions) ? extensions[KEY] : undefined
+  const info = isObject(sent) ? sent['info'] : undefined
+  // What the offer says is sent back by clients that need no approval.
+  if (!isObject(info) || info['signature'] === undefined) return undefined
+  const parsed = infoSchema.safeParse(info)
+  const ecdsa = parsed.success ? parseEcdsaSignature(lowerHex(parsed.data.signature)) : undefined
+  if (!parsed.success || ecdsa === undefined) return 'invalid'
+  const { from, asset, spender, amount, deadline } = parsed.data
+  return {
+    from: lowerHex(from),
+    asset: lowerHex(asset),
+    spender: lowerHex(spender),
+    amount: BigInt(amount),
+    deadline: BigInt(deadline),
+    signature: ecdsa,
+  }
+}
+
+/** Why an approval is not one for its payment. */
+export function checkApproval(
+  approval: SponsoredApproval | 'invalid' | undefined,
+  payment: { readonly payer: Address; readonly token: Address; readonly amount: bigint },
+): Reason | undefined {
+  if (approval === undefined) return undefined
+  if (approval === 'invalid') return 'invalid_eip2612_extension_format'
+  if (!sameHex(approval.from, payment.payer)) return 'eip2612_from_mismatch'
+  if (!sameHex(approval.asset, payment.token)) return 'eip2612_asset_mismatch'
+  if (!sameHex(approval.spender, PERMIT2)) return 'eip2612_spender_not_permit2'
+  return approval.amount === payment.amount ? undefined : 'permit2_2612_amount_mismatch'
+}

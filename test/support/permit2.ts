@@ -1,0 +1,96 @@
+import { ExactEvmScheme, toClientEvmSigner } from '@x402/evm'
+import { encodeFunctionData } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Devnet } from '../../src/devnet/index.js'
+import type { Asset } from '../../src/money/assets.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import type { MerchantTerms } from '../../src/schemes/scheme.js'
+import { plainTokenAbi, permit2Abi } from '../devnet/abis.js'
+import { publicClient } from '../devnet/clients.js'
+import { permit2Of } from '../devnet/permit2.js'
+import { offerOf, termsOf, usdc } from './core.js'
+import { newNonce, type TestPayer } from './sign-payment.js'
+
+/** Its client advertises the sponsored approval, as a 402 does. */
+const SPONSORED = {
+  eip2612GasSponsoring: { info: { description: '', version: '1' }, schema: {} },
+}
+
+/** What a test's payer signs. */
+export interface Permit2Options {
+  readonly token?: Hex
+  readonly amount?: string
+  readonly extra?: Readonly<Record<string, unknown>>
+  /** Whether the offer has `eip2612GasSponsoring`. */
+  readonly isSponsored?: boolean
+}
+
+/** Pays by Permit2 on a devnet, by the unmodified official client. */
+export function permit2On(devnet: Devnet) {
+  const { approve, isUsed, balanceOf, sendFrom } = permit2Of(devnet)
+
+  const offer = ({ token = devnet.asset, amount = '10000', extra }: Permit2Options = {}) =>
+    offerOf(devnet, {
+      amount,
+      asset: token,
+      extra: { ...(extra ?? { name: 'USDC', version: '2' }), assetTransferMethod: 'permit2' },
+    })
+
+  const asset = (address: Hex, name: string): Asset => ({
+    ...usdc,
+    address,
+    symbol: name.toUpperCase(),
+    eip712: { name, version: '1' },
+  })
+  const assets = (): readonly Asset[] => [
+    asset(devnet.permitToken, 'Permit Token'),
+    asset(devnet.plainToken, 'Plain Token'),
+  ]
+
+  const sign = async (
+    payer: TestPayer,
+    accepted: PaymentRequirements,
+    { isSponsored = false }: Permit2Options = {},
+  ): Promise<PaymentPayload> => {
+    const client = publicClient(devnet.rpcUrl)
+    const signer = toClientEvmSigner(privateKeyToAccount(payer.privateKey), client)
+    const scheme = new ExactEvmScheme(signer, { rpcUrl: devnet.rpcUrl })
+    const made = await scheme.createPaymentPayload(
+      2,
+      accepted as never,
+      isSponsored ? { extensions: SPONSORED } : {},
+    )
+    return { ...(made as unknown as PaymentPayload), accepted: { ...accepted } }
+  }
+
+  return {
+    ...{ approve, isUsed, balanceOf, sendFrom, offer, sign, assets, asset },
+    terms: (): MerchantTerms => ({ ...termsOf(devnet), accepts: [usdc, ...assets()] }),
+    /** An account with ten of a token, and no gas money. */
+    async newPayer(token: Hex = devnet.asset): Promise<TestPayer> {
+      const privateKey = newNonce()
+      const { address } = privateKeyToAccount(privateKey)
+      await devnet.mint(address, 10_000_000n, token)
+      return { address, privateKey }
+    },
+    /** Has the payer burn the nonce of a payment. */
+    invalidate: (payer: TestPayer, payment: PaymentPayload) => {
+      const nonce = nonceOf(payment)
+      const args = [nonce >> 8n, 1n << (nonce & 255n)] as const
+      const functionName = 'invalidateUnorderedNonces'
+      const data = encodeFunctionData({ abi: permit2Abi, functionName, args })
+      return sendFrom(payer.address, devnet.permit2, data)
+    },
+    /** Has the payer move tokens away. */
+    moveAway: (payer: TestPayer, amount: bigint, token: Hex = devnet.asset) => {
+      const args = ['0x000000000000000000000000000000000000dEaD', amount] as const
+      const data = encodeFunctionData({ abi: plainTokenAbi, functionName: 'transfer', args })
+      return sendFrom(payer.address, token, data)
+    },
+  }
+}
+
+/** The nonce that a payment by Permit2 uses up. */
+export function nonceOf({ payload }: PaymentPayload): bigint {
+  return BigInt((payload['permit2Authorization'] as { nonce: string }).nonce)
+}
