@@ -107,7 +107,7 @@ describe('an account that is not deployed', () => {
         return isWrapped ? wrap(signature) : signature
       },
     }
-    const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer as never))
+    const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer))
     const buy = wrapFetchWithPayment(fetch, client)
     const before = await merchantBalance()
     for (isWrapped of [true, true, false]) {
