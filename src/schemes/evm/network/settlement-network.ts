@@ -48,7 +48,7 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     pendingSpend: new PendingSpend(chain),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
-    gasShares: new GasShares(),
+    gasShares: new GasShares(assets),
     factories: usableFactories(parts),
     onGas,
     blockMs: blockTimeMs(chain.network),
