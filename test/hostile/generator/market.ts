@@ -47,7 +47,8 @@ export class Market {
   }
 
   static async open(world: World): Promise<Market> {
-    const gateway = await world.start()
+    const network = { allowedFactories: [world.devnet.accountFactory] }
+    const gateway = await world.start({ network })
     return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
   }
 
