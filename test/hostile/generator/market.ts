@@ -49,7 +49,8 @@ export class Market {
 
   static async open(world: World): Promise<Market> {
     const assets = ['USDC', ...kinds.flatMap(({ asset }) => asset ?? [])]
-    const gateway = await world.start({ network: { assets } })
+    const network = { assets, allowedFactories: [world.devnet.accountFactory] }
+    const gateway = await world.start({ network })
     return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
   }
 
