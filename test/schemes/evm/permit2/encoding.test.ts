@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { encodeFunctionData, hashTypedData } from 'viem'
+import { type Abi, encodeFunctionData, hashTypedData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readSettleCall, settleCall } from '../../../../src/schemes/evm/permit2/calls.js'
 import {
@@ -127,7 +127,7 @@ describe('permits of Permit2', () => {
         `0x${'33'.repeat(32)}${'44'.repeat(32)}1c`,
       ]
       const functionName = isApproved ? 'settleWithPermit' : 'settle'
-      const data = encodeFunctionData({ abi, functionName, args } as never)
+      const data = encodeFunctionData({ abi: abi as Abi, functionName, args })
       expect(call).toEqual({ to: by.address, data })
       expect(readSettleCall(call)).toEqual({
         spender: by,
