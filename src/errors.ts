@@ -10,6 +10,7 @@
 import { documentationOf } from './protocol/error-codes.js'
 import type {
   ChainErrorCode,
+  ChargeErrorCode,
   ConfigErrorCode,
   FacilitatorErrorCode,
   GatewayErrorCode,
@@ -196,10 +197,34 @@ export class FacilitatorError extends GatewayError<FacilitatorErrorCode> {
   }
 }
 
+/**
+ * A charge that cannot be added to those of a request (`charge` of `PaidRequest`). Nothing was sent for it; if the
+ * handler lets it pass, the response is an error, and nothing is charged at all. Codes: {@link ChargeErrorCode}.
+ *
+ * @example
+ * ```ts
+ * import { ChargeError, type PaidRequest } from 'express-x402-gateway'
+ *
+ * function mayGoOn({ charge }: PaidRequest): boolean {
+ *   try {
+ *     charge('$0.01')
+ *     return true
+ *   } catch (error) {
+ *     if (error instanceof ChargeError && error.code === 'charge_exceeds_maximum') return false
+ *     throw error
+ *   }
+ * }
+ * ```
+ */
+export class ChargeError extends GatewayError<ChargeErrorCode> {
+  /** Name of the class. */
+  override readonly name = 'ChargeError'
+}
+
 /** A failure outside: no payment is invalid, and no option is wrong. */
 export type OutsideFailure = ChainError | RateError | LedgerError | RelayerError | FacilitatorError
 
-type AnyError = ConfigError | OutsideFailure
+type AnyError = ConfigError | ChargeError | OutsideFailure
 
 /** The class that a code belongs to. */
 const CLASS_OF_CODE = {
@@ -218,6 +243,9 @@ const CLASS_OF_CODE = {
   facilitator_unreachable: 'FacilitatorError',
   facilitator_refused: 'FacilitatorError',
   facilitator_busy: 'FacilitatorError',
+  charge_invalid: 'ChargeError',
+  charge_exceeds_maximum: 'ChargeError',
+  charge_too_late: 'ChargeError',
 } as const satisfies Record<GatewayErrorCode, AnyError['name']>
 
 const classByCode: ReadonlyMap<unknown, AnyError['name']> = new Map(Object.entries(CLASS_OF_CODE))
@@ -247,7 +275,7 @@ export const isFacilitatorError = (error: unknown): error is FacilitatorError =>
 /** Type guard for {@link OutsideFailure}: tells failures outside from bugs and wrong options. */
 export function isOutsideFailure(error: unknown): error is OutsideFailure {
   const name = classOf(error)
-  return name !== undefined && name !== 'ConfigError'
+  return name !== undefined && name !== 'ConfigError' && name !== 'ChargeError'
 }
 
 /** When to try again (s), if the failed service said so. */

@@ -13,8 +13,8 @@ import { ConfigError } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
-import { EXACT } from './protocol/payment.js'
-import { exactFormat } from './schemes/evm/format.js'
+import { PermitDomains } from './money/permit-domains.js'
+import { evmFormats } from './schemes/evm/formats.js'
 import type { Finding } from './health/finding.js'
 import { createHealthRouter } from './health/health-router.js'
 import { Lazy, lazyRouter } from './http/lazy.js'
@@ -35,10 +35,12 @@ import { createX402Protect, openPaidRoutes, type X402Protect } from './protect/x
 import type { Network } from './protocol/networks.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
+import type { SchemeFormats } from './schemes/scheme.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
+import type { UcpCompletionOptions, UcpCompletion } from './ucp/completion.js'
 
 /** Time that requests under way get when the gateway closes (ms). */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -118,6 +120,46 @@ export interface Gateway {
   readonly facilitator: Facilitator
   /** Its UCP payment handler; `ucpProfile` writes it into the profile of a business. */
   readonly ucpHandler: UcpHandler
+  /**
+   * Completes a UCP checkout with an instrument of this gateway's payment handler: reserves the payment, has the
+   * shop place its order, settles the payment, and says what to answer.
+   *
+   * A checkout is paid once, whatever is presented for it at the same time and later: the outcome is repeated for
+   * as long as answers are kept (24 hours). While it is `complete_in_progress`, call it again, with the same
+   * instrument, when the platform asks for the checkout.
+   *
+   * @param instrument - The selected instrument of the request, as it came.
+   * @param options - What the checkout costs, and how its order is placed.
+   * @returns `status` and `messages` of the checkout, and the HTTP status of the response.
+   * @throws {@link ConfigError} (`config_invalid`) for a `config` that is none of `checkout-prepare`, and a project
+   * that has no merchant. What `placeOrder` and `cancelOrder` throw.
+   *
+   * @example
+   * ```ts
+   * import express from 'express'
+   * import { defaultGateway } from 'express-x402-gateway'
+   *
+   * declare const checkouts: Map<string, { id: string; status: string; config: never }>
+   * declare const stock: { reserve(id: string): Promise<void>; release(id: string): Promise<void> }
+   *
+   * const app = express()
+   * app.post('/checkout-sessions/:id/complete', express.json(), async (req, res) => {
+   *   const checkout = checkouts.get(req.params.id)!
+   *   const [instrument] = req.body.payment.instruments
+   *   const { status, messages, httpStatus } = await defaultGateway().completeWithX402(instrument, {
+   *     config: checkout.config,
+   *     placeOrder: () => stock.reserve(checkout.id),
+   *     cancelOrder: () => stock.release(checkout.id),
+   *   })
+   *   checkout.status = status
+   *   res.status(httpStatus).json({ ...checkout, messages })
+   * })
+   * ```
+   */
+  readonly completeWithX402: (
+    instrument: unknown,
+    options: UcpCompletionOptions,
+  ) => Promise<UcpCompletion>
   /**
    * Listens to what happens to payments.
    *
@@ -243,18 +285,20 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const recent = new RecentOutcomes(resolved.now)
   countEvents(events, counters)
   const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
+  const permits = new PermitDomains()
   const core = new Lazy(async () => {
     const { cutOff, stopping } = requests
     // Opened now, it would have nobody to close it.
     cutOff.throwIfAborted()
     const outcomes = { counters, telemetry, recent }
-    const parts = { ledger, events, ...outcomes, closed: cutOff, stopping, nameUrl }
+    const ends = { closed: cutOff, stopping }
+    const parts = { ledger, events, ...outcomes, ...ends, permits, nameUrl }
     if (resolved.facilitator === undefined)
       return (await import('./parts/core.js')).openCore(resolved, parts)
     const { openRemoteCore } = await import('./parts/remote-core.js')
     return openRemoteCore(resolved, resolved.facilitator, parts)
   })
-  const facilitator = lazyFacilitator(core)
+  const facilitator = lazyFacilitator(core, evmFormats({ ...resolved, permits }))
   const surroundings = async () => {
     const { cores } = await core.get()
     return { ...resolved, ledger, cores, remote: resolved.facilitator }
@@ -290,6 +334,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const context = {
     ...resolved,
     facilitator,
+    permits,
     directory,
     readMerchant,
     counters,
@@ -331,6 +376,12 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     openapi: async (app) => (await describer.get()).openapi(app, resolved.publicUrl),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
+    completeWithX402: (instrument, options) =>
+      requests.addCall(
+        import('./router/complete-checkout.js').then(({ completeCheckout }) =>
+          completeCheckout(context, instrument, options),
+        ),
+      ),
     on: (name, listener) => events.on(name, listener),
     async check() {
       await directory.whenLoaded()
@@ -357,9 +408,9 @@ function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly A
 }
 
 /** A facilitator whose core is loaded by the first payment, if it was not before. */
-function lazyFacilitator(core: Lazy<Core>): ReservingFacilitator {
+function lazyFacilitator(core: Lazy<Core>, formats: SchemeFormats): ReservingFacilitator {
   return decodingFacilitator({
-    formats: new Map([[EXACT, exactFormat]]),
+    formats,
     verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
     reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
     supported: async () => (await core.get()).facilitator.supported(),

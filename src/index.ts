@@ -65,6 +65,7 @@ export const gatewayRouter = (options?: GatewayRouterOptions): Router =>
 
 export {
   ChainError,
+  ChargeError,
   ConfigError,
   FacilitatorError,
   GatewayError,
@@ -72,6 +73,7 @@ export {
   RateError,
   RelayerError,
   type ChainErrorCode,
+  type ChargeErrorCode,
   type ConfigErrorCode,
   type ConfigIssue,
   type FacilitatorErrorCode,
@@ -112,7 +114,12 @@ export { firstOf } from './money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
 export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
 export type { AppliedRate, Rate, RateSource } from './money/rates.js'
-export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './config/options.js'
+export type {
+  AssetOptions,
+  ExecutorOptions,
+  KnownAssetOptions,
+  NetworkOptions,
+} from './config/options.js'
 export type {
   GatewayOptions,
   AdminOptions,
@@ -139,6 +146,7 @@ export type {
   RequestFunction,
 } from './protect/options.js'
 export type { PaywallNetwork, PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
+export type { DeclaredPrice, UpToPrice } from './protect/up-to.js'
 export type { X402Middleware, X402Protect } from './protect/x402-protect.js'
 export type { NetworkNameStyle } from './protocol/networks.js'
 export type {
@@ -154,5 +162,11 @@ export type {
   VerifyResponse,
 } from './protocol/payment.js'
 export { reasons, type Reason } from './protocol/reasons.js'
+export type {
+  UcpCompletionOptions,
+  UcpCompletion,
+  UcpMessage,
+  UcpPayment,
+} from './ucp/completion.js'
 export { ucpProfile, type UcpHandler, type UcpProfile } from './ucp/business-profile.js'
 export type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './ucp/profile-options.js'

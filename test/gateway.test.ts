@@ -52,6 +52,16 @@ describe('createGateway', () => {
     expect(log.lines[0]).not.toContain(devnet.rpcUrl)
   })
 
+  it('logs soon after the start that an executor is missing', async () => {
+    const log = recordLog()
+    const { rpcUrl, relayerKeys } = devnet
+    const network = { rpcUrl, relayerKeys: relayerKeys.slice(0, 1), executor: true }
+    open({ networks: { 'base-sepolia': network }, logger: log })
+    await until(() => log.lines.length > 0)
+    expect(log.lines).toEqual([expect.stringContaining('deploy-executor')])
+    expect(log.lines[0]).toMatch(/^warn .*"code":"executor_missing"/)
+  })
+
   it('asks a node once for its chain, however early the first payment comes', async () => {
     const proxy = await startRpcProxy(devnet.rpcUrl)
     const { networks = {} } = shopOptions(devnet)

@@ -10,22 +10,26 @@ export interface Transfer {
   readonly payTo: string
   /** Atomic units. */
   readonly amount: string
-  readonly extra?: { readonly name?: unknown; readonly version?: unknown } | null | undefined
+  readonly extra?: { readonly [member: string]: unknown } | null | undefined
   /** Unix seconds. */
   readonly validAfter: number
   /** Unix seconds. */
   readonly validBefore: number
 }
 
-const field = (name: string, type: string) => ({ name, type })
+/** A member of a type (EIP-712). */
+export const field = (name: string, type: string) => ({ name, type })
+
+/** The type of a token's domain. */
+export const DOMAIN_TYPE = [
+  field('name', 'string'),
+  field('version', 'string'),
+  field('chainId', 'uint256'),
+  field('verifyingContract', 'address'),
+]
 
 const TYPES = {
-  EIP712Domain: [
-    field('name', 'string'),
-    field('version', 'string'),
-    field('chainId', 'uint256'),
-    field('verifyingContract', 'address'),
-  ],
+  EIP712Domain: DOMAIN_TYPE,
   TransferWithAuthorization: [
     field('from', 'address'),
     field('to', 'address'),
@@ -39,7 +43,8 @@ const TYPES = {
 /**
  * Asks for the signature of a transfer with a random nonce.
  *
- * @returns The payload of x402's scheme `exact`; `undefined` if the wallet returns no signature.
+ * @returns The payload of x402's scheme `exact`, and what names the payment; `undefined` if the wallet returns no
+ * signature.
  * @throws `ProviderFailure`
  */
 export async function signTransfer(provider: Provider, transfer: Transfer) {
@@ -53,14 +58,21 @@ export async function signTransfer(provider: Provider, transfer: Transfer) {
     nonce: `0x${randomHex(32)}`,
   }
   const typedData = {
-    domain: { name: extra?.name, version: extra?.version, chainId, verifyingContract: asset },
+    domain: {
+      name: extra?.['name'],
+      version: extra?.['version'],
+      chainId,
+      verifyingContract: asset,
+    },
     types: TYPES,
     primaryType: 'TransferWithAuthorization',
     message: authorization,
   }
   const params = [from, JSON.stringify(typedData)]
   const signature = await callProvider(provider, 'eth_signTypedData_v4', params)
-  return typeof signature === 'string' ? { signature, authorization } : undefined
+  if (typeof signature !== 'string') return undefined
+  const key = { contract: asset, nonce: authorization.nonce }
+  return { payload: { signature, authorization }, key }
 }
 
 /** The wallet's first account; `undefined` if it shares none. @throws `ProviderFailure` */

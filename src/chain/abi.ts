@@ -1,7 +1,8 @@
 /** The contract functions and events we speak to, as calldata and topics. */
 import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem/utils'
-import { lowerHex } from '../protocol/hex.js'
+import { lowerHex, sameHex } from '../protocol/hex.js'
 import type { Hex } from '../protocol/payment.js'
+import type { Call } from './types.js'
 
 /** ERC-3009 with both signature forms (Circle's FiatToken v2.2 has both), and the token's views. */
 export const tokenAbi = parseAbi([
@@ -23,6 +24,12 @@ export const multicall3Abi = parseAbi([
   'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',
 ])
 
+/** The executor (contracts/executor.yul). */
+const executorAbi = parseAbi([
+  'struct Call { address to; uint256 gas; bytes data; }',
+  'function execute(Call[] calls)',
+])
+
 /** A Chainlink price feed (AggregatorV3Interface). */
 export const aggregatorAbi = parseAbi([
   'function decimals() view returns (uint8)',
@@ -34,6 +41,9 @@ export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Selector of `aggregate3((address,bool,bytes)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
+
+/** Selector of `execute((address,uint256,bytes)[])`. */
+const EXECUTE = '0x3f707e6b'
 
 /** Hexadecimal digits of an ABI word. */
 export const WORD_DIGITS = 64
@@ -47,15 +57,27 @@ export function aggregate(calls: readonly { readonly to: Hex; readonly data: Hex
   return encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [all] })
 }
 
-/** The calls of an {@link aggregate}; any other call by itself. */
-export function callsIn(call: {
-  readonly to: Hex
-  readonly data: Hex
-}): readonly { readonly to: Hex; readonly data: Hex }[] {
-  if (call.to.toLowerCase() !== MULTICALL3.toLowerCase() || !call.data.startsWith(AGGREGATE3))
-    return [call]
-  const { args } = decodeFunctionData({ abi: multicall3Abi, data: call.data })
-  return (args?.[0] ?? []).map(({ target, callData }) => ({ to: target, data: callData }))
+/** Encodes a list of calls for an executor. Each may fail by itself, and takes at most its own gas. */
+export function execute(
+  calls: readonly { readonly to: Hex; readonly data: Hex; readonly gas: bigint }[],
+): Hex {
+  const all = calls.map(({ to, data, gas }) => ({ to: lowerHex(to), gas, data }))
+  return encodeFunctionData({ abi: executorAbi, functionName: 'execute', args: [all] })
+}
+
+/**
+ * The calls of a transaction of ours: of an {@link aggregate} or {@link execute}, else its own.
+ *
+ * @returns Each with the address that makes it, if that is an executor.
+ */
+export function callsIn({ to, data }: Call): readonly Call[] {
+  if (sameHex(to, MULTICALL3) && data.startsWith(AGGREGATE3)) {
+    const { args } = decodeFunctionData({ abi: multicall3Abi, data })
+    return (args?.[0] ?? []).map(({ target, callData }) => ({ to: target, data: callData }))
+  }
+  if (!data.startsWith(EXECUTE)) return [{ to, data }]
+  const { args } = decodeFunctionData({ abi: executorAbi, data })
+  return args[0].map((call) => ({ to: call.to, data: call.data, from: to }))
 }
 
 /** A number as 32 bytes, in hexadecimal digits. */

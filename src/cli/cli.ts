@@ -3,6 +3,7 @@ import { closestName } from '../protocol/did-you-mean.js'
 import { visibleLines } from '../protocol/visible-text.js'
 import { EXIT, type Command, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
+import { deployExecutorCommand } from './deploy-executor-command.js'
 import { devnetCommand } from './devnet-command.js'
 import { doctorCommand } from './doctor-command.js'
 import { UsageError } from './flags.js'
@@ -25,12 +26,13 @@ const COMMANDS: readonly Command[] = [
   listenCommand,
   triggerCommand,
   ledgerCommand,
+  deployExecutorCommand,
   tokenCommand,
 ]
 
 const USAGE = `Usage: express-x402-gateway <command>
 
-${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(9)}${summary}`).join('\n')}
+${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(17)}${summary}`).join('\n')}
 
   <command> --help explains a command, and --version prints the version.`
 

@@ -2,27 +2,18 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express, { type RequestHandler } from 'express'
-import { openConfig } from '../config/read/config-file.js'
-import { resolveOptions, type ResolvedOptions } from '../config/resolve/resolve-options.js'
-import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
+import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
+import { ConfigError } from '../errors.js'
 import { openGateway, type Gateway } from '../gateway.js'
 import { respondProblem } from '../http/respond-problem.js'
-import type { LedgerStore } from '../ledger/index.js'
-import { createMemoryLedger } from '../ledger/memory-ledger.js'
-import { describeDatabase, explainFailure } from '../ledger/engine/explain-failure.js'
-import { openSqliteLedger } from '../ledger/sqlite-ledger.js'
+import { describeDatabase } from '../ledger/engine/explain-failure.js'
 import type { Logger } from '../logger.js'
 import { logAccess } from './access-log.js'
 import type { CliContext } from './context.js'
 import { jsonLogger } from './json-logger.js'
-import {
-  describeUnused,
-  ledgerLocation,
-  withoutDatabase,
-  type NamedLedger,
-} from './ledger-location.js'
 import { logCheck } from './log-check.js'
 import { logPayments } from './log-payments.js'
+import { openOptions } from './open-options.js'
 import { serveMetrics } from './metrics-server.js'
 import { warnOfProxy } from './warn-of-proxy.js'
 
@@ -94,16 +85,13 @@ const respondNotFound: RequestHandler = (req, res) => {
 
 /** Checks the ledger and opens the gateway. */
 async function startGateway(command: ServeCommand, logger: Logger): Promise<StartedGateway> {
-  const { cwd, memory, ledger: file } = command
-  const opened = await openConfig(command)
-  for (const warning of opened.warnings) logger.warn(warning)
-  const env = memory || file !== undefined ? withoutDatabase(opened.env) : opened.env
-  const named = memory ? undefined : ledgerLocation({ ...opened, env }, { ledger: file, cwd })
-  if (named?.unused !== undefined) logger.warn(describeUnused(named.unused))
-  const options = opened.with(resolveOptions, env)
-  const ledger = options.ledger ?? openLedger(named)
-  if (named !== undefined) await requireUsable(ledger, named)
-  const resolved = { ...options, ledger, logger }
+  const warn = (message: string): void => logger.warn(message)
+  const {
+    opened,
+    named,
+    resolved: options,
+  } = await openOptions({ ...command, creates: true, warn })
+  const resolved = { ...options, logger }
   const gateway = openGateway(resolved)
   logPayments(gateway, logger)
   logger.info('Starting.', {
@@ -117,33 +105,6 @@ async function startGateway(command: ServeCommand, logger: Logger): Promise<Star
 interface StartedGateway {
   readonly gateway: Gateway
   readonly resolved: ResolvedOptions
-}
-
-function openLedger(named: NamedLedger | undefined): LedgerStore {
-  if (named === undefined || 'url' in named.location) return createMemoryLedger()
-  try {
-    return openSqliteLedger(named.location.file)
-  } catch (error) {
-    if (!isConfigError(error)) throw error
-    const [issue] = error.issues
-    if (issue?.code !== 'unusable_ledger') throw error
-    const hint = 'or start with --memory, which forgets payments when the process ends'
-    throw new ConfigError(error.option, `${issue.message}, ${hint}`, issue.code)
-  }
-}
-
-async function requireUsable(
-  ledger: LedgerStore,
-  { location, option }: NamedLedger,
-): Promise<void> {
-  try {
-    await ledger.payments.listSubmitted()
-  } catch (error) {
-    await ledger.close()
-    if (!isLedgerError(error)) throw error
-    const kind = error.cause instanceof Error ? error.cause.message : error.code
-    throw new ConfigError(option, explainFailure(kind, location), 'unusable_ledger')
-  }
 }
 
 async function listen(

@@ -14,7 +14,9 @@ import type { NetworkNameStyle } from '../protocol/networks.js'
 export type { RateLimitOptions }
 
 /**
- * A token that is not in the table of known tokens. Its contract must support ERC-3009.
+ * A token that is not in the table of known tokens.
+ *
+ * With `eip712`, its contract takes payers' signatures (ERC-3009). Without, it is taken by Permit2, as any ERC-20.
  *
  * @example
  * ```ts
@@ -52,8 +54,18 @@ export interface AssetOptions {
    * or know no rate. In hundredths of a percent, 1 to 10000. @defaultValue no guard
    */
   readonly depegGuardBps?: number | undefined
-  /** EIP-712 domain of the token, exactly as its contract has it. */
-  readonly eip712: { readonly name: string; readonly version: string }
+  /**
+   * EIP-712 domain of a token with ERC-3009, exactly as its contract has it.
+   * @defaultValue the token has no ERC-3009, and is taken by Permit2
+   */
+  readonly eip712?: { readonly name: string; readonly version: string } | undefined
+  /**
+   * Takes the token by Permit2 too: the payer approves the token to Permit2 once, and signs each payment.
+   * A token with `eip712` is offered by ERC-3009 first. @defaultValue true without `eip712`
+   */
+  readonly permit2?: boolean | undefined
+  /** `'permit2'` offers the token by Permit2 alone, though it has ERC-3009. @defaultValue all it knows */
+  readonly transfer?: 'permit2' | undefined
 }
 
 /**
@@ -67,9 +79,27 @@ export interface AssetOptions {
  * const guarded: KnownAssetOptions = { asset: 'EURC', depegGuardBps: 100 }
  * ```
  */
-export interface KnownAssetOptions extends Pick<AssetOptions, 'rateSymbol' | 'depegGuardBps'> {
+export interface KnownAssetOptions extends Pick<
+  AssetOptions,
+  'rateSymbol' | 'depegGuardBps' | 'permit2' | 'transfer'
+> {
   /** Symbol or address: `USDC`. */
   readonly asset: string
+}
+
+/**
+ * Executors of a network.
+ *
+ * @example
+ * ```ts
+ * import type { ExecutorOptions } from 'express-x402-gateway'
+ *
+ * const executor: ExecutorOptions = { older: ['0x4200000000000000000000000000000000000042'] }
+ * ```
+ */
+export interface ExecutorOptions {
+  /** Addresses of executors of earlier relayers, of which at least one is still a relayer. */
+  readonly older: readonly string[]
 }
 
 /**
@@ -108,6 +138,12 @@ export interface NetworkOptions {
    * event `relayerLoss`. @defaultValue true
    */
   readonly acceptContractPayers?: boolean | undefined
+  /**
+   * Sends `upto` payments through an executor: a contract that makes several of them in one transaction, for
+   * these relayers only. `npx express-x402-gateway deploy-executor` deploys it. Other relayers have another
+   * executor; `older` has the addresses of those whose offers are still honoured. @defaultValue `false`
+   */
+  readonly executor?: boolean | ExecutorOptions | undefined
   /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
   readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[] | undefined
 }

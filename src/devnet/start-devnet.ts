@@ -3,7 +3,6 @@ import { ConfigError } from '../errors.js'
 import type { Hex } from '../protocol/payment.js'
 import { type DevnetAccount, MERCHANT, PAYERS, RELAYER_KEYS } from './accounts.js'
 import { type Anvil, startAnvil } from './anvil.js'
-import * as artifacts from './artifacts.js'
 import { findAnvil } from './find-anvil.js'
 import {
   encodeAggregate,
@@ -76,6 +75,8 @@ export interface DevnetInfo {
    * `getAddress(address owner, uint256 nonce)` says. The owner's signatures are the account's (ERC-1271).
    */
   readonly accountFactory: '0x0000000000000000000000000000000000006492'
+  /** The executor of all `relayerKeys`, for `executor: true`. Fewer of them have another one. */
+  readonly executor: '0xf241306d30d5Ee84C3BE8066E2e3faE71dFbf686'
   /** Keys of three relayers with a million ETH each. */
   readonly relayerKeys: readonly Hex[]
   /** Ten accounts with a million of each token, and no ETH. */
@@ -119,6 +120,7 @@ const INFO: Omit<DevnetInfo, 'rpcUrl'> = {
   exactPermit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
   uptoPermit2Proxy: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
   accountFactory: '0x0000000000000000000000000000000000006492',
+  executor: '0xf241306d30d5Ee84C3BE8066E2e3faE71dFbf686',
   relayerKeys: RELAYER_KEYS,
   payers: PAYERS,
   merchant: MERCHANT,
@@ -127,17 +129,6 @@ const INFO: Omit<DevnetInfo, 'rpcUrl'> = {
 const USDC_IMPLEMENTATION = '0x0000000000000000000000000000000000003009'
 /** Storage slot of a proxy's implementation address (ERC-1967). */
 const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc'
-const CODES: readonly (readonly [address: Hex, code: string])[] = [
-  [USDC_IMPLEMENTATION, artifacts.usdcCode],
-  [INFO.asset, artifacts.usdcProxyCode],
-  [INFO.permitToken, artifacts.permitTokenCode],
-  [INFO.plainToken, artifacts.plainTokenCode],
-  [INFO.multicall3, artifacts.multicall3Code],
-  [INFO.permit2, artifacts.permit2Code],
-  [INFO.exactPermit2Proxy, artifacts.exactPermit2ProxyCode],
-  [INFO.uptoPermit2Proxy, artifacts.uptoPermit2ProxyCode],
-  [INFO.accountFactory, artifacts.accountFactoryCode],
-]
 
 /** How often new blocks are checked for (ms). The second check without one mines one. */
 const HEARTBEAT_MS = 2000
@@ -216,10 +207,24 @@ function checkOptions({ port, blockTime, host }: DevnetOptions): void {
 }
 
 async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<void> {
+  // The command line's other commands, `serve` above all, are not to carry them.
+  const artifacts = await import('./artifacts.js')
+  const codes: readonly (readonly [address: Hex, code: string])[] = [
+    [USDC_IMPLEMENTATION, artifacts.usdcCode],
+    [INFO.asset, artifacts.usdcProxyCode],
+    [INFO.permitToken, artifacts.permitTokenCode],
+    [INFO.plainToken, artifacts.plainTokenCode],
+    [INFO.multicall3, artifacts.multicall3Code],
+    [INFO.permit2, artifacts.permit2Code],
+    [INFO.exactPermit2Proxy, artifacts.exactPermit2ProxyCode],
+    [INFO.uptoPermit2Proxy, artifacts.uptoPermit2ProxyCode],
+    [INFO.accountFactory, artifacts.accountFactoryCode],
+    [INFO.executor, artifacts.executorCode],
+  ]
   const implementation = `0x${USDC_IMPLEMENTATION.slice(2).padStart(64, '0')}`
   await sendBatch(rpcUrl, [
     ['anvil_setLoggingEnabled', false],
-    ...CODES.map(([address, code]): RpcCall => ['anvil_setCode', address, code]),
+    ...codes.map(([address, code]): RpcCall => ['anvil_setCode', address, code]),
     ['anvil_setStorageAt', INFO.asset, IMPLEMENTATION_SLOT, implementation],
     ['anvil_setBalance', MINTER, toHex(MINTER_BALANCE)],
     ['anvil_impersonateAccount', MINTER],

@@ -63,7 +63,7 @@ export class Catalogue {
     // An app in JavaScript may name it by a `URL`. It has been delivered: nothing may fail here any more.
     const named: unknown = resource.url
     const [url = ''] = String(named).split(/[?#]/, 1)
-    this.noteListing(project, listingOf(url, { ...resource }, { method, bazaar, entry }))
+    this.noteListing(project, listingOf(url, resource, { method, bazaar, entry }))
   }
 
   /** Notes a sale. */

@@ -6,6 +6,8 @@ import type { Declaration, DescribingOptions } from './declaration.js'
 export interface AdvertisedPrice {
   /** `undefined` if it depends on the request. */
   readonly price?: ParsedPrice | undefined
+  /** Whether the price is the most that may be charged. @defaultValue false */
+  readonly isMaximum?: boolean | undefined
   /** The entries of `accepts`, where they are the same for every request. */
   readonly entries?: readonly PaymentRequirements[] | undefined
   /** Name of who is paid. */
@@ -20,5 +22,22 @@ export interface DeclaredRoute {
   readonly price: () => Promise<AdvertisedPrice>
 }
 
-/** Finds a declared route by its middleware. */
+/** The declared routes of one gateway, by their middleware. */
 export type DeclaredRoutes = WeakMap<object, DeclaredRoute>
+
+/** The middleware that another one calls, for each gateway its own: that of the test kit. */
+const called = new WeakMap<object, () => readonly object[]>()
+
+/** Tells which middleware another one calls. */
+export function noteCalled(middleware: object, find: () => readonly object[]): void {
+  called.set(middleware, find)
+}
+
+/** Finds a declared route by its middleware, or by one that calls it. */
+export function findDeclared(
+  declared: DeclaredRoutes,
+  middleware: object,
+): DeclaredRoute | undefined {
+  const all = [middleware, ...(called.get(middleware)?.() ?? [])]
+  return all.map((one) => declared.get(one)).find((route) => route !== undefined)
+}

@@ -1,6 +1,12 @@
-/** How a resource that was sold is listed. Strangers wrote parts of it: each is bounded, or left out. */
+/**
+ * How a resource that was sold is listed.
+ *
+ * A payment that another server presents to settle says in its buyer's words what it is for. Nobody has checked
+ * them, so they are left out: description, type, tags, and the comments of a schema. What is listed of them is
+ * bounded.
+ */
 import { isPublicUrl } from '../http/http-url.js'
-import type { PaymentRequirements } from '../protocol/payment.js'
+import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { findNetwork } from '../protocol/networks.js'
 import { isObject } from '../protocol/document.js'
 import { withoutInvisible } from '../protocol/visible-text.js'
@@ -17,9 +23,7 @@ export interface Listing {
   readonly accepts: readonly PaymentRequirements[]
   readonly description?: string | undefined
   readonly mimeType?: string | undefined
-  readonly serviceName?: string | undefined
   readonly tags?: readonly string[] | undefined
-  readonly iconUrl?: string | undefined
   readonly extensions?: { readonly bazaar: ListedBazaar } | undefined
 }
 
@@ -54,17 +58,20 @@ export type ReadListing =
 export function readListing({ resource, bazaar, entry }: ClaimedResource): ReadListing {
   const extension = readBazaar(bazaar)
   if (typeof extension === 'string') return { ok: false, reason: extension }
-  const claimed = asObject(resource) ?? {}
-  const url = listedUrl(claimed['url'], extension.bazaar.routeTemplate)
+  const url = listedUrl(asObject(resource)?.['url'], extension.bazaar.routeTemplate)
   if (url === undefined)
     return { ok: false, reason: 'resource.url is no http(s) URL without credentials' }
-  return { ok: true, listing: listingOf(url, claimed, { ...extension, entry }) }
+  return { ok: true, listing: listingOf(url, {}, { ...extension, entry }) }
 }
 
-/** Lists a resource of our own app, or of a stranger's. */
+/**
+ * Lists a resource.
+ *
+ * @param said - What its seller says of it.
+ */
 export function listingOf(
   url: string,
-  claimed: Readonly<Record<string, unknown>>,
+  said: Readonly<Partial<ResourceInfo>>,
   {
     entry,
     type = 'http',
@@ -97,11 +104,9 @@ export function listingOf(
         extra: { name, version },
       },
     ],
-    description: words(claimed['description'], MAX_DESCRIPTION),
-    mimeType: matching(claimed['mimeType'], MIME_TYPE),
-    serviceName: matching(claimed['serviceName'], TAG),
-    tags: tagsOf(claimed['tags']),
-    iconUrl: iconOf(claimed['iconUrl']),
+    description: words(said.description, MAX_DESCRIPTION),
+    mimeType: matching(said.mimeType, MIME_TYPE),
+    tags: tagsOf(said.tags),
     extensions: bazaar && { bazaar },
   }
 }
@@ -126,13 +131,24 @@ function readBazaar(value: unknown): ReadBazaar | string {
     return 'info.input.method must be one of HTTP'
   const bazaar = {
     info,
-    schema: asObject(extension['schema']) ?? {},
+    schema: withoutComments(asObject(extension['schema']) ?? {}),
     routeTemplate: isTemplate(routeTemplate) ? routeTemplate : undefined,
   }
   if (Buffer.byteLength(JSON.stringify(bazaar)) > MAX_BAZAAR_BYTES)
     return `it is longer than ${MAX_BAZAAR_BYTES} bytes`
   if (hasPrototypeKey(bazaar)) return 'it has a member that no JSON Schema has: __proto__'
   return { type, method, bazaar }
+}
+
+const COMMENTS = new Set(['title', 'description', '$comment'])
+
+/** A JSON Schema without its comments. A member of that name is no comment: its schema is an object. */
+function withoutComments<T>(schema: T): T {
+  return JSON.parse(
+    JSON.stringify(schema, (name, value: unknown) =>
+      COMMENTS.has(name) && typeof value === 'string' ? undefined : value,
+    ),
+  ) as T
 }
 
 /** The text was parsed from JSON, which is bounded in depth and size. */
@@ -147,11 +163,6 @@ function listedUrl(value: unknown, template: string | undefined): string | undef
   if (typeof value !== 'string' || value.length > MAX_URL || !isPublicUrl(value)) return undefined
   const { origin, pathname } = new URL(value)
   return origin + (template ?? pathname)
-}
-
-function iconOf(value: unknown): string | undefined {
-  const url = listedUrl(value, undefined)
-  return url !== undefined && /^https:\/\/[^/[]*[a-z]/i.test(url) ? url : undefined
 }
 
 function tagsOf(value: unknown): readonly string[] | undefined {

@@ -23,10 +23,11 @@ ${lines.join('\n')}
 `
 }
 
-function priceWords({ price: { price } }: PricedRoute): string {
+function priceWords({ price: { price, isMaximum } }: PricedRoute): string {
   if (price === undefined) return 'the price depends on the request'
-  if (price.kind === 'fiat') return `${formatDecimal(price.amount)} ${price.currency}`
-  return `${price.amount} units of ${price.asset} on ${price.network}`
+  const most = isMaximum ? 'up to ' : ''
+  if (price.kind === 'fiat') return `${most}${formatDecimal(price.amount)} ${price.currency}`
+  return `${most}${price.amount} units of ${price.asset} on ${price.network}`
 }
 
 /** Lists the paid resources for crawlers that read `/.well-known/x402`. */

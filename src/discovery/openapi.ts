@@ -136,10 +136,13 @@ const exampleOf = (example: unknown) => (example === undefined ? {} : { example 
  * The price for both readers: x402scan takes `price` and `protocols`, MPP takes `offers`, and each ignores the
  * other's.
  */
-function paymentInfo({ price, entries = [] }: AdvertisedPrice): object {
-  const offers = entries.map(({ amount, asset }) => ({ amount, currency: asset }))
+function paymentInfo({ price, isMaximum = false, entries = [] }: AdvertisedPrice): object {
+  const offers = entries.map(({ amount, asset }) => ({
+    amount: isMaximum ? null : amount,
+    currency: asset,
+  }))
   return {
-    price: priceOf(price),
+    price: priceOf(price, isMaximum),
     protocols: [{ x402: {} }],
     offers: (offers.length > 0 ? offers : [{ amount: null }]).map((offer) => ({
       intent: 'charge',
@@ -149,9 +152,14 @@ function paymentInfo({ price, entries = [] }: AdvertisedPrice): object {
   }
 }
 
-function priceOf(price: AdvertisedPrice['price']): object {
-  if (price?.kind === 'fiat')
-    return { mode: 'fixed', currency: price.currency, amount: formatDecimal(price.amount) }
+function priceOf(price: AdvertisedPrice['price'], isMaximum: boolean): object {
+  if (price?.kind === 'fiat') {
+    const { currency } = price
+    const amount = formatDecimal(price.amount)
+    return isMaximum
+      ? { mode: 'dynamic', currency, min: '0', max: amount }
+      : { mode: 'fixed', currency, amount }
+  }
   // Also for token units: their worth is not known here.
   return { mode: 'dynamic', min: '0' }
 }

@@ -1,7 +1,7 @@
 /** Checks a request by the schemas that its route declares. */
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
-import { parseDocument, type DocumentError, type Parsed } from '../protocol/document.js'
+import { parseDocumentAsync, type DocumentError, type Parsed } from '../protocol/document.js'
 import { PAYMENT_HEADER_KEYS } from '../protocol/headers.js'
 import { INPUT_PARTS, type Declaration, type InputPart, type ReadSchema } from './declaration.js'
 import { propertiesOf } from './json-schema.js'
@@ -15,22 +15,44 @@ const PARSED_BY_EXPRESS = /^\s*application\/(?:[\w.-]+\+)?(?:json|x-www-form-url
 /** The parts of a request that were declared, as their schemas read them. */
 export type ReadInput = Readonly<Partial<Record<InputPart, unknown>>>
 
+/** Time for all checks of a request (ms). */
+const MAX_CHECK_MS = 10_000
+
 /**
  * Reads a request by the schemas of its route.
  *
  * @returns What the schemas make of it, or every mistake.
- * @throws `ConfigError` if the app has not parsed the body, and for a schema that is asynchronous; whatever
- * a check of the app's own throws.
+ * @throws `ConfigError` if the app has not parsed the body, or if its checks do not end within
+ * {@link MAX_CHECK_MS}; whatever a check throws.
  */
-export function readInput({ input }: Declaration, req: Request): Parsed<ReadInput> {
+export async function readInput({ input }: Declaration, req: Request): Promise<Parsed<ReadInput>> {
+  if (input.body !== undefined) requireParsed(req)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(tooLate()), MAX_CHECK_MS)
+  })
+  try {
+    return await Promise.race([checkParts(input, req), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const tooLate = () =>
+  new ConfigError(
+    'input',
+    `has a check that did not end within ${MAX_CHECK_MS / 1000} s; nothing was charged. Bound what it waits for`,
+    'out_of_range',
+  )
+
+async function checkParts(input: Declaration['input'], req: Request): Promise<Parsed<ReadInput>> {
   const values: Partial<Record<InputPart, unknown>> = {}
   const errors: DocumentError[] = []
   for (const part of INPUT_PARTS) {
     const schema = input[part]
     if (schema === undefined) continue
-    if (part === 'body') requireParsed(req)
     const value = part === 'headers' ? ordinaryHeaders(req) : req[part]
-    const read = parsePart(schema, part, valueOf(schema, part, value))
+    const read = await parseDocumentAsync(schema.zod, valueOf(schema, part, value))
     if (read.ok) values[part] = read.value
     else
       errors.push(
@@ -50,19 +72,6 @@ const HIDDEN = new Set([...PAYMENT_HEADER_KEYS, 'cookie'])
 /** The headers of a request, without its payment: a schema may take headers that it does not name. */
 function ordinaryHeaders({ headers }: Request): object {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HIDDEN.has(name)))
-}
-
-function parsePart({ zod }: ReadSchema, part: InputPart, value: unknown): Parsed<unknown> {
-  try {
-    return parseDocument(zod, value)
-  } catch (error) {
-    if ((error as Error).constructor.name !== '$ZodAsyncError') throw error
-    throw new ConfigError(
-      `input.${part}`,
-      'has an asynchronous check: make it in a handler before x402Protect',
-      'invalid_value',
-    )
-  }
 }
 
 /** @throws `ConfigError` if the request has a body that a parser of Express would have parsed. */

@@ -1,5 +1,5 @@
 import type { Payment } from '../protocol/decoded-payment.js'
-import { X402_VERSION } from '../protocol/payment.js'
+import { UPTO, X402_VERSION, type PaymentRequirements } from '../protocol/payment.js'
 import type { Refusal } from '../schemes/scheme.js'
 import { describeDifference, sameOffer } from '../protocol/same-offer.js'
 
@@ -24,8 +24,17 @@ export function checkOffer(
   if (requirements.amount === '0')
     return { refused: 'invalid_payment_requirements', message: NOTHING_TO_PAY }
   if (sameOffer(accepted.value, requirements)) return undefined
+  if (exceeds(accepted.value, requirements))
+    return { refused: 'invalid_upto_evm_payload_settlement_exceeds_amount' }
   return {
     refused: 'invalid_payment_requirements',
     message: describeDifference(accepted.value, requirements, 'the requirements'),
   }
+}
+
+/** Whether a merchant asks for more than the maximum of the very offer that the payer has accepted. */
+function exceeds(accepted: PaymentRequirements, requirements: PaymentRequirements): boolean {
+  const { scheme, amount } = requirements
+  const isMore = scheme === UPTO && BigInt(amount) > BigInt(accepted.amount)
+  return isMore && sameOffer({ ...accepted, amount }, requirements)
 }

@@ -1,5 +1,6 @@
 import { decodePayment } from '../protocol/decoded-payment.js'
 import type { SettleResponse } from '../protocol/payment.js'
+import { chargedPayment, type Charge } from './charged-payment.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import type { FacilitatorCore, ReservingFacilitator } from './facilitator.js'
 
@@ -10,9 +11,10 @@ export function decodingFacilitator(core: FacilitatorCore): ReservingFacilitator
     verify: async (payload, requirements, terms) =>
       core.verifyPayment(decodePayment(payload, requirements, core.formats), terms),
     async settle(payload, requirements, terms) {
-      const payment = decodePayment(payload, requirements, core.formats)
+      const decoded = decodePayment(payload, requirements, core.formats)
+      const { payment, charge } = chargedPayment(decoded, core.formats)
       const reserved = await core.reserve(payment, terms, { isSettledNow: true })
-      return settleReserved(reserved, requirements.network)
+      return settleReserved(reserved, requirements.network, charge)
     },
   }
 }
@@ -21,9 +23,10 @@ export function decodingFacilitator(core: FacilitatorCore): ReservingFacilitator
 async function settleReserved(
   reserved: Reservation | Refusal,
   network: string,
+  charge: Charge | undefined,
 ): Promise<SettleResponse> {
   if (isRefusal(reserved)) return refusalResponse(reserved, network)
-  const response = await reserved.settle()
+  const response = await reserved.settle(charge)
   if (response.success) await reserved.markDelivered()
   return response
 }

@@ -125,7 +125,8 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
     async settle(payload, requirements, terms): Promise<SettleResponse> {
       const body = submission(payload, requirements)
       const key = terms?.purchase?.asker ?? idempotencyKey(anybody, fingerprintOf(body))
-      const answer = await ask(remote, { path: 'settle', schema: settleSchema, body, key })
+      const schema = settleSchema(requirements)
+      const answer = await ask(remote, { path: 'settle', schema, body, key })
       const payer = payerOf(payload)
       const { network } = requirements
       if (answer.success) {

@@ -1,6 +1,6 @@
 /** The results of a remote facilitator (x402 v2 §7), which are not trusted. */
 import { z } from 'zod'
-import { X402_VERSION } from '../protocol/payment.js'
+import { X402_VERSION, type PaymentRequirements } from '../protocol/payment.js'
 import type { Reason } from '../protocol/reasons.js'
 import { oneLine } from '../protocol/visible-text.js'
 
@@ -43,19 +43,22 @@ export const verifySchema = z.union([
   }),
 ])
 
-/** Results of `POST /settle`. */
-export const settleSchema = z.union([
-  z.object({ success: z.literal(true), transaction, network: optional, payer: optional }),
-  z.object({
-    success: z.literal(false),
-    errorReason: reasonOr('unexpected_settle_error'),
-    errorMessage: z.unknown().optional().transform(ownWords),
-    transaction: z.unknown().optional(),
-    settledBy: z.unknown().optional(),
-    network: optional,
-    payer: optional,
-  }),
-])
+const notSettled = z.object({
+  success: z.literal(false),
+  errorReason: reasonOr('unexpected_settle_error'),
+  errorMessage: z.unknown().optional().transform(ownWords),
+  transaction: z.unknown().optional(),
+  settledBy: z.unknown().optional(),
+  network: optional,
+  payer: optional,
+})
+
+/** Results of `POST /settle`. A success names its transaction, unless there was nothing to take. */
+export const settleSchema = ({ amount }: Pick<PaymentRequirements, 'amount'>) => {
+  const named = amount === '0' ? z.union([transaction, z.literal('')]) : transaction
+  const settled = z.object({ success: z.literal(true), transaction: named })
+  return z.union([settled.extend({ network: optional, payer: optional }), notSettled])
+}
 
 /** Results of `GET /supported`. */
 export const supportedSchema = z.object({

@@ -136,6 +136,8 @@ export class RemoteSettlement implements Reservation {
     const isSettled = record.state === 'settled'
     if (isSettled && (isSigned || provesBuyer(record, entry)))
       return this.#settledBy(record.transaction ?? '')
+    // The facilitator knows nothing of a payment that nothing was charged for: it would settle it.
+    if (isSettled && record.transaction === undefined) return this.#refuse({ refused: NONCE_USED })
     // The idempotency key is the same, so the very payment that was settled gets the same answer.
     const response = await this.#orReopen(this.#ask())
     const isUsed = !response.success && response.errorReason === NONCE_USED

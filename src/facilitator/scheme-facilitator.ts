@@ -61,8 +61,11 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
       for (const [pattern, addresses] of all.flatMap((one) => Object.entries(one.signers)))
         signers.set(pattern, new Set([...(signers.get(pattern) ?? []), ...addresses]))
       return {
-        kinds: all.flatMap(({ scheme, networks }) =>
-          networks.map((network) => ({ x402Version: X402_VERSION, scheme, network })),
+        kinds: all.flatMap(({ scheme, networks, extra }) =>
+          networks.map((network) => ({
+            ...{ x402Version: X402_VERSION, scheme, network },
+            ...(extra?.[network] && { extra: extra[network] }),
+          })),
         ),
         extensions: [],
         signers: Object.fromEntries([...signers].map(([pattern, set]) => [pattern, [...set]])),

@@ -6,6 +6,7 @@ import type { Asset } from '../money/assets.js'
 import type { RateSource } from '../money/rates.js'
 import type { Network } from '../protocol/networks.js'
 import type { RelayerPool } from '../relayer/pool.js'
+import { checkExecutors } from './check-executors.js'
 import { checkFacilitator } from './check-facilitator.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
@@ -71,6 +72,7 @@ async function checkCore(
   const assets = networks.find(({ network }) => network.caip2 === caip2)?.assets ?? []
   const rest = await Promise.all([
     checkRelayers({ chain, relayers, ledger }),
+    checkExecutors(relayers, chain.network),
     checkTokens(chain, assets),
   ])
   return [...own, ...rest.flat()]

@@ -2,9 +2,10 @@ import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 import { tokenAbi } from '../chain/abi.js'
 import type { Chain } from '../chain/chain.js'
 import type { CallResult } from '../chain/types.js'
-import type { Asset } from '../money/assets.js'
+import { takesErc3009, takesPermit2, type Asset } from '../money/assets.js'
 import { domainSeparator } from '../schemes/evm/eip712.js'
 import { wordOf } from '../schemes/evm/reads.js'
+import { checkPermit2 } from './check-permit2.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
 /** Views of a token, in the order of the calls. */
@@ -22,7 +23,10 @@ export async function checkTokens(
     assets.map((asset) => {
       const { address, symbol, network } = asset
       const place = { subject: 'token', network: network.caip2, address, symbol } as const
-      return findings(place, async () => [await checkToken(chain, asset, place)])
+      return findings(place, async () => {
+        const token = await checkToken(chain, asset, place)
+        return takesPermit2(asset) ? [token, await checkPermit2(chain, asset, place)] : [token]
+      })
     }),
   )
   return found.flat()
@@ -33,8 +37,9 @@ async function checkToken(
   asset: Asset,
   place: Place,
 ): Promise<Finding> {
-  const { address, symbol, decimals, eip712, network } = asset
+  const { address, symbol, decimals, network } = asset
   const what = `${symbol} on ${network.name} (${address})`
+  const domainName = takesErc3009(asset) ? asset.eip712 : undefined
   const calls = VIEWS.map((functionName) => ({
     to: address,
     data: encodeFunctionData({ abi: tokenAbi, functionName }),
@@ -51,16 +56,18 @@ async function checkToken(
       code: 'token_decimals_mismatch',
       message: `${what} has ${counted} decimals, not ${decimals}: amounts would be wrong by powers of ten. Correct \`decimals\`.`,
     })
+  if (domainName === undefined) return fine(place, `${what}: ${decimals} decimals.`)
   if (actual === undefined) {
     const message = `${what} does not expose its EIP-712 domain: only the first payment will show whether \`eip712\` is right.`
     return { ...place, status: 'warning', code: 'token_domain_unknown', message }
   }
-  const domain = { ...eip712, chainId: network.chainId, verifyingContract: address }
+  const named = `'${domainName.name}', version '${domainName.version}'`
+  const domain = { ...domainName, chainId: network.chainId, verifyingContract: address }
   if (actual === BigInt(domainSeparator(domain)))
-    return fine(place, `${what}: EIP-712 domain '${eip712.name}', version '${eip712.version}'.`)
+    return fine(place, `${what}: EIP-712 domain ${named}.`)
   return failed(place, {
     code: 'token_domain_mismatch',
-    message: `${what} has another EIP-712 domain than '${eip712.name}', version '${eip712.version}', so no signature would be valid. Its contract says ${said(name, 'name')}, version ${said(version, 'version')}: correct \`eip712\`.`,
+    message: `${what} has another EIP-712 domain than ${named}, so no signature would be valid. Its contract says ${said(name, 'name')}, version ${said(version, 'version')}: correct \`eip712\`.`,
   })
 }
 

@@ -4,7 +4,15 @@ import { isOutsideFailure, type GatewayErrorCode } from '../errors.js'
 
 /** Subject of a finding. */
 export type FindingSubject =
-  'gateway' | 'ledger' | 'network' | 'relayer' | 'token' | 'project' | 'rate' | 'facilitator'
+  | 'gateway'
+  | 'ledger'
+  | 'network'
+  | 'relayer'
+  | 'executor'
+  | 'token'
+  | 'project'
+  | 'rate'
+  | 'facilitator'
 
 /**
  * `ok`, the code of an error, or a problem that only a check finds.
@@ -14,9 +22,12 @@ export type FindingSubject =
  * more settlements. `nonce_gap`: a transaction waits for one with a lower account nonce, which is
  * missing. `transactions_stuck`: transactions have been pending for long. `foreign_transactions`: the
  * account has pending transactions that are not the gateway's. `relayer_delegated`: it is an EIP-7702
- * account; nodes accept few pending transactions of those. `token_missing`: no such contract.
+ * account; nodes accept few pending transactions of those. `executor_missing`: it is not deployed.
+ * `executor_foreign`: another contract is at its address. `executor_not_ours`: none of the relayers may
+ * call it. `token_missing`: no such contract.
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
- * not expose its domain. `token_decimals_mismatch`: it has other decimals. `merchant_missing`: the
+ * not expose its domain. `token_decimals_mismatch`: it has other decimals. `permit2_missing`: the network
+ * lacks a contract that Permit2 payments need. `merchant_missing`: the
  * project has tokens, but no merchant. `header_too_large`: proxies or clients refuse the header of
  * its 402s by default. `network_unsupported`: the facilitator does not settle on that network.
  * `check_failed`: an unexpected error.
@@ -31,10 +42,14 @@ export type FindingCode =
   | 'transactions_stuck'
   | 'foreign_transactions'
   | 'relayer_delegated'
+  | 'executor_missing'
+  | 'executor_foreign'
+  | 'executor_not_ours'
   | 'token_missing'
   | 'token_domain_mismatch'
   | 'token_domain_unknown'
   | 'token_decimals_mismatch'
+  | 'permit2_missing'
   | 'merchant_missing'
   | 'header_too_large'
   | 'network_unsupported'
@@ -67,7 +82,7 @@ export interface Finding {
   readonly cause?: string
   /** The network (CAIP-2). */
   readonly network?: string
-  /** The relayer's account, or the token's contract. */
+  /** The relayer's account, or the contract of the token or executor. */
   readonly address?: string
   /** The token's symbol. */
   readonly symbol?: string

@@ -5,6 +5,7 @@ import type { Logger } from '../logger.js'
 import type { Network } from '../protocol/networks.js'
 import { describeDelegation } from '../relayer/delegated-account.js'
 import type { RelayerPool } from '../relayer/pool.js'
+import { checkExecutors } from './check-executors.js'
 
 /** When nodes are asked, after the start (ms). A process that ends sooner asks none. */
 const DELAY_MS = 1000
@@ -20,12 +21,12 @@ interface ReportOptions {
 /** A network, its node and its relayers. */
 interface ReportedNode {
   readonly chain: Pick<Chain, 'network' | 'checkId' | 'getCode'>
-  readonly relayers: Pick<RelayerPool, 'addresses'>
+  readonly relayers: Pick<RelayerPool, 'addresses' | 'executors'>
 }
 
 /**
- * Logs nodes that do not answer or are on the wrong chain, and relayers that nodes limit, soon after the
- * start rather than at the first payment. A node that does not answer is a warning: it may be starting too.
+ * Logs nodes that do not answer or are on the wrong chain, relayers that nodes limit, and executors that are
+ * not there, soon after the start rather than at the first payment. A node that does not answer is a warning: it may be starting too.
  */
 export async function reportAtStart(
   nodes: readonly ReportedNode[],
@@ -37,11 +38,14 @@ export async function reportAtStart(
     const { network } = chain
     const failure: unknown = await chain.checkId().catch((error: unknown) => error)
     if (closed.aborted) return
-    if (failure === undefined)
+    if (failure === undefined) {
       for (const address of relayers.addresses) {
         const limited = await describeDelegation(chain, address).catch(() => undefined)
         if (limited !== undefined) logger.warn(limited, { network: network.caip2 })
       }
+      for (const { code, message } of await checkExecutors(relayers, network))
+        if (code.startsWith('executor_')) logger.warn(message, { network: network.caip2, code })
+    }
     if (!isOutsideFailure(failure)) return
     const fields = { code: failure.code, network: network.caip2, error: failure }
     if (failure.code === 'chain_mismatch')

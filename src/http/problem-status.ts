@@ -28,6 +28,7 @@ export const STATUS = {
   refund_refused: same(409),
   too_many_webhooks: same(409),
   too_many_tokens: same(409),
+  too_many_checkouts: same(409),
   checkout_paid: same(409),
   answer_not_kept: same(410),
   checkout_expired: same(410),

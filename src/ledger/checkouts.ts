@@ -5,6 +5,9 @@ export const CHECKOUT_STATUSES = ['open', 'paid', 'expired', 'canceled'] as cons
 
 export type CheckoutStatus = (typeof CHECKOUT_STATUSES)[number]
 
+/** Open payment links of a project, at most: who has its token cannot fill the database with them. */
+export const MAX_OPEN_CHECKOUTS = 10_000
+
 /** Ids of checkouts, as a regular expression: 128 random bits. */
 export const CHECKOUT_ID = 'co_[0-9a-f]{32}'
 

@@ -198,6 +198,13 @@ export type RecordSearch =
   | { readonly resource: string }
   /** The merchant's own name for the payment. */
   | { readonly reference: string }
+  /** The begin of the payer's address, of which `isFew` has found few. */
+  | PayerStart
+
+/** `0x`, and at least one digit. */
+export interface PayerStart {
+  readonly payerStart: Hex
+}
 
 /** Default number of records in a page of submitted ones. */
 export const SUBMITTED_PAGE = 500

@@ -53,11 +53,21 @@ export class Quoter {
     const isOffered = (asset: Asset): boolean =>
       [...formats.values()].some(
         (format) =>
-          format.offers(asset, {}).length + format.offers(asset, { isMaximum: true }).length > 0,
+          format.offers(asset, {}).length > 0 ||
+          format.offers(asset, { isMaximum: true }).length > 0,
       )
     this.#merchant = { ...merchant, accepts: merchant.accepts.filter(isOffered) }
     this.#rates = rates
     this.#formats = formats
+  }
+
+  /** Whether any token can be paid up to a maximum. */
+  get quotesMaximum(): boolean {
+    return this.#merchant.accepts.some((asset) =>
+      [...this.#formats.values()].some(
+        (format) => format.offers(asset, { isMaximum: true }).length > 0,
+      ),
+    )
   }
 
   /**

@@ -1,7 +1,7 @@
 import { knownNetworks, type Network } from '../protocol/networks.js'
 import type { Address } from '../protocol/payment.js'
 
-/** A token for payments. Its contract must support ERC-3009. */
+/** A token for payments. */
 export interface Asset {
   /** Ticker: `USDC`. */
   readonly symbol: string
@@ -15,8 +15,28 @@ export interface Asset {
   readonly rateSymbol?: string | undefined
   /** A pegged token is not offered if it is further off its peg, in hundredths of a percent. */
   readonly depegGuardBps?: number | undefined
-  /** EIP-712 domain of authorizations, without chain id and address. */
-  readonly eip712: { readonly name: string; readonly version: string }
+  /** EIP-712 domain of authorizations (ERC-3009), without chain id and address. Absent if it takes none. */
+  readonly eip712?: DomainName | undefined
+  /** Whether it is taken by Permit2 as well. @defaultValue whether that is the only way */
+  readonly permit2?: boolean | undefined
+  /** The only way in which it is taken. @defaultValue every way that it knows */
+  readonly transfer?: 'permit2' | undefined
+}
+
+/** An EIP-712 domain, without chain id and address. */
+export interface DomainName {
+  readonly name: string
+  readonly version: string
+}
+
+/** Whether a token is taken by ERC-3009. */
+export function takesErc3009(asset: Asset): asset is Asset & { readonly eip712: DomainName } {
+  return asset.eip712 !== undefined && asset.transfer !== 'permit2'
+}
+
+/** Whether a token is taken by Permit2. */
+export function takesPermit2({ permit2, transfer, eip712 }: Asset): boolean {
+  return permit2 === true || transfer === 'permit2' || eip712 === undefined
 }
 
 type Row = readonly [
@@ -60,7 +80,7 @@ const EURC: readonly Row[] = [
 ]
 
 interface Entry {
-  readonly asset: Asset
+  readonly asset: KnownAsset
   readonly paidByDefault: boolean
 }
 
@@ -76,8 +96,11 @@ const entriesByKey: ReadonlyMap<string, Entry> = new Map(
   ]),
 )
 
+/** A well-known asset. */
+export type KnownAsset = Asset & { readonly eip712: DomainName }
+
 /** Well-known assets of a network; others come from the configuration. */
-export function knownAssets(network: Network): readonly Asset[] {
+export function knownAssets(network: Network): readonly KnownAsset[] {
   return entries
     .filter(({ asset }) => asset.network.chainId === network.chainId)
     .map(({ asset }) => asset)
@@ -88,7 +111,7 @@ export function knownAssets(network: Network): readonly Asset[] {
  *
  * @param symbolOrAddress - `USDC` in upper case, or the address in any case.
  */
-export function findKnownAsset(network: Network, symbolOrAddress: string): Asset | undefined {
+export function findKnownAsset(network: Network, symbolOrAddress: string): KnownAsset | undefined {
   return findEntry(network, symbolOrAddress)?.asset
 }
 

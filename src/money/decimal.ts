@@ -63,6 +63,11 @@ export function readDecimal(value: unknown): Decimal | undefined {
   return typeof value === 'string' ? parseDecimal(value) : undefined
 }
 
+export function add(a: Decimal, b: Decimal): Decimal {
+  const scale = Math.max(a.scale, b.scale)
+  return { units: ceilToUnits(a, scale) + ceilToUnits(b, scale), scale }
+}
+
 export function multiply(a: Decimal, b: Decimal): Decimal {
   return { units: a.units * b.units, scale: a.scale + b.scale }
 }

@@ -6,19 +6,21 @@ import { createSchemeFacilitator } from '../facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../health/report-at-start.js'
 import { warnOfLowRelayers } from '../health/low-relayers.js'
 import type { Counters } from '../ledger/counters.js'
+import type { PermitDomains } from '../money/permit-domains.js'
 import type { Network } from '../protocol/networks.js'
 import type { LedgerStore } from '../ledger/index.js'
-import { EXACT } from '../protocol/payment.js'
 import { RelayerPool } from '../relayer/pool.js'
 import { DEFAULT_REFUSED_MS } from '../relayer/relayers.js'
 import type { EventBus } from '../schemes/events.js'
 import { CodeGas } from '../schemes/evm/network/code-gas.js'
-import { EvmScheme } from '../schemes/evm/evm-scheme.js'
+import { EvmScheme, openEvmContext } from '../schemes/evm/evm-scheme.js'
+import { evmFormats } from '../schemes/evm/formats.js'
 import { settlementAssets } from '../schemes/evm/network/settlement-asset.js'
 import {
   createSettlementNetwork,
   type SettlementNetwork,
 } from '../schemes/evm/network/settlement-network.js'
+import { findPermits } from '../schemes/evm/permit2/find-permits.js'
 import { latencyWatcher } from '../telemetry/latency.js'
 import type { RecentOutcomes } from '../telemetry/recent-outcomes.js'
 import type { Telemetry } from '../telemetry/telemetry.js'
@@ -36,6 +38,8 @@ export interface CoreParts {
   readonly recent: RecentOutcomes
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
+  /** Gets the tokens that take signed approvals, once their contracts have answered. */
+  readonly permits: PermitDomains
   /**
    * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
    * limited are logged by themselves, without a `check()`.
@@ -56,27 +60,32 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   warnOfLowRelayers(parts.events, logger)
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
-  const exact = new EvmScheme({ ...resolved, ...parts, networks })
+  const context = openEvmContext({ ...resolved, ...parts, networks })
   metrics?.watchRelayers(cores)
   const { nameUrl, stopping } = parts
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
-  const schemes = new Map([
-    [EXACT, watchScheme(exact, [latencyWatcher(parts.counters, parts.recent), ...watchers])],
-  ])
+  const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
+  const schemes = new Map(
+    [...evmFormats({ ...resolved, permits: parts.permits })].map(([name, format]) => [
+      name,
+      watchScheme(new EvmScheme(context, format), all),
+    ]),
+  )
   return { facilitator: createSchemeFacilitator({ schemes, events: parts.events }), cores }
 }
 
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
   { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
-  { ledger, events, counters, telemetry, closed }: CoreParts,
+  { ledger, events, counters, telemetry, closed, stopping, permits }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
-  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers } = core
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, executor } = core
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
   const alerts = new RelayerAlerts(ledger.webhooks.alerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
+  void findPermits(chain, { assets, permits }, stopping)
   const relayers = new RelayerPool({
     chain,
     ledger,
@@ -84,6 +93,7 @@ function openNetwork(
     closed,
     maxFeePerGas,
     stuckMs,
+    executor,
     privateKeys: [firstKey, ...otherKeys],
     // A settlement that waits is written down before its own time is over.
     refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),

@@ -19,6 +19,7 @@ import {
   releaseUnpaid,
   type ReservedAttempt,
 } from './payment-attempt.js'
+import { refuseCharge, type Meter } from './meter.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
@@ -39,40 +40,49 @@ export interface AuthorizationFlowContext {
  */
 export async function runThenSettle(
   context: AuthorizationFlowContext,
-  { maxHeldBytes, chargeIf, warnings }: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf' | 'warnings'>,
+  route: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf' | 'warnings' | 'openMeter'>,
   attempt: ReservedAttempt,
 ): Promise<Exit> {
   const { payer } = attempt.reservation
+  const { maxHeldBytes } = route
   const lease = context.heldBudget.open({ payer, maxHeldBytes })
   if (lease === undefined) {
     await releaseUnpaid(context, attempt)
     return { kind: 'server_busy' }
   }
   try {
-    await runHeld(context, attempt, { maxHeldBytes, lease, chargeIf, warnings })
+    await runHeld(context, attempt, { route, limits: { maxHeldBytes, lease } })
     return { kind: 'over' }
   } finally {
     lease.release()
   }
 }
 
+/** A route whose response is held. */
+interface HeldRoute {
+  readonly route: Pick<PaidRoute, 'chargeIf' | 'warnings' | 'openMeter'>
+  readonly limits: HeldLimits
+}
+
 /** Runs the handler, and writes the end of its held response. */
 async function runHeld(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  { chargeIf, warnings, ...limits }: HeldLimits & Pick<PaidRoute, 'chargeIf' | 'warnings'>,
+  { route, limits }: HeldRoute,
 ): Promise<void> {
   const { req, res, next } = attempt
+  const { chargeIf, warnings } = route
   const waiver = openWaiver(res)
-  const held = await holdResponse(context, attempt, { limits, waiver })
-  if (!warnings.has('stream')) watchForStream(res, () => warnings.warnOfStream(req))
+  const { held, meter } = await holdResponse(context, attempt, { route, limits, waiver })
+  if (!warnings.has('stream'))
+    watchForStream(res, () => warnings.warnOfStream(req, { isMetered: meter !== undefined }))
   const remove = onAbort(context.requests.cutOff, () => held.stop())
   try {
     // If its client is gone already, it has ended as aborted.
     if (!held.clientGone) next()
     const end = await held.finished
     const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
-      ? await settleThenSend(attempt, held)
+      ? await settleThenSend(attempt, held, meter)
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
@@ -89,12 +99,15 @@ async function runHeld(
 async function holdResponse(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  { limits, waiver }: { readonly limits: HeldLimits; readonly waiver: Waiver },
-): Promise<HeldResponse> {
+  { route, limits, waiver }: HeldRoute & { readonly waiver: Waiver },
+): Promise<{ readonly held: HeldResponse; readonly meter: Meter | undefined }> {
   try {
-    attachPayment(attempt, { payer: attempt.reservation.payer, waive: waiver.waive })
-    removeConditions(attempt.req)
-    return new HeldResponse(attempt.res, limits)
+    const { req, res, payment, reservation } = attempt
+    const meter = route.openMeter(res, payment)
+    const charge = meter?.charge ?? refuseCharge
+    attachPayment(attempt, { payer: reservation.payer, waive: waiver.waive, charge })
+    removeConditions(req)
+    return { held: new HeldResponse(res, limits), meter }
   } catch (error) {
     await releaseUnpaid(context, attempt)
     throw error
@@ -134,9 +147,13 @@ async function isCharged(
 }
 
 /** Settles the payment, and then sends the response. */
-async function settleThenSend(attempt: ReservedAttempt, held: HeldResponse): Promise<Exit> {
+async function settleThenSend(
+  attempt: ReservedAttempt,
+  held: HeldResponse,
+  meter: Meter | undefined,
+): Promise<Exit> {
   const { res, claim, reservation } = attempt
-  const settlement = await reservation.settle()
+  const settlement = await reservation.settle(meter && { amount: meter.close() })
   if (!settlement.success) {
     // If the price is another one when the payment is presented again, this is what it has bought.
     if (claim.hasKey && settlement.errorReason === 'settlement_pending')

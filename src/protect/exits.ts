@@ -7,7 +7,7 @@ import type { SettleResponse } from '../protocol/payment.js'
 import { requestFields, type LoggedRequest } from './log-fields.js'
 import type { Offer } from './offer.js'
 import { respondRateLimited, type ExceededLimit } from './payment-rate-limit.js'
-import { askForPayment } from './payment-required.js'
+import { askForPayment, type AskingStatus } from './payment-required.js'
 import { respondRouteProblem, setPaymentResponse } from './respond.js'
 import { respondAgain } from './stored-response.js'
 
@@ -25,7 +25,7 @@ export type Exit =
       /** A reason in words, where more is known than what it always means. */
       readonly message?: string | undefined
       /** 400 if the payment header is unreadable. @defaultValue 402 */
-      readonly status?: 402 | 400 | undefined
+      readonly status?: AskingStatus | undefined
     }
   /** The settlement failed, or the payment was settled before. */
   | { readonly kind: 'not_settled'; readonly offer: Offer; readonly settlement: Unsettled }

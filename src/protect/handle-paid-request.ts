@@ -71,7 +71,7 @@ export async function handlePaidRequest(
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
-  const input = declaration && readInput(declaration, req)
+  const input = declaration && (await readInput(declaration, req))
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(req)
   if (route === undefined) return respondNobodyPaid(res)

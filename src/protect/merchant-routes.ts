@@ -2,10 +2,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Merchant } from '../merchants/project.js'
 import type { ProjectDirectory } from '../merchants/project-directory.js'
-import { parsePrice, type Price } from '../money/price.js'
-import type { PriceFunction } from './options.js'
+import { parsePrice } from '../money/price.js'
 import { MOST_PREPARED, newDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
+import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
 /** How often the same route is reported (ms): every request could cause a report. */
 const REPORT_EVERY_MS = 60_000
@@ -20,7 +20,7 @@ export interface MerchantRoutesContext extends RouteContext {
 
 /** The part of a declaration that is the same for all merchants of the route. */
 export interface RouteDeclaration {
-  readonly price: Price | PriceFunction
+  readonly price: DeclaredPrice
   readonly options: Omit<RouteOptions, 'merchant'>
 }
 
@@ -41,7 +41,8 @@ export class MerchantRoutes {
 
   /** @throws `ConfigError` for a price that cannot work with any merchant. */
   constructor(context: MerchantRoutesContext, declared: RouteDeclaration) {
-    const { price, options } = declared
+    const { options } = declared
+    const { price } = readDeclaredPrice(declared.price)
     if (typeof price !== 'function')
       parsePrice(price, { defaultCurrency: 'USD', allowFree: options.allowFree ?? false })
     this.#context = { ...context, documents: newDocuments(MOST_PREPARED.ofMerchants) }

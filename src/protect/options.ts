@@ -7,6 +7,7 @@ import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
+import { isObject } from '../protocol/document.js'
 import { readOptions } from '../protocol/option-issues.js'
 import type { PaymentFlow } from '../protocol/payment.js'
 import { paywallSchema, type PaywallOptions } from './paywall/options.js'
@@ -227,6 +228,12 @@ const optionsSchema = z.strictObject({
  * @throws `ConfigError` with everything that is wrong.
  */
 export function checkOptions(options: ProtectOptions): void {
+  if (isObject(options) && 'upTo' in options)
+    throw new ConfigError(
+      'upTo',
+      "takes the place of the price: x402Protect({ upTo: '$0.10' }, { … })",
+      'conflicting_options',
+    )
   const read = readOptions(optionsSchema, options)
   if (!read.ok)
     throw new ConfigError(

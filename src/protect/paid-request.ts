@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import type { RouteInput } from '../discovery/declaration.js'
 import { ConfigError } from '../errors.js'
+import type { Price } from '../money/price.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 
 /**
@@ -20,7 +21,10 @@ import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js
 export interface PaidRequest<Input = unknown> {
   /** Address of the payer. */
   readonly payer: string
-  /** What is paid, in the token's atomic units, a decimal string: `'10000'` is 0.01 USDC. */
+  /**
+   * What is paid, in the token's atomic units, a decimal string: `'10000'` is 0.01 USDC. Of a route with `upTo`, the
+   * maximum.
+   */
   readonly amount: string
   /** Address of the token. */
   readonly asset: string
@@ -64,6 +68,32 @@ export interface PaidRequest<Input = unknown> {
    * ```
    */
   readonly waive: (reason?: string) => void
+  /**
+   * Charges for what was used, on a route with a maximum: `x402Protect({ upTo: '$0.10' })`. Calls add up, exactly;
+   * the sum is rounded up to a unit of the token once. `charge(0)` alone makes the answer cost nothing, and uses the
+   * payment up; without any call, the maximum or the route's `defaultCharge` is charged.
+   *
+   * @param amount - In any form of a price: in the currency of the maximum, or units of the token that is paid.
+   * Where a rate was applied to the maximum, it applies to its charges.
+   * @throws `ChargeError` for what is no amount or in another currency (`charge_invalid`), if all charges together
+   * would be more than the maximum (`charge_exceeds_maximum`), and once the response has ended
+   * (`charge_too_late`). `ConfigError` (`conflicting_options`) if the route has a fixed price.
+   *
+   * @example
+   * ```ts
+   * import express from 'express'
+   * import { paidRequest, x402Protect } from 'express-x402-gateway'
+   *
+   * const app = express()
+   * app.get('/search', x402Protect({ upTo: '$0.10' }), (req, res) => {
+   *   const found = ['one', 'two']
+   *   paidRequest(req).charge('$0.005')
+   *   for (const _result of found) paidRequest(req).charge('$0.001')
+   *   res.json(found)
+   * })
+   * ```
+   */
+  readonly charge: (amount: Price) => void
 }
 
 /**

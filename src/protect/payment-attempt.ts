@@ -44,7 +44,7 @@ export interface ReservedAttempt extends PaymentAttempt {
 /** Shows the handler what was paid, as `req.x402` and `res.locals.x402`, and not the payment itself. */
 export function attachPayment(
   { req, res, payment, input }: PaymentAttempt,
-  parties: Pick<PaidRequest, 'payer' | 'transaction' | 'waive'>,
+  parties: Pick<PaidRequest, 'payer' | 'transaction' | 'waive' | 'charge'>,
 ): void {
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements

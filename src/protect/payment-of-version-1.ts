@@ -37,8 +37,7 @@ export async function readPaymentV1(
   const candidates = seller.accepts
     .filter(({ network }) => sameNetwork(network.caip2, payment.value.network))
     .map((asset) => payloadFor(payment.value, read.value, { seller, asset, formats }))
-  const [first = payloadFor(payment.value, read.value, { seller, formats }), ...others] =
-    candidates
+  const [first = payloadFor(payment.value, read.value, { seller, formats }), ...others] = candidates
   const value = others.length === 0 ? first : ((await findSigned(candidates, formats)) ?? first)
   return { ok: true, value }
 }

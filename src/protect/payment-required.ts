@@ -2,6 +2,7 @@ import type { Response } from 'express'
 import { PAYMENT_REQUIRED } from '../protocol/headers.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
+import { sponsoringExtensions } from '../protocol/permit-sponsoring.js'
 import { explainReason } from '../protocol/reason-words.js'
 import { withProtocolVersion, X402_VERSION, type PaymentRequired } from '../protocol/payment.js'
 import { paymentRequiredV1 } from '../protocol/version-1.js'
@@ -39,23 +40,34 @@ export function paymentRequired(
     ...(message !== undefined && { errorMessage: message }),
     resource,
     accepts: withProtocolVersion(withOfferId(accepts, offerId)),
-    extensions: bazaar ? { ...paymentIdentifierExtensions, bazaar } : paymentIdentifierExtensions,
+    extensions: {
+      ...paymentIdentifierExtensions,
+      ...sponsoringExtensions(accepts),
+      ...(bazaar && { bazaar }),
+    },
     protocolVersion: X402_VERSION,
   }
 }
 
 /** Why a payment is asked for, and with which status. */
 export interface AskedBecause extends Asking {
-  /** 400 if the payment header is unreadable. @defaultValue 402 */
-  readonly status?: 402 | 400 | undefined
+  /**
+   * 400 if the payment header is unreadable. @defaultValue 402; 412 if the payer has yet to approve the token to
+   * Permit2
+   */
+  readonly status?: AskingStatus | undefined
 }
+
+/** The status with which a payment is asked for. */
+export type AskingStatus = 402 | 400 | 412
 
 /** Asks for the payment of an offer: by a page if a browser is to show it, otherwise in JSON. */
 export function askForPayment(
   res: Response,
   offer: Offer,
-  { status = 402, ...asking }: AskedBecause,
+  { status: given, ...asking }: AskedBecause,
 ): void {
+  const status = given ?? statusOf(asking.error)
   const document = paymentRequired(offer, asking)
   const { paywall, price, quotes } = offer
   if (paywall !== undefined) varyByAccept(res)
@@ -63,6 +75,11 @@ export function askForPayment(
   const header = JSON.stringify(document)
   const headerBytes = writePaymentRequired(res, { header, body: bodyOf(offer, document) }, status)
   offer.onWritten?.(headerBytes)
+}
+
+/** As official servers answer. */
+function statusOf(error: string): AskingStatus {
+  return error === 'permit2_allowance_required' ? 412 : 402
 }
 
 /** The body of a 402 where it is another one than its header: of version 1. */
@@ -79,7 +96,7 @@ export function bodyOf({ v1 }: AskedPayment, document: PaymentRequired): string 
 export function writePaymentRequired(
   res: Response,
   { header: json, body = json }: { readonly header: string; readonly body?: string | undefined },
-  status: 402 | 400 = 402,
+  status: AskingStatus = 402,
 ): number {
   exposeHeaders(res)
   res.statusCode = status

@@ -2,13 +2,14 @@ import type { Request } from 'express'
 import { readDeclaration } from '../discovery/declaration.js'
 import type { AdvertisedPrice, DeclaredRoute } from '../discovery/declared-routes.js'
 import { ConfigError } from '../errors.js'
-import { parsePrice, type Price } from '../money/price.js'
+import { parsePrice } from '../money/price.js'
 import { visible } from '../protocol/visible-text.js'
 import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
 import { checkOptions } from './options.js'
-import type { MerchantFunction, PriceFunction, ProtectOptions } from './options.js'
+import type { MerchantFunction, ProtectOptions } from './options.js'
 import { PaidRoute } from './route.js'
 import { RouteWarnings } from './route-warnings.js'
+import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
 /**
  * Finds the route that a request pays, and with it the merchant. Called once for each request.
@@ -29,7 +30,7 @@ export interface ProtectedRoute extends DeclaredRoute {
  */
 export function declareRoute(
   context: MerchantRoutesContext,
-  price: Price | PriceFunction,
+  price: DeclaredPrice,
   options: ProtectOptions = {},
 ): ProtectedRoute {
   checkOptions(options)
@@ -41,12 +42,14 @@ export function declareRoute(
 /** The price of a route for everybody: of its merchant, unless each request has its own. */
 async function advertise(
   find: FindRoute,
-  price: Price | PriceFunction,
+  declared: DeclaredPrice,
   { merchant, allowFree = false }: ProtectOptions,
 ): Promise<AdvertisedPrice> {
   if (typeof merchant === 'function') {
-    if (typeof price === 'function') return {}
-    return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }) }
+    const { price, maximum } = readDeclaredPrice(declared)
+    const terms = maximum ? { isMaximum: true } : {}
+    if (typeof price === 'function') return terms
+    return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }), ...terms }
   }
   // This merchant does not depend on the request.
   const route = await Promise.resolve(find({} as Request)).catch(() => undefined)
@@ -55,7 +58,7 @@ async function advertise(
 
 function routeFinder(
   context: MerchantRoutesContext,
-  price: Price | PriceFunction,
+  price: DeclaredPrice,
   options: ProtectOptions,
 ): FindRoute {
   const warnings = new RouteWarnings(context.logger, options.description)

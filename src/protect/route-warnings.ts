@@ -75,11 +75,13 @@ export class RouteWarnings {
   }
 
   /** Warns of a response that streams, but is held. */
-  warnOfStream(req: Request): void {
+  warnOfStream(req: Request, { isMetered }: { readonly isMetered: boolean }): void {
+    const remedy = isMetered
+      ? 'what was used is known only then. To stream, sell at a fixed price with'
+      : 'set'
     this.warn('stream', {
       req,
-      words:
-        "streams, but its response is held until it is paid: set paymentFlow: 'upfront', which settles the payment first.",
+      words: `streams, but its response is held until it is paid: ${remedy} paymentFlow: 'upfront', which settles the payment first.`,
     })
   }
 

@@ -1,4 +1,4 @@
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import { BazaarWriter, type Bazaar } from '../discovery/bazaar.js'
 import type { Catalogue } from '../discovery/catalogue.js'
 import type { Declaration } from '../discovery/declaration.js'
@@ -9,12 +9,13 @@ import { publicRootOf } from '../http/public-url.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
+import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
+import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
-import { suggestName } from '../protocol/did-you-mean.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { sameMethod } from '../protocol/same-offer.js'
@@ -23,6 +24,7 @@ import { checkConvertible, checkSmallest, explainUnquotable, isFree } from './ch
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { Meter, type MeteredPayment } from './meter.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
@@ -34,6 +36,7 @@ import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
 import { askedPriceOf, referenceOf, routeDetails, routeOf } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
+import { checkDefaultCharge, readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
 /** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends SigningContext, PaywallContext {
@@ -47,6 +50,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   /** Bytes of all held responses of the gateway. */
   readonly maxHeldBytesTotal: number
   readonly logger: Logger
+  /** Tokens that take signed approvals. @defaultValue none is known */
+  readonly permits?: PermitDomains | undefined
   /** Room for prepared 402s. @defaultValue each route has room of its own */
   readonly documents?: PreparedDocuments | undefined
   /** Warnings of the declared route. @defaultValue none yet */
@@ -71,6 +76,14 @@ interface AskedPrice {
   readonly askedPrice: string
 }
 
+/** What a route answers without looking at a request. */
+interface Prepared {
+  /** That of `permits` then. */
+  readonly version: number | undefined
+  readonly quotes: readonly Quote[]
+  readonly respondUnpaid: RespondUnpaid | undefined
+}
+
 /** A route that charges. Everything that does not depend on a request is checked and prepared. */
 export class PaidRoute {
   readonly merchant: Merchant
@@ -84,37 +97,46 @@ export class PaidRoute {
   readonly v1: boolean
   /** The page for browsers; `undefined` if they get JSON. */
   readonly paywall: Paywall | undefined
-  /** Responds to a request without a payment, if that response is the same for every request. */
-  readonly respondUnpaid: RespondUnpaid | undefined
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
+  /** Whether the price is the most that may be charged. */
+  readonly #isMaximum: boolean
+  /** What is then charged if the handler does not say it. */
+  readonly #defaultCharge: ParsedPrice | undefined
   /** Writes what its resource takes and gives; `undefined` if the route declares nothing. */
   readonly #bazaar: BazaarWriter | undefined
   readonly #quoter: Quoter
   readonly #style: QuoteStyle
-  /** The quotes of a fixed price to which no rate applies. */
-  readonly #fixedQuotes: readonly Quote[] | undefined
+  /** What was prepared for a fixed price to which no rate applies. */
+  #prepared: Prepared | undefined
 
   /** @throws `ConfigError` for options or a price that cannot work. */
-  constructor(context: RouteContext, price: Price | PriceFunction, options: RouteOptions = {}) {
+  constructor(context: RouteContext, declared: DeclaredPrice, options: RouteOptions = {}) {
     this.#context = context
     this.#options = options
+    const { price, maximum } = readDeclaredPrice(declared)
+    this.#isMaximum = maximum !== undefined
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
     this.v1 = options.v1 ?? this.merchant.v1
-    this.paywall = openPaywall(context, this.merchant, options.paywall)
+    // Its page signs no permits yet.
+    this.paywall = this.#isMaximum
+      ? undefined
+      : openPaywall(context, this.merchant, options.paywall)
     this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
-    this.#style = { networkNames: context.networkNames, maxTimeoutSeconds, paymentFlow }
+    const { networkNames } = context
+    this.#style = { networkNames, maxTimeoutSeconds, paymentFlow, isMaximum: this.#isMaximum }
+    if (this.#isMaximum) this.#checkMaximum()
+    this.#defaultCharge = this.#parseDefault(maximum?.defaultCharge)
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
     const { declaration } = context
     this.#bazaar =
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
     const accepts = this.#quoteFixed()
-    this.#fixedQuotes = accepts?.map((entry) => ({ entry }))
-    this.respondUnpaid = accepts && this.#prepareUnpaid(accepts)
+    this.#prepared = this.#prepare(accepts)
     if (this.respondUnpaid && accepts)
       this.#noteHeader(
         headerBytesOf({
@@ -134,10 +156,39 @@ export class PaidRoute {
 
   /** Its price, for the app's OpenAPI document. */
   get advertised(): AdvertisedPrice {
-    const { name } = this.merchant
-    if (typeof this.#price === 'function') return { seller: name }
+    const { name: seller } = this.merchant
+    const terms = { seller, ...(this.#isMaximum && { isMaximum: true }) }
+    if (typeof this.#price === 'function') return terms
     const entries = this.#fixedQuotes?.map(({ entry }) => entry)
-    return { price: this.#price.price, entries, seller: name }
+    return { price: this.#price.price, entries, ...terms }
+  }
+
+  /** Responds to a request without a payment, if that response is the same for every request. */
+  get respondUnpaid(): RespondUnpaid | undefined {
+    return this.#current?.respondUnpaid
+  }
+
+  /** The quotes of a fixed price to which no rate applies. */
+  get #fixedQuotes(): readonly Quote[] | undefined {
+    return this.#current?.quotes
+  }
+
+  /** Written again where a token has turned out to take signed approvals. */
+  get #current(): Prepared | undefined {
+    const version = this.#context.permits?.version
+    if (this.#prepared !== undefined && this.#prepared.version !== version)
+      this.#prepared = this.#prepare(this.#quoteFixed())
+    return this.#prepared
+  }
+
+  #prepare(accepts: readonly PaymentRequirements[] | undefined): Prepared | undefined {
+    return (
+      accepts && {
+        version: this.#context.permits?.version,
+        quotes: accepts.map((entry) => ({ entry })),
+        respondUnpaid: this.#prepareUnpaid(accepts),
+      }
+    )
   }
 
   /** Whether the price is fixed. */
@@ -227,8 +278,38 @@ export class PaidRoute {
     return typeof this.#price === 'function' ? this.#read(await this.#price(req)) : this.#price
   }
 
+  /** Opens the meter of a payment; `undefined` if the price is fixed. */
+  openMeter(res: Response, payment: MeteredPayment): Meter | undefined {
+    if (!this.#isMaximum) return undefined
+    const { merchant } = this
+    return new Meter(payment, { res, merchant, defaultCharge: this.#defaultCharge })
+  }
+
+  /** @throws `ConfigError` if nothing can be paid up to a maximum. */
+  #checkMaximum(): void {
+    if (this.#options.paymentFlow === 'upfront')
+      throw new ConfigError(
+        'upTo',
+        "what was used is known once the handler has answered, but with paymentFlow: 'upfront' the payment is settled before: remove one of the two",
+        'conflicting_options',
+      )
+    if (!this.#quoter.quotesMaximum)
+      throw new ConfigError(
+        'upTo',
+        'no accepted token can be paid up to a maximum: that takes networks with relayerKeys, and no remote facilitator',
+        'conflicting_options',
+      )
+  }
+
+  #parseDefault(charge: Price | undefined): ParsedPrice | undefined {
+    if (charge === undefined) return undefined
+    const defaultCurrency = this.merchant.currency
+    return parsePrice(charge, { defaultCurrency, allowFree: true, option: 'defaultCharge' })
+  }
+
   #read(value: Price): AskedPrice {
     const price = this.#parse(value)
+    checkDefaultCharge(this.#defaultCharge, price, this.merchant)
     return { price, askedPrice: askedPriceOf(value, price) }
   }
 
@@ -338,25 +419,6 @@ export class PaidRoute {
     const method = pricedMethod(req)
     catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
-}
-
-const NOBODY_PAID = 'no project has a merchant: nobody could be paid'
-
-function chooseMerchant(
-  merchants: ReadonlyMap<string, Merchant>,
-  wanted: string | undefined,
-): Merchant {
-  const ids = [...merchants.keys()].join(', ')
-  if (wanted !== undefined) {
-    const merchant = merchants.get(wanted)
-    if (merchant !== undefined) return merchant
-    const message = `no project '${wanted}' has a merchant; ${suggestName(wanted, [...merchants.keys()])}`
-    throw new ConfigError('merchant', message, 'unknown_project')
-  }
-  const [only, ...others] = merchants.values()
-  if (only === undefined) throw new ConfigError('projects', NOBODY_PAID, 'missing_option')
-  if (others.length === 0) return only
-  throw new ConfigError('merchant', `name the project that is paid: ${ids}`, 'missing_option')
 }
 
 /** The URL of a request, as its client sees it. */

@@ -13,6 +13,7 @@ import {
   markUndelivered,
   type ReservedAttempt,
 } from './payment-attempt.js'
+import { refuseCharge } from './meter.js'
 import { paymentResponseHeaders, respondRouteProblem, setPaymentResponse } from './respond.js'
 import { recordResponse, serializeResponse } from './stored-response.js'
 import { refuseWaiver } from './waiver.js'
@@ -51,7 +52,8 @@ export async function settleThenRun(
   }
 
   const { transaction } = settlement
-  attachPayment(attempt, { payer: reservation.payer, transaction, waive: refuseWaiver })
+  const { payer } = reservation
+  attachPayment(attempt, { payer, transaction, waive: refuseWaiver, charge: refuseCharge })
   removeConditions(req)
   const recorded = claim.hasKey ? recordResponse(res) : undefined
   setPaymentResponse(res, settlement)

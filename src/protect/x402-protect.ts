@@ -2,16 +2,16 @@ import type { NextFunction, Request, Response } from 'express'
 import type { RouteInput } from '../discovery/declaration.js'
 import type { DeclaredRoutes } from '../discovery/declared-routes.js'
 import { ConfigError } from '../errors.js'
-import type { Price } from '../money/price.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
-import type { PriceFunction, ProtectOptions } from './options.js'
+import type { ProtectOptions } from './options.js'
 import type { InputOf, X402Locals } from './paid-request.js'
 import { openProblemPage } from './paywall/problem-page.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
 import { declareRoute } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
 import type { Exchange } from './payment-attempt.js'
+import type { DeclaredPrice } from './up-to.js'
 import { WaivedCounter } from './waiver.js'
 
 /**
@@ -25,7 +25,7 @@ import { WaivedCounter } from './waiver.js'
  * presented again.
  *
  * @param price - What a request costs: an amount with its currency, a number in the merchant's currency,
- * token units, or a function of the request.
+ * token units, or a function of the request; or `{ upTo }`, the most that it may cost.
  * @param options - When the payment is settled, what the 402 says, and who may pass unpaid.
  * @returns Middleware for `app.get`, `app.use` or a router. Behind it, `req.x402` is the payment.
  * @throws `ConfigError` (`config_invalid`), naming the option, for a price or an option that cannot
@@ -44,7 +44,7 @@ import { WaivedCounter } from './waiver.js'
  * ```
  */
 export type X402Protect = <const Input extends RouteInput | undefined = undefined>(
-  price: Price | PriceFunction,
+  price: DeclaredPrice,
   options?: ProtectOptions<Input>,
 ) => X402Middleware<Input>
 
@@ -129,7 +129,7 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  * @internal
  */
 export function createX402Protect(context: PaidRoutesContext & DeclaringContext): X402Protect {
-  const protect = (price: Price | PriceFunction, options?: ProtectOptions): X402Middleware => {
+  const protect = (price: DeclaredPrice, options?: ProtectOptions): X402Middleware => {
     requireCall(price)
     const route = declareRoute(context, price, options)
     const problemPage = openProblemPage(options?.paywall, context.paywall)

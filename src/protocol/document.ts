@@ -17,7 +17,18 @@ export type Parsed<T> =
 
 /** Parses a document by a schema. */
 export function parseDocument<T>(schema: z.ZodType<T>, value: unknown): Parsed<T> {
-  const result = parseWithIssues(schema, value)
+  return withoutIssues(parseWithIssues(schema, value))
+}
+
+/** Parses a document by a schema of the app's own, whose checks may be asynchronous. */
+export async function parseDocumentAsync<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+): Promise<Parsed<T>> {
+  return withoutIssues(readResult(await schema.safeParseAsync(value, CONTEXT), 'member'))
+}
+
+function withoutIssues<T>(result: ParsedWithIssues<T>): Parsed<T> {
   if (result.ok) return result
   return { ok: false, errors: result.issues.map(({ path, message }) => ({ path, message })) }
 }
@@ -31,15 +42,20 @@ export interface DocumentIssue extends DocumentError {
 /** Name of a member in messages. */
 type Noun = 'member' | 'option'
 
+type ParsedWithIssues<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly DocumentIssue[] }
+
 /** Like {@link parseDocument}, for callers that classify mistakes. */
 export function parseWithIssues<T>(
   schema: z.ZodType<T>,
   value: unknown,
   noun: Noun = 'member',
-):
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly issues: readonly DocumentIssue[] } {
-  const result = schema.safeParse(value, { error: explain, reportInput: true })
+): ParsedWithIssues<T> {
+  return readResult(schema.safeParse(value, CONTEXT), noun)
+}
+
+function readResult<T>(result: z.ZodSafeParseResult<T>, noun: Noun): ParsedWithIssues<T> {
   if (result.success) return { ok: true, value: result.data }
   return {
     ok: false,
@@ -79,6 +95,8 @@ const explain: z.core.$ZodErrorMap = (issue) => {
       return undefined
   }
 }
+
+const CONTEXT = { error: explain, reportInput: true } as const
 
 const showLiteral = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : String(value)

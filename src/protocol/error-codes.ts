@@ -64,6 +64,13 @@ export type RelayerErrorCode = 'relayer_without_funds' | 'gas_price_too_high'
 export type FacilitatorErrorCode =
   'facilitator_unreachable' | 'facilitator_refused' | 'facilitator_busy'
 
+/**
+ * Why a handler's charge was not added. `charge_invalid`: it is no amount, or in another currency or token than the
+ * payment. `charge_exceeds_maximum`: all charges together would be more than the payer has signed for.
+ * `charge_too_late`: the response has ended.
+ */
+export type ChargeErrorCode = 'charge_invalid' | 'charge_exceeds_maximum' | 'charge_too_late'
+
 /** Every `code` of an error of this package, for an exhaustive `switch`. */
 export type GatewayErrorCode =
   | 'config_invalid'
@@ -72,6 +79,7 @@ export type GatewayErrorCode =
   | LedgerErrorCode
   | RelayerErrorCode
   | FacilitatorErrorCode
+  | ChargeErrorCode
 
 /** Has a heading for every code. */
 const DOCUMENTATION = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'

@@ -8,8 +8,11 @@ import { address, uint256 } from './wire-schemas.js'
 /** The only supported protocol version. */
 export const X402_VERSION = 2 as const
 
-/** The only supported scheme. */
+/** The scheme that takes exactly the amount. */
 export const EXACT = 'exact'
+
+/** The scheme that takes what is charged of a maximum. */
+export const UPTO = 'upto'
 
 /** `0x` and hexadecimal digits. */
 export type Hex = `0x${string}`
@@ -22,7 +25,7 @@ export type PaymentFlow = 'authorization' | 'upfront'
 
 /** One way to pay: an entry of `accepts` (PaymentRequirement of the gateway API). */
 export interface PaymentRequirements {
-  /** Always `exact`. */
+  /** `exact`, or `upto`, where the amount is a maximum. */
   readonly scheme: string
   /** CAIP-2 (`eip155:8453`) or short name (`base`). */
   readonly network: string
@@ -92,7 +95,12 @@ export interface PaymentSubmission {
 
 /** Answer of verify (VerifyResponse2): whether the payment could be settled now, and its payer. */
 export type VerifyResponse =
-  | { readonly isValid: true; readonly payer: string }
+  | {
+      readonly isValid: true
+      readonly payer: string
+      /** What the scheme says beside that. */
+      readonly extra?: { readonly [member: string]: unknown } | undefined
+    }
   | {
       readonly isValid: false
       readonly invalidReason: Reason
@@ -103,7 +111,7 @@ export type VerifyResponse =
 
 /**
  * Answer of settle: whether the merchant was paid, the hash of the transaction, and the payer.
- * `transaction` is `""` if nothing was sent.
+ * `transaction` is `""` if nothing was sent: of a success, because nothing was charged.
  *
  * @example
  * ```ts
@@ -119,6 +127,12 @@ export type SettleResponse =
       readonly transaction: string
       readonly network: string
       readonly payer: string
+      /** What was charged, in the token's atomic units. Only of schemes whose price is a maximum. */
+      readonly amount?: string | undefined
+      /** What the scheme says beside that. */
+      readonly extra?: { readonly [member: string]: unknown } | undefined
+      /** By key. */
+      readonly extensions?: { readonly [key: string]: unknown } | undefined
     }
   | {
       readonly success: false
@@ -140,6 +154,8 @@ export interface SupportedResponse {
     readonly x402Version: 2
     readonly scheme: string
     readonly network: string
+    /** What an offer must carry: `facilitatorAddress` of `upto`. */
+    readonly extra?: { readonly [member: string]: unknown } | undefined
   }[]
   /** Keys of supported extensions. */
   readonly extensions: readonly string[]
@@ -156,7 +172,7 @@ const object = z.record(z.string(), z.unknown())
 
 const optionalObject = fromPhp(object.nullish()).optional()
 
-const requirementsSchema = z.looseObject({
+export const requirementsSchema = z.looseObject({
   scheme: z.string(),
   network: z.string(),
   amount: uint256,

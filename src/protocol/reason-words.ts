@@ -39,6 +39,10 @@ const FINAL = {
     'The account of the payer is not deployed, and its factory is not allowed here. Deploy the account first.',
   unsupported_asset: 'The merchant does not take this token.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
+  upto_facilitator_mismatch:
+    'The payment names a facilitator that settles nothing here now. Pay the offer of this response, which names the present one.',
+  invalid_upto_evm_payload_settlement_exceeds_amount:
+    'More was to be charged than the payer has signed for. Nothing was sent.',
   resource_mismatch: 'The payment names another resource than the one that is asked for.',
   extension_echo_mismatch:
     'The extension bazaar of the payment says something else than that of the offer. Send it back unchanged, or leave it out.',

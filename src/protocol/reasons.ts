@@ -37,6 +37,8 @@ export const reasons = [
   'duplicate_settlement',
   'settlement_pending',
   'extension_echo_mismatch',
+  'upto_facilitator_mismatch',
+  'invalid_upto_evm_payload_settlement_exceeds_amount',
   'invalid_permit2_spender',
   'invalid_permit2_recipient_mismatch',
   'permit2_amount_mismatch',

@@ -1,4 +1,5 @@
-import { intrinsicGas } from '../chain/intrinsic-gas.js'
+import { floorGas, intrinsicGas } from '../chain/intrinsic-gas.js'
+import type { Call } from '../chain/types.js'
 import type { Address, Hex } from '../protocol/payment.js'
 
 /** The gas of a token transfer in a transaction that it shares with others. */
@@ -29,6 +30,13 @@ const MULTICALL_GAS = { base: 1000n, each: 1200n }
 
 /** The same if not all calls were measured. */
 const UNMEASURED_MULTICALL_GAS = { base: 30_000n, each: 5000n }
+
+/**
+ * Gas of an executor: to find out who calls, which grows with its relayers and suffices for a hundred; and to
+ * make a call, of which it holds back 5400 (contracts/executor.yul); one more
+ * for each byte copies it.
+ */
+const EXECUTOR_GAS = { base: 10_000n, each: 6000n }
 
 /** Gas of the first read of a balance in a transaction (EIP-2929). */
 const COLD_BALANCE_GAS = 2000n
@@ -71,6 +79,36 @@ export function batchGasLimit(calls: readonly BatchedGas[], data: Hex): bigint {
   if (shares.length === calls.length) return measuredGasLimit(shares, data)
   const { base, each } = UNMEASURED_MULTICALL_GAS
   return calls.reduce((sum, { gas }) => sum + gas + each, base)
+}
+
+/** A call of an executor: its gas limit when it is sent alone, and the most that the call itself takes. */
+export interface ExecutedGas {
+  readonly call: Call
+  readonly gas: bigint
+  readonly via: { readonly callGas: bigint }
+}
+
+/**
+ * The gas limit of a transaction through an executor: what was promised to its calls, never an estimate,
+ * which calls that fail satisfy. The executor lets none take the gas of another.
+ *
+ * @param data - Calldata of the transaction.
+ */
+export function executorGasLimit(calls: readonly ExecutedGas[], data: Hex): bigint {
+  const { base, each } = EXECUTOR_GAS
+  let sum = intrinsicGas(data) + base
+  let largest = 0n
+  for (const { call, gas, via } of calls) {
+    const networkGas = gas - intrinsicGas(call.data) - via.callGas
+    sum += via.callGas + each + BigInt(call.data.length / 2)
+    // What the network charges for the bytes, where it does.
+    if (networkGas > 0n) sum += networkGas
+    if (via.callGas > largest) largest = via.callGas
+  }
+  // The last call leaves a 64th behind (EIP-150); what comes after a larger one is a part of that.
+  const limit = sum + largest / 63n
+  const floor = floorGas(data)
+  return limit > floor ? limit : floor
 }
 
 function measuredGasLimit(shares: readonly GasShare[], data: Hex): bigint {

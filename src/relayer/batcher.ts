@@ -1,7 +1,8 @@
-import { aggregate, MULTICALL3 } from '../chain/abi.js'
+import { aggregate, execute, MULTICALL3 } from '../chain/abi.js'
 import { RelayerError } from '../errors.js'
 import type { PaymentKey, KeyedSubmission, Submission } from '../ledger/index.js'
-import { batchGasLimit } from './batch-gas.js'
+import { batchGasLimit, executorGasLimit } from './batch-gas.js'
+import type { Address } from '../protocol/payment.js'
 import type { ExpectedCalls } from './expected-calls.js'
 import {
   LostLocks,
@@ -32,7 +33,7 @@ export interface BatcherOptions {
   readonly maxSending: number
   /** Resolves when a transaction may be sent: not while each relayer waits for the node to take one. */
   readonly whenReady: () => Promise<unknown>
-  /** Whether calls can share a transaction: whether the network has Multicall3. */
+  /** Whether calls without an executor can share a transaction: whether the network has Multicall3. */
   readonly canBatch: () => Promise<boolean>
   /** The next transaction waits for them a moment. */
   readonly expected: ExpectedCalls
@@ -41,8 +42,8 @@ export interface BatcherOptions {
 }
 
 /**
- * Sends settlements, several in one Multicall3 transaction when they come at once: the group commit
- * of databases.
+ * Sends settlements, several in one transaction when they come at once: the group commit of databases. The
+ * calls are made by Multicall3, or by the executor that members name.
  *
  * A settlement that comes alone, with none expected, is sent alone, at once: nothing waits when idle. Those
  * that come while a transaction is being sent share the next one, and those that are being verified then are
@@ -86,13 +87,15 @@ export class Batcher {
     const { canBatch, whenReady, maxSending, expected, gatherMs = GATHER_MS } = this.#options
     // Calls that come meanwhile share the transaction, and are checked right before it is sent.
     if (this.#sending < maxSending) await whenReady()
-    const most = (await canBatch()) ? MAX_MEMBERS : 1
-    const gathers = this.#waiting.length < most && this.#waiting[0]?.member.isAlone !== true
+    const hasMulticall = await canBatch()
+    const [first] = this.#waiting
+    const isShared = first !== undefined && batchOf(first, hasMulticall) !== first
+    const gathers = isShared && this.#waiting.length < MAX_MEMBERS
     if (gathers && this.#sending < maxSending) await expected.wait(gatherMs)
     this.#isFlushing = false
     while (this.#waiting.length > 0 && this.#sending < maxSending) {
       this.#sending++
-      void this.#sendBatch(this.#takeBatch(most)).finally(() => {
+      void this.#sendBatch(this.#takeBatch(hasMulticall)).finally(() => {
         this.#sending--
         this.#flushSoon()
       })
@@ -100,17 +103,18 @@ export class Batcher {
   }
 
   /** Takes the settlements of the next transaction off the queue. */
-  #takeBatch(most: number): readonly QueuedMember[] {
+  #takeBatch(hasMulticall: boolean): readonly QueuedMember[] {
     const waiting = this.#waiting
     const [first] = waiting
     let gas = 0n
     const fits = ({ member }: QueuedMember): boolean => (gas += member.gas) <= MAX_BATCH_GAS
+    const shared = first && batchOf(first, hasMulticall)
     const batch =
-      first === undefined || first.member.isAlone || first.member.gas > MAX_BATCH_GAS
+      shared === first || (first?.member.gas ?? 0n) > MAX_BATCH_GAS
         ? waiting.slice(0, 1)
         : waiting
-            .filter(({ member }) => !member.isAlone)
-            .slice(0, most)
+            .filter((one) => batchOf(one, hasMulticall) === shared)
+            .slice(0, MAX_MEMBERS)
             .filter(fits)
     this.#waiting = waiting.filter((one) => !batch.includes(one))
     return batch
@@ -132,7 +136,7 @@ export class Batcher {
   async #attempt(all: readonly QueuedMember[]): Promise<void> {
     try {
       const sent = await this.#options.send({
-        ...batchRequest(all),
+        ...requestOf(all.map(({ member }) => member)),
         members: (submission, stored) => toMembers(all, submission, stored),
       })
       // The node may reject it because of one member.
@@ -161,12 +165,30 @@ export class Batcher {
   }
 }
 
-function batchRequest(
-  all: readonly QueuedMember[],
-): Pick<TransactionRequest, 'call' | 'gas' | 'sender'> {
-  const members = all.map(({ member }) => member)
+/** What a settlement shares a transaction with: all those of one contract, or itself alone. */
+function batchOf(one: QueuedMember, hasMulticall: boolean): Address | QueuedMember {
+  const { isAlone, sender, via } = one.member
+  if (isAlone === true) return one
+  if (via !== undefined) return via.address
+  return sender === undefined && hasMulticall ? MULTICALL3 : one
+}
+
+/** The transaction of calls that share it, or of a single one. */
+export function requestOf(
+  members: readonly Pick<BatchMember, 'call' | 'gas' | 'gasShare' | 'sender' | 'via'>[],
+): Pick<TransactionRequest, 'call' | 'gas' | 'senders'> {
+  const executed = members.flatMap(({ call, gas, via }) => (via ? [{ call, gas, via }] : []))
+  const [first] = executed
+  if (first !== undefined) {
+    const { address, senders } = first.via
+    const data = execute(executed.map(({ call, via }) => ({ ...call, gas: via.callGas })))
+    return { call: { to: address, data }, gas: executorGasLimit(executed, data), senders }
+  }
   const [only] = members
-  if (only !== undefined && members.length === 1) return only
+  if (only !== undefined && members.length === 1) {
+    const { call, gas, sender } = only
+    return { call, gas, senders: sender && [sender] }
+  }
   const data = aggregate(members.map(({ call }) => call))
   return { call: { to: MULTICALL3, data }, gas: batchGasLimit(members, data) }
 }

@@ -6,6 +6,7 @@ import type { LedgerStore, Submission } from '../ledger/index.js'
 import type { Address, Hex } from '../protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
+import { Executors, type ExecutorsOptions } from './executors.js'
 import { ExpectedCalls } from './expected-calls.js'
 import type { Relayer } from './relayer.js'
 import { Relayers, type RelayersOptions } from './relayers.js'
@@ -39,6 +40,8 @@ export interface RelayerPoolOptions
   extends Omit<RelayersOptions, 'isAwaited' | 'judgePayment'>, Pick<BatcherOptions, 'gatherMs'> {
   /** Called once for each transaction of one of the accounts whose receipt is read. */
   readonly onSpent?: (spent: GasSpent) => void
+  /** Also sends calls through executors. @defaultValue does not */
+  readonly executor?: Pick<ExecutorsOptions, 'older'> | undefined
 }
 
 /** Attempts so far to send one transaction. */
@@ -56,6 +59,8 @@ export class RelayerPool {
   readonly addresses: readonly [Address, ...Address[]]
   /** The accounts, each with what is known of its gas money, in the order of their keys. */
   readonly accounts: readonly Pick<Relayer, 'address' | 'funds' | 'load'>[]
+  /** The executors that the relayers may call; absent where that is turned off. */
+  readonly executors: Executors | undefined
   readonly #chain: Chain
   readonly #ledger: LedgerStore
   readonly #relayers: Relayers
@@ -79,6 +84,8 @@ export class RelayerPool {
       judgePayment: (payment) => this.#judgePayment(payment),
     })
     this.addresses = this.#relayers.addresses
+    const { executor } = options
+    this.executors = executor && new Executors({ chain, ...executor, relayers: this.addresses })
     this.accounts = this.#relayers.all
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),
@@ -134,7 +141,7 @@ export class RelayerPool {
     let last: SendResult | undefined
     for (;;) {
       const attempt = await this.#trySend(request, attempts.tried)
-      if (attempt === undefined) throw this.#whyNotSent(last)
+      if (attempt === undefined) throw this.#whyNotSent(request, last)
       const { relayer } = attempt
       last = attempt.sent && (await this.#repriced(attempt.sent, relayer))
       if (last === undefined) attempts.tried.add(relayer)
@@ -174,8 +181,8 @@ export class RelayerPool {
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {
-    const { sender } = request
-    return this.#relayers.withLeastBusy({ tried, sender }, async (relayer) => ({
+    const { senders } = request
+    return this.#relayers.withLeastBusy({ tried, senders }, async (relayer) => ({
       relayer,
       sent: await relayer.send(request),
     }))
@@ -219,10 +226,10 @@ export class RelayerPool {
   }
 
   /** Why no relayer could send. */
-  #whyNotSent(last: SendResult | undefined): Error {
+  #whyNotSent({ senders }: TransactionRequest, last: SendResult | undefined): Error {
     return last === undefined
       ? earlierUnknown(this.#chain)
-      : withoutFunds(this.#chain, this.addresses)
+      : withoutFunds(this.#chain, senders ?? this.addresses)
   }
 
   /** Looks after transactions, unless that is under way. */

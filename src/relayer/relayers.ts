@@ -25,8 +25,8 @@ export interface RelayersOptions extends Omit<
 interface RelayerChoice {
   /** Relayers that are not tried again. @defaultValue none */
   readonly tried?: ReadonlySet<Relayer>
-  /** The only one that may. @defaultValue any */
-  readonly sender?: Address | undefined
+  /** The only ones that may. @defaultValue all */
+  readonly senders?: readonly Address[] | undefined
 }
 
 /** The relayers of one network. */
@@ -78,7 +78,7 @@ export class Relayers {
    * @returns `undefined` when all were tried.
    */
   async withLeastBusy<T>(
-    { tried = NONE, sender }: RelayerChoice,
+    { tried = NONE, senders = this.addresses }: RelayerChoice,
     use: (relayer: Relayer) => T,
   ): Promise<Awaited<T> | undefined> {
     const { chain, maxFeePerGas } = this.#options
@@ -87,10 +87,10 @@ export class Relayers {
     for (;;) {
       const [best] = this.all
         .filter((relayer) => !tried.has(relayer) && !poor.has(relayer))
-        .filter(({ address }) => sender === undefined || address === sender)
+        .filter(({ address }) => senders.includes(address))
         .toSorted(byPreference)
       if (best === undefined && tried.size > 0) return undefined
-      if (best === undefined) throw withoutFunds(chain, this.addresses)
+      if (best === undefined) throw withoutFunds(chain, senders)
       if (best.funds.suffice === true) return await use(best)
       if (!(await best.funds.check())) poor.add(best)
     }

@@ -3,13 +3,14 @@ import type { Call, FeeValues, RejectionCause } from '../chain/types.js'
 import type { PaymentKey, KeyedSubmission, Submission } from '../ledger/index.js'
 import type { Address } from '../protocol/payment.js'
 import type { GasShare } from './batch-gas.js'
+import type { Executor } from './executors.js'
 
 /** A call to be sent as a transaction. */
 export interface TransactionRequest {
   readonly call: Call
   readonly gas: bigint
-  /** The only relayer that may send it. @defaultValue the least busy one */
-  readonly sender?: Address | undefined
+  /** The only relayers that may send it. @defaultValue all */
+  readonly senders?: readonly Address[] | undefined
   /**
    * What the ledger writes down of each payment, in one change with the transaction. Called again
    * with another transaction when one was rejected. Throws when the call must not be sent any more.
@@ -55,10 +56,20 @@ export class LostLocks extends Error {
   }
 }
 
+/** How a call is made by an executor. */
+export interface ViaExecutor extends Executor {
+  /** Most gas of the call itself, apart from what any transaction and its bytes take. */
+  readonly callGas: bigint
+}
+
 /** A settlement that may share its transaction with others. */
 export interface BatchMember
-  extends Pick<TransactionRequest, 'call' | 'gas' | 'sender'>, Pick<KeyedSubmission, 'charged'> {
+  extends Pick<TransactionRequest, 'call' | 'gas'>, Pick<KeyedSubmission, 'charged'> {
   readonly key: PaymentKey
+  /** The only relayer that may send it; it then has a transaction of its own. @defaultValue any */
+  readonly sender?: Address | undefined
+  /** The executor that must make the call; `sender` is not used then. @defaultValue none */
+  readonly via?: ViaExecutor | undefined
   /** Whether it needs a transaction of its own. @defaultValue false */
   readonly isAlone?: boolean | undefined
   /** Its part of the gas of a shared transaction, where that was measured. */

@@ -1,6 +1,7 @@
 /** Endpoints for a shop's UCP profile and checkouts. */
 import { z } from 'zod'
 import { parseFiatAmount } from '../money/requested-amount.js'
+import { sponsoringExtensions } from '../protocol/permit-sponsoring.js'
 import { paymentIdentifierExtensions } from '../protocol/payment-identifier.js'
 import { X402_VERSION } from '../protocol/payment.js'
 import { ENVELOPE } from '../protocol/strict-document.js'
@@ -121,7 +122,7 @@ export async function prepareCheckout(
     x402Version: X402_VERSION,
     resource: { url, ...(typeof description === 'string' && { description }) },
     accepts,
-    extensions: paymentIdentifierExtensions,
+    extensions: { ...paymentIdentifierExtensions, ...sponsoringExtensions(accepts) },
   }
 }
 

@@ -92,7 +92,7 @@ export const discoveryEndpoints: readonly Endpoint[] = [
     id: 'searchResources',
     summary: 'Search what was sold',
     description:
-      'Public. Like the list, for resources whose URL, description, name and tags have all words of `query`.',
+      'Public. Like the list, for resources whose URL, description and tags have all words of `query`.',
     query: searchQuery,
     responses: { 200: { description: 'A page.', document: documents('resourceSearch') } },
     async handle(context, { req, query }) {
@@ -135,8 +135,8 @@ async function find(
 }
 
 function hasWords(one: ListedResource, words: readonly string[]): boolean {
-  const { resource, description = '', serviceName = '', tags = [] } = one
-  const searched = [resource, description, serviceName, ...tags].join(' ').toLowerCase()
+  const { resource, description = '', tags = [] } = one
+  const searched = [resource, description, ...tags].join(' ').toLowerCase()
   return words.every((word) => searched.includes(word))
 }
 

@@ -3,14 +3,15 @@ import type { z } from 'zod'
 import type { LedgerQuery, LedgerRecord } from '../ledger/index.js'
 import type { RouterContext } from './context.js'
 import { cursorOf, nameOfPlace, pageOf } from './pages.js'
+import type { ViewScope } from './owner.js'
 import { ledgerFilters, type listQuery, type refundQuery } from './settlement-query.js'
+import { findBy, lookThrough } from './settlement-search.js'
 import { momentOf } from './time-query.js'
 
-export interface Listed {
-  readonly project: LedgerQuery['project']
-  readonly kind: 'payment' | 'refund'
-  readonly query: z.output<typeof listQuery> | z.output<typeof refundQuery>
-}
+export type Listed = { readonly scope: ViewScope } & (
+  | { readonly kind: 'payment'; readonly query: z.output<typeof listQuery> }
+  | { readonly kind: 'refund'; readonly query: z.output<typeof refundQuery> }
+)
 
 /** A page, and where the next one begins. */
 export interface RecordPage {
@@ -20,13 +21,20 @@ export interface RecordPage {
 
 export async function listRecords(
   { ledger }: Pick<RouterContext, 'ledger'>,
-  { project, kind, query }: Listed,
+  listed: Listed,
 ): Promise<RecordPage> {
+  const { scope, kind, query } = listed
   const { cursor, limit, updatedSince, timeZone } = query
+  const { project } = scope
   const filters: Omit<LedgerQuery, 'limit'> = { ...ledgerFilters(query), project, kind }
   if (updatedSince === undefined) {
-    const found = await ledger.payments.list({ ...filters, after: cursor, limit: limit + 1 })
-    return pageOf(found, limit, nameOfPlace)
+    const parts = listed.kind === 'payment' ? listed.query : {}
+    const { isWanted, ...by } = await findBy(ledger, scope, parts)
+    const asked = { ...filters, ...by, after: cursor, limit: limit + 1 }
+    if (isWanted === undefined) return pageOf(await ledger.payments.list(asked), limit, nameOfPlace)
+    const { found, end } = await lookThrough(ledger, asked, isWanted)
+    if (end === undefined) return pageOf(found, limit, nameOfPlace)
+    return { page: found, next: { nextCursor: cursorOf(nameOfPlace(end)) } }
   }
   const { records, next } = await ledger.payments.listChanged({
     project,

@@ -6,7 +6,7 @@ import { isPublicUrl } from '../http/http-url.js'
 import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { ANSWERS_KEPT_MS } from '../idempotency/store.js'
-import { CHECKOUT_ID, CHECKOUT_STATUSES } from '../ledger/checkouts.js'
+import { CHECKOUT_ID, CHECKOUT_STATUSES, MAX_OPEN_CHECKOUTS } from '../ledger/checkouts.js'
 import type { AuditAction } from '../ledger/projects.js'
 import { formatDecimal } from '../money/decimal.js'
 import { isName, NOT_A_NAME } from '../protocol/visible-text.js'
@@ -103,7 +103,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
         },
       },
       responses: { 201: { description: 'Created.', document: documents('checkout') } },
-      problems: [...WITH_RATE, ...WITH_CHAIN],
+      problems: ['too_many_checkouts', ...WITH_RATE, ...WITH_CHAIN],
       async handle(context: Context, { req, res, readBody }) {
         const merchant = merchantOf(res)
         const { price, ...body } = readBody()
@@ -114,6 +114,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
           const id = await newCheckoutId(context, request)
           const { currency } = price
           const amount = formatDecimal(price.amount)
+          if (await context.ledger.checkouts.isFull(merchant.project)) throw tooMany()
           const after = { checkout: id, amount, currency }
           await note(context, res, { action: 'checkout.created', after })
           const created = await context.ledger.checkouts.create({
@@ -236,6 +237,13 @@ function projectIdOf(res: Response): string {
 
 function idOf(id: string): string {
   return CHECKOUT.test(id) ? id : notFound()
+}
+
+function tooMany(): RequestProblem {
+  return new RequestProblem(
+    'too_many_checkouts',
+    `There are ${MAX_OPEN_CHECKOUTS} open payment links already: cancel some, or give new ones a shorter \`expiresIn\`.`,
+  )
 }
 
 function notFound(): never {

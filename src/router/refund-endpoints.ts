@@ -120,15 +120,12 @@ export function refundListEndpoints<Context extends RouterContext>(
       query: owner.withScope(refundQuery),
       responses: { 200: { description: 'A page.', document: owner.refundPage } },
       async handle(context: Context, call) {
-        const { project, accepts } = scopeOf(context, call)
-        const { page, next } = await listRecords(context, {
-          project,
-          kind: 'refund',
-          query: call.query,
-        })
+        const scope = scopeOf(context, call)
+        const asked = { scope, kind: 'refund', query: call.query } as const
+        const { page, next } = await listRecords(context, asked)
         const described = await refundDocuments(
           context,
-          { accepts, access },
+          { accepts: scope.accepts, access },
           page.filter(isRefundRecord),
         )
         const refunds = described.map((one, index) => ({ ...ownerOf(page[index], access), ...one }))

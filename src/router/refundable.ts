@@ -2,7 +2,7 @@
 import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { leftToRefund } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRefusal } from '../ledger/refunds.js'
-import type { Asset } from '../money/assets.js'
+import type { Asset, DomainName } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Payee } from './acting.js'
@@ -14,7 +14,7 @@ export interface Refundable {
   readonly merchant: Payee
   readonly payment: LedgerRecord
   /** Its token, which this process settles. */
-  readonly asset: Asset
+  readonly asset: Asset & { readonly eip712: DomainName }
   readonly refunds: readonly RefundRecord[]
 }
 
@@ -49,8 +49,14 @@ export async function findRefundable(
   )
   if (asset === undefined)
     throw notRefundable('This gateway no longer settles its token on its network.')
-  return { merchant, payment, asset, refunds: await context.ledger.refunds.refundsOf([payment.id]) }
+  const { eip712 } = asset
+  if (eip712 === undefined) throw notRefundable(NO_AUTHORIZATIONS)
+  const refunds = await context.ledger.refunds.refundsOf([payment.id])
+  return { merchant, payment, asset: { ...asset, eip712 }, refunds }
 }
+
+const NO_AUTHORIZATIONS =
+  'Its token takes no signed transfers (ERC-3009): send it back from the merchant’s own wallet, to `payer`.'
 
 const NOT_PAID = {
   reserved: 'This settlement is only reserved: nothing was paid yet.',

@@ -5,6 +5,7 @@ import type { KeyClaim } from '../idempotency/once.js'
 import { isClosed } from '../http/once-closed.js'
 import type { KeptAnswer } from '../idempotency/store.js'
 import { RequestProblem } from '../http/respond-problem.js'
+import { chargedPayment } from '../facilitator/charged-payment.js'
 import { decodePayment, type Payment } from '../protocol/decoded-payment.js'
 import type { PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import { encodeHeader, EXTENSION_RESPONSES } from '../protocol/headers.js'
@@ -109,14 +110,13 @@ async function reserveAndSettle(
   const { paymentPayload, paymentRequirements } = submission
   const merchant = merchantOf(res)
   context.counters.count(merchant.project, 'presented')
-  const appliedRate = await appliedRateOf(context, merchant, paymentRequirements)
-  const details = await detailsOf(context, merchant, { submission, appliedRate })
+  const { formats } = context.facilitator
+  const decoded = decodePayment(paymentPayload, paymentRequirements, formats)
+  const { payment, charge } = chargedPayment(decoded, formats)
+  const offered = { ...submission, paymentRequirements: payment.requirements }
+  const appliedRate = await appliedRateOf(context, merchant, payment.requirements)
+  const details = await detailsOf(context, merchant, { submission: offered, appliedRate })
   const terms = { ...merchant, appliedRate, details, purchase: { asker } }
-  const payment = decodePayment(
-    paymentPayload,
-    paymentRequirements,
-    context.facilitator.formats,
-  )
   const reserved = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reserved))
     return (
@@ -129,7 +129,7 @@ async function reserveAndSettle(
       throw error
     })
 
-  const answer = await reserved.settle()
+  const answer = await reserved.settle(charge)
   if (!answer.success) return { answer, failed: isFailedTransaction(answer.errorReason) }
   const outcome = { answer, failed: false }
   const kept = { answer: JSON.stringify(outcome), delivery: reserved.lock }
@@ -158,8 +158,8 @@ function listSale(
 }
 
 /** What the record of a payment says of it, in the shop's own words. */
-async function detailsOf(
-  { quotes }: RouterContext,
+export async function detailsOf(
+  { quotes }: Pick<RouterContext, 'quotes'>,
   merchant: Merchant,
   {
     submission,

@@ -7,7 +7,7 @@ import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { heldUntil, isRefundRecord } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRequest } from '../ledger/refunds.js'
 import type { Merchant } from '../merchants/project.js'
-import { findKnownAsset } from '../money/assets.js'
+import { findKnownAsset, type Asset } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
 import { findNetwork, formatNetwork, type NetworkNameStyle } from '../protocol/networks.js'
 import type { MadeDocument } from './documents/component.js'
@@ -27,22 +27,19 @@ export function settlementOf(
 ): MadeDocument<typeof settlement> {
   const { id, asset, from, payTo, nonce, value, charged, details = {} } = record
   const rate = chargedRate(record)
-  const { decimals: recorded, ...about } = details
+  const { decimals: _recorded, ...about } = details
   const transaction = transactionOf(record)
   const isKnown = transaction !== undefined && transaction !== REMOTE_SUBMISSION.transaction
   const caip2 = `eip155:${record.chainId}` as const
   const network = findNetwork(caip2)
-  const known =
-    accepts.find((one) => one.network.caip2 === caip2 && sameHex(one.address, asset)) ??
-    (network && findKnownAsset(network, asset))
-  const decimals = recorded ?? known?.decimals
+  const { symbol, decimals } = tokenOf(record, accepts)
   return {
     id,
     status: record.state === 'submitted' ? 'pending' : record.state,
     network: network ? formatNetwork(network, networkNames) : caip2,
     ...(network?.testnet && { testnet: true as const }),
     asset: checksumAddress(asset),
-    ...(known && { symbol: known.symbol }),
+    ...(symbol !== undefined && { symbol }),
     ...(decimals !== undefined && { decimals }),
     amount: amountOf(record).toString(),
     ...(charged !== undefined && { maximum: value.toString() }),
@@ -56,6 +53,19 @@ export function settlementOf(
     createdAt: isoTime(record.createdAt),
     updatedAt: isoTime(record.updatedAt),
   }
+}
+
+/** What is known of the token of a record. */
+export function tokenOf(
+  { chainId, asset, details }: LedgerRecord,
+  accepts: readonly Asset[],
+): Partial<Pick<Asset, 'symbol' | 'decimals'>> {
+  const network = findNetwork(`eip155:${chainId}`)
+  const known =
+    accepts.find((one) => one.network.chainId === chainId && sameHex(one.address, asset)) ??
+    (network && findKnownAsset(network, asset))
+  const decimals = details?.decimals ?? known?.decimals
+  return { ...(known && { symbol: known.symbol }), ...(decimals !== undefined && { decimals }) }
 }
 
 /**

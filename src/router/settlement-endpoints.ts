@@ -34,8 +34,8 @@ export function settlementEndpoints<Context extends RouterContext>(
       query: owner.withScope(listQuery),
       responses: { 200: { description: 'A page.', document: owner.settlementList } },
       async handle(context: Context, call) {
-        const { project } = owner.scopeOf(context, call)
-        const asked = { project, kind: 'payment', query: call.query } as const
+        const scope = owner.scopeOf(context, call)
+        const asked = { scope, kind: 'payment', query: call.query } as const
         const { page, next } = await listRecords(context, asked)
         return { settlements: await documentsOf(context, page), ...next }
       },

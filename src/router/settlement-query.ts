@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { LedgerQuery, RecordSearch } from '../ledger/index.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
+import { compare, parseDecimal } from '../money/decimal.js'
 import { lowerHex } from '../protocol/hex.js'
 import { findNetwork, UNKNOWN_NETWORK } from '../protocol/networks.js'
 import { suggestNetwork } from '../protocol/suggest-network.js'
@@ -17,9 +18,18 @@ const STATUSES = ['reserved', 'pending', 'settled', 'failed'] as const
 /** Settlements on a page. */
 const DEFAULT_LIMIT = 20
 
-const SEARCHES = ['payer', 'transaction', 'resource', 'reference'] as const
+const SEARCHES = ['search', 'payer', 'transaction', 'resource', 'reference'] as const
 
 type Search = (typeof SEARCHES)[number]
+
+const AMOUNTS = ['token', 'minAmount', 'maxAmount'] as const
+
+type AmountFilter = (typeof AMOUNTS)[number]
+
+/** Longest text to search for: a URL. */
+const MAX_SEARCH = 2048
+
+const NOT_AN_AMOUNT = 'must be an amount of tokens, like 0.25'
 
 const textSchema = z.string('must be given once').min(1, 'must not be empty')
 
@@ -65,8 +75,46 @@ const changeMembers = {
   }),
 }
 
+const amountSchema = z
+  .string(NOT_AN_AMOUNT)
+  .transform((text, context) => {
+    const amount = parseDecimal(text)
+    if (amount !== undefined) return amount
+    context.addIssue(NOT_AN_AMOUNT)
+    return z.NEVER
+  })
+  .optional()
+
 /** Filters of lists of settlements. */
 const filterMembers = {
+  search: textSchema
+    .max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`)
+    .transform((text) => text.trim())
+    .pipe(z.string().min(1, 'must not be empty'))
+    .optional()
+    .meta({
+      description:
+        'What people see of a payment: the begin or the end of the payer’s address (`0x12`, `…ab`, `0x12…ab`), or a part of the reference, in any case. A whole address, transaction, URL or reference is found at once, however old it is. Of anything else, each page looks through the next 1,000 payments: it may be short or empty while there is a `nextCursor`.',
+      as: { type: 'string', minLength: 1, maxLength: MAX_SEARCH },
+      examples: ['1007', '0x12…ab'],
+    }),
+  token: textSchema
+    .max(100, 'must have at most 100 characters')
+    .optional()
+    .meta({
+      description: 'Only those in this token: its symbol or its address.',
+      examples: ['USDC'],
+    }),
+  minAmount: amountSchema.meta({
+    description: 'Only those of at least so many tokens, as people write it.',
+    as: { type: 'string' },
+    examples: ['0.25'],
+  }),
+  maxAmount: amountSchema.meta({
+    description: 'Only those of at most so many tokens.',
+    as: { type: 'string' },
+    examples: ['100'],
+  }),
   status: z.enum(STATUSES).optional().meta({ description: 'Only those in this state.' }),
   ...placeMembers,
   payer: textSchema
@@ -83,7 +131,7 @@ const filterMembers = {
     .optional()
     .meta({
       description:
-        'Only those with this reference. One of payer, transaction, resource and reference may be given.',
+        'Only those with this reference. One of search, payer, transaction, resource and reference may be given.',
       as: { type: 'string', minLength: 1 },
       examples: ['order-7'],
     }),
@@ -131,18 +179,27 @@ function checkFilters(query: Filters, context: z.RefinementCtx): void {
       path: [second],
       message: `cannot be combined with ${given[0]}: search by one of ${SEARCHES.join(', ')}`,
     })
+  const { minAmount, maxAmount } = query
+  if (minAmount && maxAmount && compare(minAmount, maxAmount) > 0)
+    context.addIssue({
+      code: 'custom',
+      path: ['maxAmount'],
+      message: 'must not be below minAmount',
+    })
   checkTimes(query, context)
 }
 
 /** Changes have an index of their own, as each search has. */
 function checkChanges(
   query: Times &
-    Partial<Pick<Filters, 'status' | Search>> &
+    Partial<Pick<Filters, 'status' | Search | AmountFilter>> &
     z.output<z.ZodObject<typeof changeMembers>>,
   context: z.RefinementCtx,
 ): void {
   if (query.updatedSince === undefined) return
-  const other = (['from', 'to', ...SEARCHES] as const).find((name) => query[name] !== undefined)
+  const other = (['from', 'to', ...SEARCHES, ...AMOUNTS] as const).find(
+    (name) => query[name] !== undefined,
+  )
   const message = 'cannot be combined with updatedSince'
   if (other !== undefined) context.addIssue({ code: 'custom', path: [other], message })
   if (query.status === 'reserved')
@@ -156,7 +213,10 @@ function checkTimes(query: Times, context: z.RefinementCtx): void {
 }
 
 /** The query to the ledger. */
-export function ledgerFilters({ status, ...query }: Times & Pick<Filters, 'status' | Search>) {
+export function ledgerFilters({
+  status,
+  ...query
+}: Times & Partial<Pick<Filters, 'status' | Search>>) {
   const state = status === 'pending' ? 'submitted' : status
   const { network } = query
   const search = searchOf(query)
@@ -178,7 +238,7 @@ function searchOf({
   transaction,
   resource,
   reference,
-}: Pick<Filters, Search>): RecordSearch | undefined {
+}: Partial<Pick<Filters, Search>>): RecordSearch | undefined {
   if (payer !== undefined) return { payer: lowerHex(payer) }
   if (transaction !== undefined) return { transaction: lowerHex(transaction) }
   if (resource !== undefined) return { resource }

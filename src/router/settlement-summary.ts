@@ -1,6 +1,6 @@
 /** `…/settlements-summary`: how many settlements a search finds, and what they come to. */
 import type { RequestProblem } from '../http/respond-problem.js'
-import { EVERY_PROJECT, type LedgerRecord } from '../ledger/index.js'
+import { EVERY_PROJECT, type LedgerQuery, type LedgerRecord } from '../ledger/index.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint } from './define-endpoint.js'
 import type { MadeDocument } from './documents/component.js'
@@ -9,6 +9,7 @@ import { invalidRequest } from './invalid-request.js'
 import { lazyDocuments } from './lazy-documents.js'
 import { owned, type PaymentsOwner } from './owner.js'
 import { refundTotals } from './refund-totals.js'
+import { findBy, lookThrough } from './settlement-search.js'
 import { filterQuery, ledgerFilters } from './settlement-query.js'
 
 const documents = lazyDocuments(() => import('./documents/settlement.js'))
@@ -24,28 +25,33 @@ export function settlementSummary<Context extends RouterContext>(owner: Payments
     method: 'GET',
     path: `${owner.prefix}/settlements-summary`,
     summary: 'Count and sum settlements',
-    description: `How many settlements a search finds, and what was settled in each token. At most ${MAX_SUMMED} are looked at, the newest ones; \`isMore\` says that there are others. Operators name a project or what they search for.`,
+    description: `How many settlements a search finds, and what was settled in each token. At most ${MAX_SUMMED} are summed, the newest ones, and parts are searched for among 1,000; \`isMore\` says that there may be others. Operators name a project or what they search for.`,
     query: owner.withScope(filterQuery),
     responses: { 200: { description: 'The summary.', document: documents('settlementSummary') } },
     async handle(context: Context, call) {
-      const { project } = owner.scopeOf(context, call)
+      const scope = owner.scopeOf(context, call)
+      const { project } = scope
       const filters = ledgerFilters(call.query)
       // Each project has a list of its own: of thousands, all would be read.
-      if (project === EVERY_PROJECT && filters.search === undefined) throw tooWide()
-      const limit = MAX_SUMMED + 1
-      const found = await context.ledger.payments.list({ ...filters, project, limit })
+      const isSearch = filters.search !== undefined || call.query.search !== undefined
+      if (project === EVERY_PROJECT && !isSearch) throw tooWide()
+      const { isWanted = isAny, ...by } = await findBy(context.ledger, scope, call.query)
+      const query: LedgerQuery = { ...filters, ...by, project, limit: MAX_SUMMED + 1 }
+      const { found, end } = await lookThrough(context.ledger, query, isWanted)
       const records = found.slice(0, MAX_SUMMED)
       return {
         count: records.length,
-        isMore: found.length > MAX_SUMMED,
+        isMore: found.length > MAX_SUMMED || end !== undefined,
         sums: await sumsOf(context, owner, records),
       }
     },
   })
 }
 
+const isAny = (): boolean => true
+
 function tooWide(): RequestProblem {
-  const message = 'must be given, or one of payer, transaction, resource and reference'
+  const message = 'must be given, or one of search, payer, transaction, resource and reference'
   return invalidRequest('query', [{ path: 'project', message }])
 }
 

@@ -108,7 +108,7 @@ export interface GatewayEvents {
   refused: UnsettledEvent & { readonly reason: Reason; readonly isRepeat?: boolean | undefined }
   /** A transaction was sent to the node. Never emitted with a remote facilitator. */
   submitted: RecordedPaymentEvent & { readonly transaction: string }
-  /** The merchant was paid. */
+  /** The merchant was paid. `transaction` is empty where nothing was charged. */
   settled: RecordedPaymentEvent & { readonly transaction: string }
   /** A transaction was mined, or refused by the node, without paying the merchant. */
   failed: UnsettledEvent &

@@ -42,6 +42,8 @@ export interface Scheme {
  * @internal
  */
 export interface SchemeFormat {
+  /** Whether the amount of a payment is a maximum, of which settling takes what was charged. @defaultValue false */
+  readonly isMetered?: boolean | undefined
   /** `extra` of each entry of `accepts` for a token; none for one that it is not offered for. */
   offers(asset: Asset, asked: AskedAmount): readonly OfferExtra[]
   /** Reads `payload.payload`, with what belongs to it in `payload.extensions`, or says what is wrong with its shape, for the developer of the client. */
@@ -133,6 +135,8 @@ export interface Verified {
 export interface SchemeSupport {
   /** CAIP-2. */
   readonly networks: readonly string[]
+  /** `extra` of what it supports, by CAIP-2 id. @defaultValue none */
+  readonly extra?: { readonly [network: string]: OfferExtra } | undefined
   /** CAIP-2 pattern → addresses that send its transactions. */
   readonly signers: { readonly [pattern: string]: readonly Address[] }
 }

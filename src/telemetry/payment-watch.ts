@@ -86,9 +86,9 @@ class WatchedReservation implements Reservation {
     this.#endHandler = endHandler
   }
 
-  async settle(): Promise<SettleResponse> {
+  async settle(...charge: Parameters<Reservation['settle']>): Promise<SettleResponse> {
     this.#leaveHandler()
-    const response = await during(this.#watch, 'settle', () => this.#reservation.settle())
+    const response = await during(this.#watch, 'settle', () => this.#reservation.settle(...charge))
     if (!response.success) {
       const { errorReason: reason, transaction } = response
       this.#watch.end({ kind: 'not_settled', reason, transaction })

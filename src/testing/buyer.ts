@@ -1,4 +1,5 @@
 import { authorizationFor, signAuthorization } from '../crypto/sign-authorization.js'
+import { permit2AuthorizationFor, signApproval, signPermit2 } from '../crypto/sign-permit2.js'
 import type { Devnet, DevnetAccount } from '../devnet/index.js'
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../index.js'
 import {
@@ -7,8 +8,11 @@ import {
   PAYMENT_RESPONSE,
   PAYMENT_SIGNATURE,
 } from '../protocol/headers.js'
+import { PERMIT_SPONSORING } from '../protocol/permit-sponsoring.js'
+import { methodOf } from '../protocol/same-offer.js'
 import { PurchaseError } from './purchase-error.js'
 import { requireRealTimers } from './real-timers.js'
+import { permitNonceOf } from './token.js'
 
 /**
  * Options of a purchase: those of `fetch`, and the expected status.
@@ -128,23 +132,46 @@ export class Buyer {
     const offer = accepts.find(({ asset }) => asset.toLowerCase() === devnet.asset.toLowerCase())
     if (offer === undefined)
       throw new Error(`The offer is not of the test shop's gateway: ${JSON.stringify(accepts)}`)
-    const payload = await this.#authorize(offer)
+    const signed = await this.#authorize(offer)
     return {
       x402Version: 2,
       resource,
       accepted: offer,
-      payload,
-      ...(extensions !== undefined && { extensions }),
+      payload: signed.payload,
+      ...((extensions ?? signed.extensions) && {
+        extensions: { ...extensions, ...signed.extensions },
+      }),
     }
   }
 
-  async #authorize(offer: PaymentRequirements): Promise<object> {
+  async #authorize(
+    offer: PaymentRequirements,
+  ): Promise<{ readonly payload: object; readonly extensions?: object }> {
     const { payer, devnet } = this.#options
+    if (methodOf(offer) === 'permit2') return this.#authorizePermit2(offer)
     const { name, version } = offer.extra as { name: string; version: string }
     const { chainId, asset: verifyingContract } = devnet
     const domain = { name, version, chainId, verifyingContract }
     const { privateKey, address } = payer
-    return signAuthorization(authorizationFor(offer, address), { privateKey, domain })
+    const authorization = authorizationFor(offer, address)
+    return { payload: await signAuthorization(authorization, { privateKey, domain }) }
+  }
+
+  /** The token is approved beside each payment: the payer needs no gas money for that. */
+  async #authorizePermit2(offer: PaymentRequirements) {
+    const { payer, devnet } = this.#options
+    const { privateKey, address } = payer
+    const { chainId } = devnet
+    const { name, version } = offer.extra as { name: string; version: string }
+    const authorization = permit2AuthorizationFor(offer, address)
+    const nonce = await permitNonceOf(devnet, address)
+    const approval = { authorization, nonce, domain: { name, version, chainId } }
+    return {
+      payload: await signPermit2(authorization, { privateKey, chainId }),
+      extensions: {
+        [PERMIT_SPONSORING]: { info: await signApproval(approval, privateKey) },
+      },
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
-import { requireCall, standInForDefault } from '../default-gateway.js'
+import { noteCalled, requireCall, standInForDefault } from '../default-gateway.js'
 import { ConfigError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import type { GatewayOptions, UcpHandler } from '../index.js'
@@ -61,7 +61,19 @@ function declare(declaration: (gateway: Gateway) => RequestHandler): RequestHand
     return handler
   }
   unchecked.add(handlerOf)
-  return (req, res, next) => handlerOf(gatewayOfRequest.get(req) ?? newest())(req, res, next)
+  const handler: RequestHandler = (req, res, next) =>
+    handlerOf(gatewayOfRequest.get(req) ?? newest())(req, res, next)
+  noteCalled(handler, () => open.flatMap((gateway) => orNone(() => handlerOf(gateway))))
+  return handler
+}
+
+/** A route may name a merchant that another open shop does not have. */
+function orNone<T>(find: () => T): readonly T[] {
+  try {
+    return [find()]
+  } catch {
+    return []
+  }
 }
 
 /** @throws `ConfigError` if no shop is open. */
@@ -107,6 +119,7 @@ const isLate = standInForDefault({
     hasMetrics = true
     return declareRouter((gateway) => gateway.metricsRouter())
   },
+  completeWithX402: (...given) => newest().completeWithX402(...given),
   get facilitator() {
     return newest().facilitator
   },

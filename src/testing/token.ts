@@ -6,6 +6,7 @@ import { sendBatch } from '../devnet/send-batch.js'
 import type { Hex } from '../protocol/payment.js'
 
 const BALANCE_OF = '0x70a08231'
+const NONCES = '0x7ecebe00'
 const TRANSFER = '0xa9059cbb'
 const BLACKLIST = '0xf9f92be4'
 const UN_BLACKLIST = '0x1a895266'
@@ -22,6 +23,13 @@ export async function balanceOf({ rpcUrl, asset }: Devnet, account: Hex): Promis
   const call = { to: asset, data: `${BALANCE_OF}${word(account)}` }
   const [balance] = await sendBatch(rpcUrl, [['eth_call', call, 'latest']])
   return BigInt(balance as Hex)
+}
+
+/** Reads the nonce of an account's next signed approval (EIP-2612). */
+export async function permitNonceOf({ rpcUrl, asset }: Devnet, account: Hex): Promise<bigint> {
+  const call = { to: asset, data: `${NONCES}${word(account)}` }
+  const [nonce] = await sendBatch(rpcUrl, [['eth_call', call, 'latest']])
+  return BigInt(nonce as Hex)
 }
 
 /** Takes all tokens of an account. @returns The amount in atomic units. */

@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { payingFetch } from '../../example-app/buy.js'
 import { findChromium, findViolations, launch, openTab, PATIENCE_MS } from '../support/browser.js'
 import { useCleanup } from '../support/cleanup.js'
+import { until } from '../support/until.js'
 import { scanQrCode } from '../support/scan-qr-code.js'
 import { signIn, visit } from '../console/page/browser.js'
 import {
@@ -65,6 +66,16 @@ withBrowser('payment links in the console', () => {
     expect((await payingFetch(world.devnet.payers[0]!.privateKey)(url)).status).toBe(200)
     await page.reload()
     const row = page.getByRole('row').filter({ hasText: 'order-7' })
+    await row.getByText('paid').waitFor()
+    await field(page, 'Status').selectOption('Expired')
+    await page.getByText('No results').waitFor()
+    await field(page, 'Status').selectOption('Paid')
+    // It is found by its status once that is written down.
+    await until(async () => {
+      await page.reload()
+      await page.locator('table, .empty').first().waitFor()
+      return (await row.count()) === 1
+    })
     await row.getByText('paid').waitFor()
     await row.getByRole('button', { name: 'Show the link for Two books' }).click()
     await dialog(page).getByRole('link', { name: 'View settlement' }).click()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { GatewayOptions } from '../../src/config/options.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { useDevnet } from '../support/devnet.js'
 import { useCleanup } from '../support/cleanup.js'
 import { openLinkShop, type LinkShop } from './shop.js'
@@ -17,7 +18,7 @@ async function open(options?: GatewayOptions): Promise<LinkShop> {
 }
 
 /** A shop beside another one, with an operator. */
-async function openTwo(): Promise<LinkShop> {
+async function openTwo(options?: GatewayOptions): Promise<LinkShop> {
   const merchant = { payTo: devnet.merchant.address }
   const tokens = ['x402_test-token-of-the-shop']
   return open({
@@ -26,6 +27,7 @@ async function openTwo(): Promise<LinkShop> {
       { id: 'shop', tokens, merchant },
       { id: 'other', tokens: [OTHER_TOKEN], merchant },
     ],
+    ...options,
   })
 }
 
@@ -144,6 +146,24 @@ describe('the payment links of a merchant', () => {
     const canceled = await list('?status=canceled')
     expect(canceled.checkouts.map(({ id }) => id)).toEqual([links[1]!.id])
     expect((await shop.asMerchant('GET', '/checkouts?status=lost')).status).toBe(400)
+  })
+
+  it('are 10,000 at most that are open, so that a leaked token cannot fill the database', async () => {
+    const ledger = createMemoryLedger()
+    const shop = await openTwo({ ledger })
+    const { id } = await shop.link()
+    const open = { project: 'shop', amount: '0.05', currency: 'USD', expiresInMs: 3_600_000 }
+    for (let count = 1; count < 10_000; count++) {
+      const own = `co_${String(count).padStart(32, '0')}`
+      await ledger.checkouts.create({ ...open, id: own, url: `https://shop.example/pay/${own}` })
+    }
+    const price = { amount: '0.05', currency: 'USD' }
+    const refused = await shop.asMerchant('POST', '/checkouts', price)
+    expect(refused).toMatchObject({ status: 409, body: { code: 'too_many_checkouts' } })
+    expect(refused.body.detail).toMatch(/cancel some/)
+    expect((await shop.asMerchant('POST', '/checkouts', price, asOther)).status).toBe(201)
+    await shop.asMerchant('POST', `/checkouts/${id}/cancel`)
+    expect((await shop.asMerchant('POST', '/checkouts', price)).status).toBe(201)
   })
 
   it('are nobody else’s', async () => {

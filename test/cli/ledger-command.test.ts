@@ -13,7 +13,7 @@ import { TABLES } from '../../src/ledger/schema/tables.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
-import { fillStatement } from '../support/fill-ledger.js'
+import { digitsReader, fillStatement } from '../support/fill-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
 const DAY_MS = 86_400_000
@@ -310,6 +310,50 @@ describe.each([
         `UPDATE x402_authorizations SET lock_owner = 'x', locked_until = ${Date.now() + 30_000}`,
       )
       expect((await prune(Date.now())).output).toBe('payments deleted: 0\n')
+    })
+
+    it('deletes payment links that are over, and those that are paid after their payments', async () => {
+      const entries = await write([lapsed, 'delivered'], [lapsed, 'delivered'], [lapsed, 'failed'])
+      const ledger = place.open()
+      const link = async (name: string, expiresInMs = 60_000): Promise<void> => {
+        const id = `co_${name.padStart(32, '0')}`
+        const url = `https://shop.example/pay/${id}`
+        await ledger.checkouts.create({
+          ...{ id, url, project: 'shop', amount: '1.00', currency: 'USD', expiresInMs },
+        })
+      }
+      for (const name of ['ended', 'canceled', 'open', 'paid', 'kept', 'failed']) await link(name)
+      await link('late', 30 * DAY_MS)
+      await ledger.close()
+      const set = (name: string, change: string) =>
+        place.execute(`UPDATE x402_checkouts SET ${change} WHERE id LIKE '%0${name}'`)
+      const paidBy = ([entry]: readonly LedgerEntry[]) =>
+        `payment = ${digitsReader(place.dialect)(`'${recordId(entry!)}'`)}`
+      await set('ended', `state = 'expired'`)
+      await set('canceled', `state = 'canceled'`)
+      await set('late', `state = 'canceled'`)
+      await set('paid', `state = 'paid', ${paidBy(entries)}`)
+      await set('kept', `state = 'paid', ${paidBy(entries.slice(1))}`)
+      await set('failed', `state = 'expired', ${paidBy(entries.slice(2))}`)
+      await place.execute(`UPDATE x402_checkouts SET expires_at = expires_at - ${DAY_MS}`)
+      await age(DAY_MS)
+      await place.execute(
+        `UPDATE x402_authorizations SET updated_at = ${Date.now()} WHERE nonce IN (
+          SELECT a.nonce FROM x402_authorizations AS a JOIN x402_checkouts AS c ON c.payment = a.id WHERE c.id LIKE '%0kept' OR c.id LIKE '%0failed')`,
+      )
+      const left = async (): Promise<readonly string[]> => {
+        const after = place.open()
+        const found = await after.checkouts.list({ project: 'shop', limit: 100 })
+        await after.close()
+        return found.map(({ id }) => String(/[a-z]+$/.exec(id))).toSorted()
+      }
+      await prune(Date.now() - 2 * DAY_MS)
+      expect(await left()).toHaveLength(7)
+      await prune(Date.now())
+      expect(await left()).toEqual(['failed', 'kept', 'late', 'open'])
+      await age(DAY_MS)
+      await prune(Date.now())
+      expect(await left()).toEqual(['late', 'open'])
     })
 
     it('deletes several pages', async () => {

@@ -113,6 +113,7 @@ async function submit({ payments }: LedgerStore, entry: LedgerEntry): Promise<vo
   await payments.submit(entry, SUBMISSION)
 }
 
+const OTHER = `0x${'22'.repeat(20)}` as const
 const SETTINGS = { payTo: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' }
 const TOKEN = {
   ...{ id: 'tok_1', project: 'acme', hash: 'ab'.repeat(32), label: 'shop' },
@@ -131,6 +132,7 @@ describe.each([
   it('takes payments, projects, tokens, webhooks and secrets along', async () => {
     const [source, target] = [await createSource(), await createTarget()]
     const [paid, open] = [newEntry(), newEntry()]
+    const [metered, unused] = [newEntry({ contract: OTHER }), newEntry({ contract: OTHER })]
     const before = await using(source, async (ledger) => {
       await ledger.projects.createProject({ id: 'acme', settings: SETTINGS }, author())
       await ledger.projects.createToken({ ...TOKEN, isConfigured: false }, author())
@@ -139,6 +141,10 @@ describe.each([
         events: ['payment.settled'],
       })
       for (const entry of [paid, open]) await submit(ledger, entry)
+      for (const entry of [metered, unused]) await ledger.payments.reserve(entry)
+      await ledger.payments.submit(metered, { ...SUBMISSION, accountNonce: 90 }, 7n)
+      await ledger.payments.markSettled(metered, SUBMISSION.transaction)
+      await ledger.payments.settleUncharged(unused, ledger.payments.lockOf(unused))
       await ledger.payments.markDelivered(paid, {
         transaction: SUBMISSION.transaction,
         transfer: 'log 1',
@@ -149,17 +155,18 @@ describe.each([
       }
     })
     const recordsOf = ({ payments }: LedgerStore) =>
-      Promise.all([paid, open].map((entry) => payments.find(entry)))
+      Promise.all([paid, open, metered, unused].map((entry) => payments.find(entry)))
     const { code, output } = await copy(...between(source, target), '--last')
     expect({ code, output }).toMatchObject({ code: 0 })
-    expect(output).toContain('copied: 2 payments and refunds, 1 projects, 1 tokens, 1 webhooks')
+    expect(output).toContain('copied: 4 payments and refunds, 1 projects, 1 tokens, 1 webhooks')
+    expect(output).toContain('3 payments, 10007 atomic units')
     await using(target, async (ledger) => {
       expect(await ledger.secrets.sharedSecret('a secret')).toBe(before.secret)
       expect(await ledger.projects.load()).toEqual(before.projects)
       expect(await recordsOf(ledger)).toEqual(await using(source, recordsOf))
       expect(await ledger.payments.reserve(paid)).toMatchObject({ state: 'settled' })
-      // One delivery, as in the source: the copy itself tells nobody.
-      expect(await ledger.webhooks.deliveries.claim('we_1', 10)).toHaveLength(1)
+      // As many deliveries as in the source: the copy itself tells nobody.
+      expect(await ledger.webhooks.deliveries.claim('we_1', 10)).toHaveLength(3)
     })
   })
 

@@ -394,6 +394,33 @@ it('options, networks and merchants may be undefined where they are not set', ()
   expect(unset.projects[0]?.merchant).toEqual(projects[0]?.merchant)
 })
 
+describe('executor', () => {
+  const of = (executor: unknown) => {
+    const networks = { base: { ...BASE, executor } }
+    return { networks, projects: [shop()] } as GatewayOptions
+  }
+  const resolved = (executor: unknown) => resolveOptions(of(executor)).networks[0]?.core?.executor
+
+  it('is off, on, or on with older ones', () => {
+    for (const off of [undefined, false]) expect(resolved(off)).toBeUndefined()
+    expect(resolved(true)).toEqual({ older: [] })
+    expect(resolved({ older: [PAY_TO] })).toEqual({ older: [PAY_TO] })
+  })
+
+  it.each<[unknown, Pick<ConfigIssue, 'code' | 'option'>]>([
+    ['true', { code: 'invalid_type', option: 'networks.base.executor' }],
+    [{}, { code: 'missing_option', option: 'networks.base.executor.older' }],
+    [[PAY_TO], { code: 'invalid_type', option: 'networks.base.executor' }],
+    [{ older: ['0xbEEF'] }, { code: 'invalid_address', option: 'networks.base.executor.older.0' }],
+    [
+      { older: [], old: [] },
+      { code: 'unknown_option', option: 'networks.base.executor.old' },
+    ],
+  ])('cannot be %j', (executor, issue) => {
+    expect(issuesOf(of(executor))).toMatchObject([issue])
+  })
+})
+
 describe('the code of a mistake', () => {
   const shopOf = (merchant: object) => ({ networks: { base: BASE }, projects: [shop(merchant)] })
   const network = (settings: object) => ({ networks: { base: { ...BASE, ...settings } } })

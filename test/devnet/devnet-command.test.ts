@@ -46,6 +46,7 @@ describe('runDevnetCommand', () => {
       'exactPermit2Proxy',
       'uptoPermit2Proxy',
       'accountFactory',
+      'executor',
       'relayerKeys',
       'payers',
       'merchant',

@@ -11,7 +11,14 @@ import {
   zeroHash,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { exactPermit2ProxyAbi, multicall3Abi, permit2Abi, uptoPermit2ProxyAbi } from './abis.js'
+import {
+  exactPermit2ProxyAbi,
+  multicall3Abi,
+  permit2Abi,
+  uptoPermit2ProxyAbi,
+  usdcAbi,
+} from './abis.js'
+import type { Hex } from '../../src/protocol/payment.js'
 import { newPayer } from '../support/on-chain.js'
 import type { TestPayer } from '../support/sign-payment.js'
 import { useDevnet } from '../support/devnet.js'
@@ -118,6 +125,27 @@ describe('an official client’s `exact` payment by Permit2', () => {
     expect(logs[1]).toMatchObject({ data: '0x', topics: [expect.any(String)] })
   })
 
+  it('takes from the allowance for USDC even when that was all there is, as Circle does', async () => {
+    const owner = await newPayer(devnet)
+    const everything = 2n ** 256n - 1n
+    const allowed = (token: Hex) =>
+      client().readContract({
+        address: token,
+        abi: usdcAbi,
+        functionName: 'allowance',
+        args: [owner.address, devnet.permit2],
+      })
+    for (const [token, left] of [
+      [devnet.asset, everything - PRICE],
+      [devnet.plainToken, everything],
+    ] as const) {
+      await devnet.mint(owner.address, PRICE, token)
+      await approve(owner.address, token)
+      await settleExact((await pay('exact', owner, { token })).settlement)
+      expect(await allowed(token)).toBe(left)
+    }
+  })
+
   it('costs some 100,000 gas', async () => {
     await settleExact((await pay('exact', payer)).settlement)
     const { gasUsed } = await settleExact((await pay('exact', payer)).settlement)
@@ -205,8 +233,10 @@ describe('an official client’s `exact` payment by Permit2', () => {
     await expect(brought).rejects.toMatchObject(refusal('InvalidSigner'))
   })
 
-  it('may have a compact signature (ERC-2098)', async () => {
-    const { settlement } = await pay('exact', payer)
+  it.each([0, 1])('may have a compact signature (ERC-2098) of parity %d', async (parity) => {
+    let settlement: Settlement
+    do ({ settlement } = await pay('exact', payer))
+    while (parseSignature(settlement.signature).yParity !== parity)
     const signature = serializeCompactSignature(
       signatureToCompactSignature(parseSignature(settlement.signature)),
     )

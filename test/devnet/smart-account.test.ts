@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { encodeFunctionData, hashMessage } from 'viem'
+import { encodeFunctionData, hashMessage, zeroHash } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { multicall3Abi, smartAccountAbi, usdcAbi } from './abis.js'
 import { elsewhereFactoryCode, ownKeyDelegateCode, refusingFactoryCode } from './hostile-code.js'
 import type { Hex } from '../../src/protocol/payment.js'
-import { deploy, endlessCode } from '../support/contracts.js'
+import { deploy, endlessCode, walletCode } from '../support/contracts.js'
 import { delegate } from '../support/delegation.js'
 import { useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
@@ -15,7 +15,7 @@ import { type CounterfactualAccount, counterfactualAccount } from './smart-accou
 import { refusal, tokenOf } from './token.js'
 
 const devnet = useDevnet()
-const { balanceOf, pay, relayer, send, sendFrom, settleExact } = permit2Of(devnet)
+const { approve, balanceOf, pay, relayer, send, sendFrom, settleExact } = permit2Of(devnet)
 const { authorization, signAs, transfer } = tokenOf(devnet)
 const client = () => publicClient(devnet.rpcUrl)
 const codeOf = (address: Hex) => client().getCode({ address })
@@ -136,5 +136,20 @@ describe('an account with a key that has delegated (EIP-7702)', () => {
     )
     await transfer(message, [await signAs(payer, message)])
     expect(await balanceOf(payer.address)).toBe(750_000n)
+  })
+
+  it.each([
+    ['refuses', walletCode(zeroHash), refusal('InvalidContractSignature')],
+    [
+      'burns all gas',
+      endlessCode,
+      { cause: { name: 'ContractFunctionRevertedError', data: undefined } },
+    ],
+  ] as const)('pays nothing by Permit2 where its delegate %s', async (_, code, error) => {
+    const payer = await newPayer(devnet)
+    await approve(payer.address)
+    await delegate(devnet, payer, await deploy(devnet, code))
+    await expect(settleExact((await pay('exact', payer)).settlement)).rejects.toMatchObject(error)
+    expect(await balanceOf(payer.address)).toBe(1_000_000n)
   })
 })

@@ -13,7 +13,9 @@ function unionsOf(path: string, ending: string): readonly string[] {
     new RegExp(`type \\w*${ending} =([^=]*?)(?=\\n\\n|\\n\\/\\*\\*)`, 'g'),
   )
   return [...unions].flatMap(([, text = '']) =>
-    [...text.replaceAll(/Exclude<.*>/g, '').matchAll(/'([a-z_]+)'/g)].map(([, code = '']) => code),
+    [...text.replaceAll(/Exclude<.*>/g, '').matchAll(/'([a-z0-9_]+)'/g)].map(
+      ([, code = '']) => code,
+    ),
   )
 }
 
@@ -23,7 +25,7 @@ function doctorCodes(): readonly string[] {
   return readdirSync(join(ROOT, 'src', folder)).flatMap((file) =>
     [
       ...sourceOf(`${folder}/${file}`).matchAll(
-        /\b(?:fault|caution)\(\s*'[A-Za-z]+',\s*'([a-z_]+)'/g,
+        /\b(?:fault|caution)\(\s*'[A-Za-z]+',\s*'([a-z0-9_]+)'/g,
       ),
     ].map(([, code = '']) => code),
   )

@@ -256,6 +256,13 @@ describe('a facilitator over HTTP', () => {
     expect(await settle({ body: words })).toMatchObject({ errorMessage: 'line line' })
   })
 
+  it('names no transaction where there was nothing to take', async () => {
+    elsewhere.scripts = { settle: { body: { success: true, transaction: '' } } }
+    expect(await open().settle(payment, { ...offer, amount: '0' })).toMatchObject({
+      ...{ success: true, transaction: '' },
+    })
+  })
+
   it.each<[string, Script]>([
     ['no JSON', { body: '<html>' }],
     ['nothing', { body: '' }],

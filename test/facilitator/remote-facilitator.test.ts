@@ -224,6 +224,20 @@ describe('a remote facilitator with a local ledger', () => {
       )
     })
 
+    it('does not ask the remote side to settle a payment that nothing was charged for', async () => {
+      elsewhere.scripts = { verify: VALID, settle: PAID }
+      const reservation = await reserve()
+      const { key } = decoded(payment, offer)
+      await ledger.payments.settleUncharged(key!, reservation.lock)
+      await reservation.reopen()
+      // Unproven.
+      expect(await facilitator.settle(payment, { ...offer, extra: null }, terms)).toEqual(
+        failed('invalid_exact_evm_nonce_already_used'),
+      )
+      expect(await settle()).toMatchObject({ success: true, transaction: '' })
+      expect(asked()).toEqual(['verify'])
+    })
+
     it('releases a redeemed payment if its request fails', async () => {
       elsewhere.scripts = { verify: VALID, settle: PAID }
       const reservation = await reserve()

@@ -3,6 +3,8 @@
 // (`VisitReport`). It ends with its parent: when its standard input does.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import express from 'express'
 import { createGateway, paidRequest } from '../../dist/esm/index.js'
 import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
@@ -82,6 +84,22 @@ app.use((req, res, next) => {
   next()
 })
 app.get('/report', gateway.x402Protect('$0.01'), (req, res) => void res.json(make(req)))
+// Prices that depend on the request come as signed quotes.
+app.get(
+  '/priced',
+  gateway.x402Protect((req) => `$0.0${Number(req.query.cents)}`, { signQuotes: true }),
+  (req, res) => void res.json(make(req)),
+)
+app.get('/metered', gateway.x402Protect({ upTo: '$0.10' }), (req, res) => {
+  paidRequest(req).charge(req.get('x-test-charge') ?? '$0')
+  res.json(make(req))
+})
+app.get('/old', gateway.x402Protect('$0.01', { v1: true }), (req, res) => void res.json(make(req)))
+app.get('/heap', (_req, res) => {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  res.json({ bytes: process.memoryUsage().heapUsed })
+})
 app.get('/slow/:ms', gateway.x402Protect('$0.01'), (req, res, next) => {
   sleep(Number(req.params.ms)).then(() => res.json(make(req)), next)
 })

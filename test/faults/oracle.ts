@@ -33,6 +33,7 @@ export interface Answer {
 /** What the merchant was paid, as the chain has it. */
 export interface Transfer {
   readonly authorization: string
+  readonly from: Hex
   readonly transaction: Hex
   readonly value: bigint
 }
@@ -44,6 +45,8 @@ export interface Evidence {
   readonly records: readonly LedgerRecord[]
   /** What each payment is worth. */
   readonly price: bigint
+  /** The same of those that are worth something else, by authorization. */
+  readonly prices?: ReadonlyMap<string, bigint>
   readonly processes: readonly Pick<GatewayProcess, 'visits' | 'endedBy'>[]
   /** What the ledger's file itself complains of. */
   readonly damage?: readonly string[] | undefined
@@ -67,7 +70,7 @@ export function isOpen({ status, delivered, reason }: Answer): boolean {
 
 /** Everything that must not be, one line for each kind; empty when all is well. */
 export function findViolations(evidence: Evidence): string[] {
-  const { answers, transfers, records, damage, price } = evidence
+  const { answers, transfers, records, damage, price, prices } = evidence
   const recordOf = new Map(records.map((record) => [authorizationOf(record), record]))
   const paid = countBy(transfers.map(({ authorization }) => authorization))
   const grants = countBy(
@@ -103,7 +106,7 @@ export function findViolations(evidence: Evidence): string[] {
   for (const authorization of grants.keys())
     if (!paid.has(authorization)) report('delivered, but not paid', authorization)
   for (const { authorization, value } of transfers)
-    if (value !== price) report(`paid ${value}`, authorization)
+    if (value !== (prices?.get(authorization) ?? price)) report(`paid ${value}`, authorization)
   for (const [authorization, count] of paid) {
     if (count > 1) report(`paid ${count} times`, authorization)
     const record = recordOf.get(authorization)
@@ -176,9 +179,10 @@ export async function readTransfers(
   return moved.filter(isCanonical).map((log) => {
     // The token says whose authorization it uses, and then moves the money.
     const before = usedAt.get(position(log, -1))
-    const [, payer = '0x', nonce = '0x'] = before?.topics ?? []
-    const authorization = authorizationOf({ from: `0x${payer.slice(-40)}`, nonce })
-    return { authorization, transaction: log.transactionHash, value: BigInt(log.data) }
+    const nonce = before?.topics[2] ?? '0x'
+    const from: Hex = `0x${log.topics[1]!.slice(-40)}`
+    const authorization = authorizationOf({ from, nonce })
+    return { authorization, from, transaction: log.transactionHash, value: BigInt(log.data) }
   })
 }
 

@@ -110,6 +110,11 @@ describe.each(stores)('checkouts of the %s ledger', (_name, openStore) => {
     }
   })
 
+  it('is not taken by a payment once it was pruned', async () => {
+    const { ledger } = await open()
+    expect(await take(ledger, newCheckout().id, newEntry())).toBe('expired')
+  })
+
   it('is open again once its payment was released', async () => {
     const { ledger } = await open()
     const id = await create(ledger)

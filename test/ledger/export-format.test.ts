@@ -54,6 +54,24 @@ describe('a CSV of payments', () => {
     expect(times).toContain(',1970-01-01T05:30:00.000+05:30,')
   })
 
+  it('has what was charged of a payment, and that part of its price', () => {
+    const asset = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
+    const rate = { rate: '1.0837', asOf: 0, source: 'fixed', currency: 'EUR', price: '0.10' }
+    const row = (payment: Partial<ExportedPayment>): string =>
+      exportWriter('csv', []).line({
+        ...newEntry({ chainId: 84532, asset, value: 108_370n }),
+        ...{ id: 'f00d', state: 'settled', transaction: undefined, reason: undefined },
+        ...{ delivered: true, createdAt: 0, updatedAt: 0, ...payment },
+      })
+    expect(row({ charged: 25_359n })).toContain(',25359,0.025359,,0.025359,')
+    expect(row({ charged: 25_359n })).toContain(',0.025359,USD,')
+    expect(row({ charged: 25_359n, appliedRate: rate })).toContain(',0.0234,EUR,1.0837,')
+    expect(row({ charged: 54_185n, appliedRate: rate })).toContain(',0.05,EUR,')
+    expect(row({ charged: 0n, appliedRate: rate })).toContain(',0.00,EUR,')
+    expect(row({ charged: 0n })).toContain(',0,0.000000,,0.000000,')
+    expect(row({ appliedRate: rate })).toContain(',0.10,EUR,')
+  })
+
   it('keeps other text as it is', () => {
     expect(cells('https://shop.example/a-b?c=1', ',')).toContain('https://shop.example/a-b?c=1')
   })

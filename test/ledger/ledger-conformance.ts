@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { recordId } from '../../src/ledger/index.js'
+import { EVERY_PROJECT, recordId } from '../../src/ledger/index.js'
 import type {
   FinalQuery,
   LatestQuery,
@@ -552,6 +552,35 @@ export function describeLedger(
         expect(await listed({ withinMs: 0 })).toEqual(idsOf(2, 4))
         const [sent] = await ledger.payments.listLatest({ withinMs: 0, limit: 1 })
         expect(sent).toMatchObject({ state: 'submitted', submission: { raw: '0x' } })
+      })
+    })
+
+    describe('list of every project', () => {
+      it('has each payment once, newest first, on pages of any length', async () => {
+        const { ledger, clock } = await open()
+        for (let index = 0; index < 40; index++) {
+          const project = index % 8 === 7 ? undefined : `shop-${(index * 5) % 8}`
+          const step =
+            index % 3 === 0 ? steps.failed : index % 3 === 1 ? steps.settled : steps.reserved
+          await step(ledger, newEntry({ project, value: BigInt(index) }))
+          // Several have the same time.
+          if (index % 6 === 5) clock.ms += 10
+        }
+        const all = { project: EVERY_PROJECT } as const
+        const whole = await ledger.payments.list({ ...all, limit: 100 })
+        expect(whole).toHaveLength(40)
+        expect(whole).toEqual(
+          whole.toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)),
+        )
+        for (const limit of [1, 3, 7]) {
+          const paged: LedgerRecord[] = []
+          for (;;) {
+            const page = await ledger.payments.list({ ...all, after: paged.at(-1), limit })
+            paged.push(...page)
+            if (page.length < limit) break
+          }
+          expect(paged.map(({ value }) => value)).toEqual(whole.map(({ value }) => value))
+        }
       })
     })
 

@@ -116,6 +116,25 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
+  it('forgets a payment that nothing was charged for only once its authorization has lapsed', async () => {
+    const { ledger, clock } = open(4)
+    const { payments } = ledger
+    const spend = async (entry: LedgerEntry): Promise<void> => {
+      await payments.reserve(entry)
+      await payments.settleUncharged(entry, payments.lockOf(entry))
+    }
+    const [delivered, unfetched] = [newEntry(), newEntry({ validBefore: 2n ** 255n })]
+    for (const entry of [delivered, unfetched]) await spend(entry)
+    await payments.markDelivered(delivered)
+    // Others give way.
+    for (const entry of newEntries(5)) await deliver(ledger, entry)
+    for (const entry of [delivered, unfetched]) expect(await payments.find(entry)).toBeDefined()
+    clock.ms += 49 * HOUR
+    await until(async () => (await payments.find(delivered)) === undefined)
+    expect(await payments.find(unfetched)).toMatchObject({ state: 'settled', charged: 0n })
+    await ledger.close()
+  })
+
   it('throws from every method after close, but still unlocks', async () => {
     const { ledger } = open(3)
     const entry = newEntry()

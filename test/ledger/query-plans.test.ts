@@ -72,6 +72,14 @@ const READS: readonly Read[] = [
     (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'settled' }),
   ],
   ['what failed lately', (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'failed' })],
+  ['whether few payers begin so', (ledger) => ledger.payments.isFew({ payerStart: '0xb' })],
+  ...(['shop', EVERY_PROJECT] as const).map(
+    (project) =>
+      [
+        `the few payers that begin so of ${String(project)}`,
+        (ledger) => ledger.payments.list({ project, search: { payerStart: '0xbc' }, limit: LIMIT }),
+      ] satisfies Read,
+  ),
   ['what has just happened', (ledger) => ledger.payments.listLatest(FINAL)],
   ...(['shop', EVERY_PROJECT] as const).flatMap((project) =>
     [undefined, { updatedAt: MIDDLE_MS, id: cursorAt(ROWS / 2).id }].map(
@@ -244,6 +252,8 @@ function isBounded(step: string, text: string): boolean {
     return true
   // Refunds are few among many payments.
   if (/kind"? = 'refund'/.test(text) && !step.includes('_refunded')) return false
+  // All that begin so, up to a limit.
+  if (step.endsWith('_payer (payer>? AND payer<?)')) return true
   // The least project, and the next one.
   if (/min\(/.test(text)) return true
   // By project and state alone, a page in the middle would be found after all that is newer.

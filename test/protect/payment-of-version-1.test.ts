@@ -24,7 +24,7 @@ const sign = ({ network, address, eip712 }: Asset) =>
     payTo,
     maxTimeoutSeconds: 300,
     asset: address,
-    extra: eip712,
+    extra: { ...eip712 },
   })
 
 const read = async (document: unknown, accepts: readonly Asset[]) => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { recordId } from '../../src/ledger/index.js'
+import { recordId, type LedgerEntry } from '../../src/ledger/index.js'
+import { lowerHex } from '../../src/protocol/hex.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
@@ -155,6 +156,58 @@ describe('the settlements of a merchant', () => {
     })
     // A token that nobody here knows has no symbol.
     expect((await listed('failed')).settlements[0]).not.toHaveProperty('symbol')
+  })
+
+  it('have what was charged as their amount, and no transaction where that was nothing', async () => {
+    clock.ms += 1000
+    const { payments } = ledger
+    const rate = { price: '0.10', currency: 'EUR', rate: '1.08', asOf: 0, source: 'fixed' }
+    const metered = () =>
+      newEntry({
+        ...{ asset: lowerHex(devnet.asset), contract: `0x${'22'.repeat(20)}`, value: 108_000n },
+        ...{ payTo: lowerHex(devnet.merchant.address), appliedRate: rate },
+        details: { reference: 'metered' },
+      })
+    const [some, none, all] = [metered(), metered(), metered()]
+    for (const [entry, charged] of [
+      [some, 25_272n],
+      [all, 108_000n],
+    ] as const) {
+      await payments.reserve(entry)
+      await payments.submit(entry, { ...SUBMISSION, transaction: newNonce() }, charged)
+      await payments.markSettled(entry, SUBMISSION.transaction)
+      await payments.markDelivered(entry)
+    }
+    await payments.reserve(none)
+    await payments.settleUncharged(none, payments.lockOf(none))
+    await payments.markDelivered(none)
+    const query = `${PATH}?reference=metered`
+    const { settlements } = (await api.get(query)).body as { settlements: { id: string }[] }
+    const shown = [some, none, all].map((entry) =>
+      settlements.find(({ id }) => id === recordId(entry)),
+    )
+    const settled = { status: 'settled' }
+    expect(shown).toMatchObject([
+      { ...settled, amount: '25272', maximum: '108000', quote: { price: '0.0234' } },
+      { ...settled, amount: '0', maximum: '108000', quote: { price: '0.00' } },
+      { ...settled, amount: '108000', quote: { price: '0.10' } },
+    ])
+    expect(shown.map((one) => 'transaction' in one!)).toEqual([true, false, true])
+    expect('maximum' in shown[2]!).toBe(false)
+    const summary = await api.get(`${PATH}-summary?reference=metered`)
+    expect(summary.body.sums).toMatchObject([{ count: 3, amount: '133272' }])
+    const least = await api.get(`${query}&minAmount=0.02`)
+    expect(least.body.settlements).toHaveLength(2)
+
+    const prepare = (entry: LedgerEntry, asked = '') =>
+      api.get(`${PATH}/${recordId(entry)}/refunds/prepare${asked}`)
+    expect((await prepare(some)).body.typedData.message).toMatchObject({ value: '25272' })
+    expect((await prepare(some, '?amount=25273')).body).toMatchObject({
+      ...{ code: 'refund_exceeds_payment', left: '25272' },
+    })
+    expect((await prepare(none)).body).toMatchObject({
+      ...{ code: 'refund_exceeds_payment', left: '0' },
+    })
   })
 
   it('name no transaction if only a remote facilitator knows it', async () => {

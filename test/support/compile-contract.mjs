@@ -11,6 +11,7 @@ const output = JSON.parse(
       sources: { contract: { content: readFileSync(file, 'utf8') } },
       settings: {
         evmVersion: 'cancun',
+        optimizer: { enabled: true },
         outputSelection: { '*': { '*': ['abi', 'evm.deployedBytecode.object'] } },
       },
     }),

@@ -4,7 +4,9 @@ import type { Devnet } from '../../src/devnet/index.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createEventBus, type GatewayEvents } from '../../src/schemes/events.js'
 import { CodeGas } from '../../src/schemes/evm/network/code-gas.js'
-import { EvmScheme } from '../../src/schemes/evm/evm-scheme.js'
+import { EvmScheme, openEvmContext } from '../../src/schemes/evm/evm-scheme.js'
+import { exactFormat, uptoFormat } from '../../src/schemes/evm/format.js'
+import { facilitatorOfRelayers } from '../../src/schemes/evm/formats.js'
 import { settlementAssets } from '../../src/schemes/evm/network/settlement-asset.js'
 import { createSettlementNetwork } from '../../src/schemes/evm/network/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
@@ -103,7 +105,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     closed: closing.signal,
   })
   const assets = settlementAssets([usdc, ...(options.assets ?? [])])
-  const exact = new EvmScheme({
+  const context = openEvmContext({
     networks: new Map([
       [
         baseSepolia.caip2,
@@ -130,7 +132,14 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     reconcileIntervalMs: options.reconcileIntervalMs,
     closed: closing.signal,
   })
-  const schemes = new Map([['exact', exact]])
+  const facilitatorOf = () => facilitatorOfRelayers(relayers.addresses, relayers.executors)
+  const schemes = new Map([
+    ['exact', new EvmScheme(context, exactFormat)],
+    [
+      'upto',
+      new EvmScheme(context, uptoFormat({ facilitatorOf, findPermitDomain: () => undefined })),
+    ],
+  ])
   const facilitator = createSchemeFacilitator({ schemes, events: bus })
   return {
     facilitator,

@@ -28,7 +28,7 @@ export interface PriceFeed {
 
 /** Deploys feeds, which answer zero until they are told otherwise, by the last of the relayers. */
 export async function deployFeeds(devnet: Devnet, count: number): Promise<readonly PriceFeed[]> {
-  const { abi, code } = await compile()
+  const { abi, code } = await compileContract('price-feed.sol')
   const account = privateKeyToAccount(devnet.relayerKeys.at(-1)!)
   const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
   const deployOne = async (): Promise<PriceFeed> => {
@@ -48,9 +48,10 @@ export async function deployFeeds(devnet: Devnet, count: number): Promise<readon
   return Promise.all(Array.from({ length: count }, deployOne))
 }
 
-async function compile(): Promise<{ abi: Abi; code: Hex }> {
+/** Compiles the one contract of a file in this folder. */
+export async function compileContract(name: string): Promise<{ abi: Abi; code: Hex }> {
   const compiler = fileURLToPath(new URL('compile-contract.mjs', import.meta.url))
-  const contract = fileURLToPath(new URL('price-feed.sol', import.meta.url))
+  const contract = fileURLToPath(new URL(name, import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [compiler, contract])
   return JSON.parse(stdout) as { abi: Abi; code: Hex }
 }

@@ -40,6 +40,7 @@ export function writtenCall(
 /** A ledger that keeps account of such calls, as payments that are reserved before they are written. */
 export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
   const reserved = new Set<PaymentKey>()
+  let reserving: Promise<unknown> = Promise.resolve()
   // Not while a transaction is signed: SQLite has one connection, and that is then in a transaction.
   const reserveAll = async (): Promise<void> => {
     const keys = [...calls.keys()].filter((key) => !reserved.has(key))
@@ -51,7 +52,9 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
       value: 1n,
       validBefore: 2n ** 40n,
     }))
-    await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
+    // Another transaction may have begun to reserve what this one sends.
+    reserving = Promise.all([reserving, ...entries.map((one) => ledger.payments.reserve(one))])
+    await reserving
   }
   const byTransaction = new Map<Hex, WrittenCall & Pick<CallOverrides, 'writeAhead'>>()
   const note = async (call: ReturnType<typeof calls.get>, submission: Submission) => {

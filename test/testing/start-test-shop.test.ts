@@ -70,6 +70,17 @@ describe('a test shop', () => {
     expect(await shop.balances()).toEqual({ payer: '999.75', merchant: '0.25' })
   })
 
+  it('describes the routes of an app on the default gateway, in each shop', async () => {
+    const app = express().get('/report', x402Protect('$0.25'), (_req, res) => void res.send('sold'))
+    app.use(defaultGateway().discovery())
+    for (const shop of [await open(app), await open(app)]) {
+      const served = (await (await shop.fetch('/openapi.json')).json()) as { paths: object }
+      expect(Object.keys(served.paths)).toEqual(['/report'])
+      for (const { openapi } of [shop.gateway, defaultGateway()])
+        expect(Object.keys((await openapi(app)).paths)).toEqual(['/report'])
+    }
+  })
+
   it('rejects the purchase of a free resource unless that is expected', async () => {
     const shop = await open(createApp)
     await expect(shop.buy('/free')).rejects.toMatchObject({ status: 200 })

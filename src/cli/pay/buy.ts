@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import { authorizationFor } from '../../crypto/sign-authorization.js'
 import { encodeHeader, PAYMENT_SIGNATURE } from '../../protocol/headers.js'
-import { X402_VERSION, type Hex } from '../../protocol/payment.js'
-import { chooseOffer, describeAmount, type Limits } from './choose-offer.js'
+import { UPTO, X402_VERSION, type Address, type Hex } from '../../protocol/payment.js'
+import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
 import {
   NoAnswer,
   readRequired,
@@ -13,7 +12,7 @@ import {
   type PaidRequest,
 } from './http.js'
 import { describeProblem, isBeforeSending } from './problem.js'
-import { signOffer, type SignedOffer } from './sign-offer.js'
+import { paymentOf, prepare, type Unsigned } from './sign-offer.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /** An authorization is valid for at most this long (s), whatever the server asks for. */
@@ -65,22 +64,26 @@ export async function buy(purchase: Purchase): Promise<Bought> {
   const from = privateKeyToAddress(purchase.privateKey)
   const { requirements } = offer
   const maxTimeoutSeconds = Math.min(requirements.maxTimeoutSeconds, MAX_VALID_SECONDS)
-  const authorization = authorizationFor({ ...requirements, maxTimeoutSeconds }, from)
-  announce(purchase, { offer, authorization })
-  const payload = await signOffer({ offer, authorization, offered: required }, purchase.privateKey)
-  return present(purchase, encodeHeader(payload))
+  const limited = { ...offer, requirements: { ...requirements, maxTimeoutSeconds } }
+  const unsigned = prepare(limited, from)
+  announce(purchase, offer, { from, ...unsigned })
+  const payload = await unsigned.sign(purchase.privateKey)
+  return present(purchase, encodeHeader(paymentOf(offer, payload, required)))
 }
 
 function announce(
   { tell }: Purchase,
-  { offer, authorization }: Pick<SignedOffer, 'offer' | 'authorization'>,
+  offer: PayableOffer,
+  { type, from, validBefore, nonce }: Unsigned & { readonly from: Address },
 ): void {
-  const { from, to, validBefore, nonce } = authorization
-  const { name } = offer.asset.network
-  tell(`Offer chosen: ${describeAmount(offer)} on ${name}, to ${to}`)
-  tell(`Signing TransferWithAuthorization of ${describeAmount(offer)}
+  const { asset, requirements } = offer
+  const { name } = asset.network
+  const { payTo, scheme } = requirements
+  const amount = `${scheme === UPTO ? 'up to ' : ''}${describeAmount(offer)}`
+  tell(`Offer chosen: ${amount} on ${name}, to ${payTo}`)
+  tell(`Signing ${type} of ${amount}
     from ${from}
-    to ${to}
+    to ${payTo}
     until ${new Date(Number(validBefore) * 1000).toISOString()}, nonce ${nonce}`)
 }
 

@@ -1,11 +1,13 @@
-import { findKnownAsset, type Asset } from '../../money/assets.js'
+import { findKnownAsset, type Asset, type KnownAsset } from '../../money/assets.js'
 import { compare, formatDecimal, trimDecimal, type Decimal } from '../../money/decimal.js'
 import { findNetwork } from '../../protocol/networks.js'
 import {
   EXACT,
   parsePaymentRequirements,
+  UPTO,
   type PaymentRequirements,
 } from '../../protocol/payment.js'
+import { methodOf } from '../../protocol/same-offer.js'
 import { visible } from '../../protocol/visible-text.js'
 
 export interface Limits {
@@ -20,7 +22,7 @@ export interface Limits {
 export interface PayableOffer {
   /** Sent back unchanged. */
   readonly requirements: PaymentRequirements
-  readonly asset: Asset
+  readonly asset: KnownAsset
   readonly amount: Decimal
 }
 
@@ -48,7 +50,7 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
   const network = findNetwork(requirements.network)
   const asset = network && findKnownAsset(network, requirements.asset)
   const what = describeOffer(requirements, asset)
-  if (requirements.scheme !== EXACT)
+  if (requirements.scheme !== EXACT && requirements.scheme !== UPTO)
     return `${what}: unknown scheme '${visible(requirements.scheme)}'`
   if (network === undefined) return `${what}: unknown network`
   if (!network.testnet && limits.isPublicKey)
@@ -56,10 +58,12 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
   if (!network.testnet && !limits.mayPayMainnet)
     return `${what}: ${network.name} is real money; --yes allows it`
   if (asset === undefined) return `${what}: unknown token, so its value is unknown`
+  const offer = { requirements, asset, amount: amountOf(requirements, asset) }
+  if (methodOf(requirements) === 'permit2') return judgeAmount(offer, limits)
   const { name, version } = (requirements.extra ?? {}) as Record<string, unknown>
   if (name !== asset.eip712.name || version !== asset.eip712.version)
     return `${what}: the offer's EIP-712 domain is not that of ${asset.symbol}`
-  return judgeAmount({ requirements, asset, amount: amountOf(requirements, asset) }, limits)
+  return judgeAmount(offer, limits)
 }
 
 function judgeAmount(offer: PayableOffer, { maxAmount }: Limits): PayableOffer | string {
@@ -84,6 +88,12 @@ const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): Decimal
 })
 
 /** An amount in tokens, for people. */
-export function describeAmount({ amount, asset }: Pick<PayableOffer, 'amount' | 'asset'>): string {
+export function describeAmount({
+  amount,
+  asset,
+}: {
+  readonly amount: Decimal
+  readonly asset: Asset
+}): string {
   return `${formatDecimal(trimDecimal(amount))} ${asset.symbol}`
 }

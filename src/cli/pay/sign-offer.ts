@@ -1,35 +1,62 @@
 import { randomBytes } from 'node:crypto'
-import { signAuthorization } from '../../crypto/sign-authorization.js'
+import { authorizationFor, signAuthorization } from '../../crypto/sign-authorization.js'
+import { permit2AuthorizationFor, signPermit2 } from '../../crypto/sign-permit2.js'
 import { isObject } from '../../protocol/document.js'
-import type { Erc3009Payload } from '../../protocol/erc3009.js'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment-identifier.js'
-import { X402_VERSION, type Hex, type PaymentPayload } from '../../protocol/payment.js'
+import {
+  X402_VERSION,
+  type Address,
+  type Hex,
+  type PaymentPayload,
+} from '../../protocol/payment.js'
+import { methodOf } from '../../protocol/same-offer.js'
 import type { PayableOffer } from './choose-offer.js'
 
-/** An offer, the authorization that pays it, and the members of its 402 that a payment repeats. */
-export interface SignedOffer {
-  readonly offer: PayableOffer
-  readonly authorization: Erc3009Payload['authorization']
-  readonly offered: { readonly resource?: unknown; readonly extensions?: unknown }
+/** What is about to be signed. */
+export interface Unsigned {
+  /** Primary type of the typed data (EIP-712). */
+  readonly type: string
+  /** Unix seconds. */
+  readonly validBefore: string
+  readonly nonce: string
+  /** Signs it. @returns `payload` of the payment */
+  readonly sign: (privateKey: Hex) => Promise<object>
 }
 
-/** Signs an authorization and makes the payment. */
-export async function signOffer(
-  { offer, authorization, offered }: SignedOffer,
-  privateKey: Hex,
-): Promise<PaymentPayload> {
-  const { asset, requirements } = offer
-  const domain = {
-    ...asset.eip712,
-    chainId: asset.network.chainId,
-    verifyingContract: asset.address,
+/** Makes the authorization that pays an offer. */
+export function prepare({ requirements, asset }: PayableOffer, from: Address): Unsigned {
+  const { chainId } = asset.network
+  if (methodOf(requirements) === 'permit2') {
+    const authorization = permit2AuthorizationFor(requirements, from)
+    const { deadline: validBefore, nonce } = authorization
+    const sign = (privateKey: Hex) => signPermit2(authorization, { privateKey, chainId })
+    return { type: 'PermitWitnessTransferFrom', validBefore, nonce, sign }
   }
+  const authorization = authorizationFor(requirements, from)
+  const { validBefore, nonce } = authorization
+  const domain = { ...asset.eip712, chainId, verifyingContract: asset.address }
+  const sign = (privateKey: Hex) => signAuthorization(authorization, { privateKey, domain })
+  return { type: 'TransferWithAuthorization', validBefore, nonce, sign }
+}
+
+/** The members of a 402 that a payment repeats. */
+export interface Offered {
+  readonly resource?: unknown
+  readonly extensions?: unknown
+}
+
+/** Makes the payment. */
+export function paymentOf(
+  { requirements }: PayableOffer,
+  payload: object,
+  { resource, extensions }: Offered,
+): PaymentPayload {
   return {
     x402Version: X402_VERSION,
-    ...(isObject(offered.resource) && { resource: offered.resource }),
+    ...(isObject(resource) && { resource }),
     accepted: { ...requirements },
-    payload: { ...(await signAuthorization(authorization, { privateKey, domain })) },
-    ...(isObject(offered.extensions) && { extensions: withPaymentId(offered.extensions) }),
+    payload: { ...payload },
+    ...(isObject(extensions) && { extensions: withPaymentId(extensions) }),
   }
 }
 

@@ -51,6 +51,12 @@ export const VARIABLES: readonly Row[] = [
     list,
   ],
   [
+    'X402_EXECUTOR',
+    'networks.*.executor',
+    '`true` to send `upto` payments through an executor',
+    flag,
+  ],
+  [
     'X402_ASSET',
     'networks.*.assets',
     'the token; separate several with commas; `USDC` when not set',

@@ -6,10 +6,15 @@ import { findNetwork, sameNetwork, UNKNOWN_NETWORK, type Network } from '../../p
 import { suggestNetwork } from '../../protocol/suggest-network.js'
 import { quoteName } from '../../protocol/visible-text.js'
 import type { ConfigErrorCode } from '../../errors.js'
-import type { Hex } from '../../protocol/payment.js'
+import type { Address, Hex } from '../../protocol/payment.js'
 import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
 import type { FieldsOf } from './fields.js'
-import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options.js'
+import type {
+  AssetOptions,
+  ExecutorOptions,
+  KnownAssetOptions,
+  NetworkOptions,
+} from '../options.js'
 import type { GatewayOptions } from '../options.js'
 import { isObject } from '../../protocol/document.js'
 import { readOption, within, type Report } from './report.js'
@@ -31,6 +36,8 @@ interface ResolvedCore {
   /** Milliseconds without being mined after which a transaction is replaced. */
   readonly stuckMs: number | undefined
   readonly acceptContractPayers: boolean | undefined
+  /** Absent where there is no executor. */
+  readonly executor: { readonly older: readonly Address[] } | undefined
 }
 
 const WEI_PER_GWEI = 1e9
@@ -47,6 +54,25 @@ const rateSymbol = z
 
 const depegGuardBps = z.int().min(1).max(10_000).optional()
 
+/** How a token is taken. */
+const transferMembers = {
+  permit2: z.boolean().optional(),
+  transfer: z.literal('permit2').optional(),
+}
+
+type TransferMembers = { readonly [Name in keyof typeof transferMembers]?: unknown }
+
+const REFUSES_ITS_ONLY_WAY = {
+  path: ['permit2'],
+  ...mistake(
+    'conflicting_options',
+    "must not be false: without `eip712`, or with transfer 'permit2', Permit2 is the only way to take the token",
+  ),
+}
+
+const isPermit2Refused = ({ permit2, transfer }: TransferMembers): boolean =>
+  permit2 === false && transfer === 'permit2'
+
 const assetSchema = z
   .strictObject({
     address: addressOf("the token's contract"),
@@ -55,18 +81,26 @@ const assetSchema = z
     currency: currency.optional(),
     rateSymbol,
     depegGuardBps,
-    eip712: z.strictObject({ name: z.string(), version: z.string() }),
+    eip712: z.strictObject({ name: z.string(), version: z.string() }).optional(),
+    ...transferMembers,
   } satisfies FieldsOf<AssetOptions>)
+  .refine(
+    (asset) => !isPermit2Refused(asset) && (asset.eip712 !== undefined || asset.permit2 !== false),
+    REFUSES_ITS_ONLY_WAY,
+  )
   .refine((asset) => asset.depegGuardBps === undefined || asset.currency !== undefined, {
     path: ['depegGuardBps'],
     ...mistake('conflicting_options', 'is for tokens that are pegged: they have a `currency`'),
   })
 
-const knownAssetSchema = z.strictObject({
-  asset: z.string(),
-  rateSymbol,
-  depegGuardBps,
-} satisfies FieldsOf<KnownAssetOptions>)
+const knownAssetSchema = z
+  .strictObject({
+    asset: z.string(),
+    rateSymbol,
+    depegGuardBps,
+    ...transferMembers,
+  } satisfies FieldsOf<KnownAssetOptions>)
+  .refine((asset) => !isPermit2Refused(asset), REFUSES_ITS_ONLY_WAY)
 
 /** A token described in full, or one of our table by name, with settings. */
 const listedAssetSchema = z
@@ -81,6 +115,10 @@ const listedAssetSchema = z
 type ListedAsset = z.output<typeof listedAssetSchema>
 
 const USDC: ListedAsset = { kind: 'known', name: 'USDC', settings: {} }
+
+const executorSchema = z.strictObject({
+  older: z.array(addressOf('an executor of earlier relayers')),
+} satisfies FieldsOf<ExecutorOptions>)
 
 const localNetworkSchema = z.strictObject({
   rpcUrl: httpUrl('the URL of a JSON-RPC node'),
@@ -109,6 +147,10 @@ const localNetworkSchema = z.strictObject({
     .transform((seconds) => seconds * MS_PER_SECOND)
     .optional(),
   acceptContractPayers: z.boolean().optional(),
+  executor: z
+    .union([z.boolean(), executorSchema], "must be true, false or { older: ['0x…'] }")
+    .transform((given) => (typeof given === 'object' ? given : given ? { older: [] } : undefined))
+    .optional(),
   assets: z.array(listedAssetSchema).min(1).default([USDC]),
 } satisfies FieldsOf<NetworkOptions>)
 
@@ -136,10 +178,10 @@ export function resolveNetworks(
 }
 
 function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | undefined {
-  const { rpcUrl, relayerKeys, acceptContractPayers } = settings
+  const { rpcUrl, relayerKeys, acceptContractPayers, executor } = settings
   if (rpcUrl === undefined || relayerKeys === undefined) return undefined
   const { maxFeePerGasGwei: maxFeePerGas, replaceAfterSeconds: stuckMs } = settings
-  return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, acceptContractPayers }
+  return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, acceptContractPayers, executor }
 }
 
 /** Code and message for a name that is no network's. */
@@ -188,5 +230,5 @@ function explainUnknownAsset(asset: string, network: Network): string {
   if (meant !== undefined)
     return `${quoteName(asset)} is not a known token on ${network.name}; did you mean '${meant}'?`
   const have = names.length > 0 ? `known there: ${names.join(', ')}` : 'none is known there'
-  return `${quoteName(asset)} is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and eip712`
+  return `${quoteName(asset)} is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and, if it has ERC-3009, eip712`
 }

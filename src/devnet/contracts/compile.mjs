@@ -1,7 +1,7 @@
 /**
  * Compiles the contracts of the local chain into ../artifacts.ts, their ABIs for the tests into
- * test/devnet/abis.ts, contracts that only tests place into test/devnet/hostile-code.ts, and the code that
- * looks at transfers into ../../chain/transfer-probe-code.ts.
+ * test/devnet/abis.ts, contracts that only tests place into test/devnet/hostile-code.ts, and those of
+ * ../../chain/contracts into a file each beside that folder.
  *
  *     node src/devnet/contracts/compile.mjs           writes the artifacts
  *     node src/devnet/contracts/compile.mjs --check   fails when they are not what it would write
@@ -22,6 +22,14 @@ const HOSTILE = '../../../test/devnet/hostile.sol'
 
 const require = createRequire(import.meta.url)
 const HEAD = '// Written by src/devnet/contracts/compile.mjs (npm run contracts). Do not edit.'
+
+const executor = compileYul('executor.yul', 'Executor')
+/** The devnet's relayers, as they stand behind the code of their executor. */
+const RELAYERS = [
+  '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+  '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
+  '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+]
 
 const { contracts, sources } = compile([
   'usdc.sol',
@@ -55,6 +63,7 @@ await write('../artifacts.ts', [
   ),
   declareCode('plainTokenCode', PlainToken),
   declareCode('accountFactoryCode', SmartAccountFactory),
+  declare('executorCode', concat([executor.deployedBytecode, ...RELAYERS]), 'Runtime code.'),
 ])
 await write('../../../test/devnet/abis.ts', [
   declareAbi('usdcAbi', USDC),
@@ -73,7 +82,18 @@ await write('../../../test/devnet/hostile-code.ts', [
   declareCode('elsewhereFactoryCode', ElsewhereFactory),
   declareCode('refusingFactoryCode', RefusingFactory),
 ])
-await write('../../chain/transfer-probe-code.ts', [probe()])
+const probe = compileYul('transfer-probe.yul', 'TransferProbe')
+await write('../../chain/transfer-probe-code.ts', [
+  declare('transferProbeCode', probe.bytecode, 'Creation code of contracts/transfer-probe.yul.'),
+])
+await write('../../chain/executor-code.ts', [
+  declare(
+    'executorCreation',
+    executor.bytecode,
+    'Creation code of contracts/executor.yul; the relayers stand behind it.',
+  ),
+  declare('executorRuntime', executor.deployedBytecode, 'Its code; they stand behind it too.'),
+])
 
 async function write(path, declarations) {
   const file = fileURLToPath(new URL(path, import.meta.url))
@@ -89,19 +109,19 @@ async function write(path, declarations) {
   }
 }
 
-function probe() {
-  const file = '../../chain/contracts/transfer-probe.yul'
+function compileYul(name, object) {
+  const file = `../../chain/contracts/${name}`
   const output = solcOutput({
     language: 'Yul',
     sources: { [file]: { content: readSource(file) } },
     settings: {
       evmVersion: 'paris',
       optimizer: { enabled: true, details: { yul: true } },
-      outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
+      outputSelection: { '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
   })
-  const code = `0x${output.contracts[file].TransferProbe.evm.bytecode.object}`
-  return `/** Creation code of contracts/transfer-probe.yul. */\nexport const transferProbeCode =\n  '${code}'`
+  const { bytecode, deployedBytecode } = output.contracts[file][object].evm
+  return { bytecode: `0x${bytecode.object}`, deployedBytecode: `0x${deployedBytecode.object}` }
 }
 
 function compile(files) {
@@ -197,6 +217,9 @@ function declareAbi(name, { abi }) {
 }
 
 function declareCode(name, contract, immutables = {}) {
-  const code = runtimeCode(contract, immutables)
-  return `/** Runtime code. */\nexport const ${name} =\n  '${code}'`
+  return declare(name, runtimeCode(contract, immutables), 'Runtime code.')
+}
+
+function declare(name, code, about) {
+  return `/** ${about} */\nexport const ${name} =\n  '${code}'`
 }

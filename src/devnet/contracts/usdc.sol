@@ -224,6 +224,13 @@ contract USDC is ERC3009, ERC20Pausable, Nonces {
         super._approve(owner, spender, value, emitEvent);
     }
 
+    /// Without OpenZeppelin's exception: an allowance of all there is becomes smaller, too.
+    function _spendAllowance(address owner, address spender, uint256 value) internal override {
+        uint256 allowed = allowance(owner, spender);
+        require(allowed >= value, ERC20InsufficientAllowance(spender, allowed, value));
+        _approve(owner, spender, allowed - value, false);
+    }
+
     /// Whatever moves money comes here. Who brings another's authorization may be blacklisted.
     function _update(
         address from,

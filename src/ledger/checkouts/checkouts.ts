@@ -2,6 +2,7 @@ import { idBytes, idOf } from '../engine/bytes.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { newDeliveryId } from '../webhooks.js'
 import { insertDelivery, wanting } from '../webhooks/rows.js'
+import { MAX_OPEN_CHECKOUTS } from '../checkouts.js'
 import type { Checkout, CheckoutQuery, CheckoutRefusal, NewCheckout } from '../checkouts.js'
 import {
   checkoutOf,
@@ -68,10 +69,28 @@ export class Checkouts {
     })
   }
 
+  /** Whether a project has as many open checkouts as it may have. */
+  isFull(project: string): Promise<boolean> {
+    return this.#store.run(async ({ db, sql }) => {
+      const last = await db
+        .selectFrom('x402_checkouts')
+        .select('id')
+        .where('project', '=', project)
+        .where('state', '=', sql.lit('open'))
+        .orderBy('created_at')
+        .orderBy('id')
+        .offset(MAX_OPEN_CHECKOUTS - 1)
+        .limit(1)
+        .executeTakeFirst()
+      return last !== undefined
+    })
+  }
+
   list({ project, status, after, limit }: CheckoutQuery): Promise<readonly Checkout[]> {
     return this.#store.run(async (database) => {
       let select = selectCheckouts(database, database.db).where('c.project', '=', project)
-      if (status !== undefined) select = select.where('c.state', '=', status)
+      // The open ones have an index.
+      if (status !== undefined) select = select.where('c.state', '=', database.sql.lit(status))
       if (after !== undefined)
         select = select.where((where) =>
           where(
@@ -91,11 +110,11 @@ export class Checkouts {
    * @param payment - Id of its record, locked by the caller.
    * @returns Why it may not; `undefined` if it may. The caller then releases the payment.
    */
-  take(id: string, payment: string): Promise<CheckoutRefusal | undefined> {
-    return this.#change(id, async ({ db }, row) => {
+  async take(id: string, payment: string): Promise<CheckoutRefusal | undefined> {
+    const outcome = await this.#change<CheckoutRefusal | 'taken'>(id, async ({ db }, row) => {
       const isOwn = row.payment !== null && idOf(row.payment) === payment
       const isSent = ['submitted', 'settled'].includes(row.payment_state ?? '')
-      if (isOwn && (isSent || row.state === 'paid')) return undefined
+      if (isOwn && (isSent || row.state === 'paid')) return 'taken'
       // Nothing was sent for it yet: it is as late as any other.
       const others = isOwn ? { ...row, payment_state: null } : row
       if (isUnderWay(others)) return 'in_progress'
@@ -112,8 +131,11 @@ export class Checkouts {
         }))
         .where('id', '=', id)
         .execute()
-      return undefined
+      return 'taken'
     })
+    // One that was pruned meanwhile was over.
+    if (outcome === undefined) return 'expired'
+    return outcome === 'taken' ? undefined : outcome
   }
 
   /**

@@ -95,7 +95,8 @@ export class LedgerMaintenance {
    * Deletes payments that nobody needs any more: settled and delivered, or failed; last changed before
    * a time in milliseconds, and at least an hour ago; locked by nobody; and whose authorization has
    * lapsed, so that the chain refuses it. Refunds go after their payments, because what is left of a payment
-   * is computed from them. A payment stays until its checkout is known to be paid.
+   * is computed from them. A payment stays until its checkout is known to be paid. Payment links that are over go
+   * as well.
    *
    * @param onDeleted - Told after each page how many are deleted by then.
    *
@@ -145,7 +146,30 @@ export class LedgerMaintenance {
     await sql`UPDATE x402_checkouts SET payment = NULL, purchase = NULL
       WHERE payment IS NOT NULL AND state IN ('expired', 'canceled')
         AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS a WHERE a.id = payment)`.execute(db)
+    await this.#pruneCheckouts(before)
     return count
+  }
+
+  /** Deletes payment links that could be paid until a time in milliseconds; those that are paid, after their payments. */
+  async #pruneCheckouts(before: number): Promise<void> {
+    const { db, sql } = this.#connection
+    const isPrunable = sql<SqlBool>`expires_at < ${before} AND (
+      state IN ('expired', 'canceled') AND payment IS NULL
+      OR state = 'paid' AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS a WHERE a.id = payment))`
+    for (let after = ''; ;) {
+      const page = await db
+        .selectFrom('x402_checkouts')
+        .select('id')
+        .where(isPrunable)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE)
+        .execute()
+      const ids = page.map(({ id }) => id)
+      if (ids.length === 0) return
+      await db.deleteFrom('x402_checkouts').where('id', 'in', ids).where(isPrunable).execute()
+      after = ids.at(-1) ?? ''
+    }
   }
 
   close(): Promise<void> {

@@ -1,21 +1,21 @@
 /** The lists of records: pages of one project, or of all. */
-import type { ExpressionBuilder } from 'kysely'
+import type { ExpressionBuilder, RawBuilder, SqlBool } from 'kysely'
 import { bytesOf } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
 import { EVERY_PROJECT } from '../record.js'
-import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord } from '../record.js'
+import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord, PayerStart } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
-import { isFound, projectsOf, REFUNDS, type IndexedSearch } from './recorded-projects.js'
+import { isFound, newestLists, REFUNDS, type IndexedSearch } from './recorded-projects.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import { timeOnce, type SqlDatabase } from '../engine/store.js'
 
-/** Projects whose pages one statement reads: a page of each state is a part of it. */
-const PROJECTS_AT_ONCE = 50
+/** Lists whose pages one statement reads. SQLite puts at most 500 together. */
+const LISTS_AT_ONCE = 200
 
-/** Records of one transaction that are looked at. A batch is smaller. */
-const MAX_BATCH = 500
+/** Records that are read together. A batch is smaller. */
+const MAX_FEW = 400
 
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
 
@@ -24,7 +24,7 @@ interface PageQuery extends Pick<
   LedgerQuery,
   'kind' | 'chainId' | 'from' | 'until' | 'after' | 'limit'
 > {
-  readonly project: string | null
+  readonly project: string | null | RawBuilder<string>
   readonly states: readonly LedgerRecord['state'][]
   readonly search?: IndexedSearch | undefined
 }
@@ -35,18 +35,30 @@ export async function listRows(
   { search: asked, ...query }: LedgerQuery,
 ): Promise<readonly TimedRow[]> {
   const { project, state, kind = 'payment', chainId, from, until, after, limit } = query
-  if (asked !== undefined && 'transaction' in asked)
-    return listFew(database, query, asked.transaction)
+  if (asked !== undefined && ('transaction' in asked || 'payerStart' in asked))
+    return listFew(database, query, asked)
   if (query.id !== undefined) return listFew(database, query)
   const search = asked ?? (kind === 'refund' ? REFUNDS : undefined)
   const states = state ? [state] : (['reserved', 'submitted', 'settled', 'failed'] as const)
   const page = { states, search, kind, chainId, from, until, after, limit }
-  const projects = project === EVERY_PROJECT ? await projectsOf(database, search) : [project]
+  if (project !== EVERY_PROJECT) return listPages(database, [{ ...page, project }])
+  const newestOf = (of: LedgerRecord['state']) => {
+    const one = { ...page, project: database.sql.ref<string>('found.project'), limit: 1 }
+    return placesOf(database, { ...one, state: of }, 'desc')
+      .clearSelect()
+      .select('created_at')
+  }
+  const lists = await newestLists(database, { ...page, newestOf })
+  // As many are newer than what was before.
+  const newer = { ...page, from: Math.max(from ?? 0, lists[limit - 1]?.newest ?? 0) }
+  const pages: PageQuery[] = [
+    { ...newer, project: null },
+    ...lists.map((list) => ({ ...newer, project: list.project, states: [list.state] })),
+  ]
   let rows: readonly TimedRow[] = []
-  for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE) {
-    const some = projects.slice(start, start + PROJECTS_AT_ONCE)
-    const pages = some.map((one) => ({ ...page, project: one }))
-    rows = [...rows, ...(await listPages(database, pages))].toSorted(newestFirst).slice(0, limit)
+  for (let start = 0; start < pages.length; start += LISTS_AT_ONCE) {
+    const some = await listPages(database, pages.slice(start, start + LISTS_AT_ONCE))
+    rows = [...rows, ...some].toSorted(newestFirst).slice(0, limit)
   }
   return rows
 }
@@ -109,27 +121,58 @@ function placesOf(
   return select.orderBy('created_at', order).orderBy('id', order).limit(query.limit)
 }
 
-/** The records of an id or a transaction: few, so that the rest of the query is compared here. */
+/** The records of payers whose addresses begin so; of final ones, one more than are few. */
+function startingWith({ db, sql }: SqlDatabase, { payerStart }: PayerStart) {
+  const [least, greatest] = ['0', 'f'].map((digit) => bytesOf(payerStart.padEnd(42, digit) as Hex))
+  const select = db
+    .selectFrom('x402_authorizations')
+    .select('id')
+    .where(sql<SqlBool>`payer BETWEEN ${least} AND ${greatest}`)
+  const final = select
+    .where(sql<SqlBool>`(state = 'settled' OR state = 'failed')`)
+    .limit(MAX_FEW + 1)
+  // By the index of the few that are under way, which has this order.
+  const pending = select
+    .where(sql<SqlBool>`(state = 'reserved' OR state = 'submitted')`)
+    .orderBy('project')
+    .limit(MAX_FEW)
+  const all = db
+    .selectFrom(final.as('final'))
+    .select('id')
+    .unionAll(db.selectFrom(pending.as('pending')).select('id'))
+  return { final, all }
+}
+
+/** Whether so few records begin so that they are read together. */
+export async function isFew(database: SqlDatabase, search: PayerStart): Promise<boolean> {
+  const rows = await startingWith(database, search).final.execute()
+  return rows.length <= MAX_FEW
+}
+
+/** The records of an id or a search that finds few, so that the rest of the query is compared here. */
 async function listFew(
-  { db, now }: SqlDatabase,
+  database: SqlDatabase,
   query: LedgerQuery,
-  transaction?: Hex,
+  search?: { readonly transaction: Hex } | PayerStart,
 ): Promise<readonly TimedRow[]> {
+  const { db, now } = database
   // Stands for transactions that only a remote facilitator knows.
-  if (transaction === REMOTE_SUBMISSION.transaction) return []
+  if (search && 'transaction' in search && search.transaction === REMOTE_SUBMISSION.transaction)
+    return []
   const { project, id = '', state, kind = 'payment', chainId, after, limit } = query
   const { from = 0, until = Infinity } = query
-  const rows = await db
-    .selectFrom('x402_authorizations')
-    .selectAll()
+  const select = db
+    .selectFrom('x402_authorizations as a')
+    .selectAll('a')
     .select(now.as('now'))
-    .where((where) =>
-      transaction === undefined
-        ? where('id', '=', idBytes(id))
-        : where('transaction_hash', '=', bytesOf(transaction)),
-    )
-    .limit(MAX_BATCH)
-    .execute()
+    .limit(2 * MAX_FEW)
+  const few =
+    search === undefined
+      ? select.where('a.id', '=', idBytes(id))
+      : 'transaction' in search
+        ? select.where('a.transaction_hash', '=', bytesOf(search.transaction))
+        : select.innerJoin(startingWith(database, search).all.as('few'), 'few.id', 'a.id')
+  const rows = await few.execute()
   const isListed = (row: TimedRow): boolean => {
     const createdAt = Number(row.created_at)
     return (
@@ -180,7 +223,8 @@ export function finalRows(
     .select(now.as('now'))
     .where('state', '=', state)
     .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
-  if (isSent) select = select.where('transaction_hash', 'is not', null)
+  if (isSent)
+    select = select.where((where) => where(where.fn.coalesce('charged', where.val('')), '<>', '0'))
   return select.orderBy('updated_at', 'desc').limit(limit).execute()
 }
 

@@ -65,7 +65,7 @@ export class Outcomes {
   /**
    * Records the transaction that has paid for a final record. A failed record becomes settled; a request that
    * has it locked, to send it again, keeps the lock and delivers it. A settled one names another transaction,
-   * after a reorganisation.
+   * after a reorganisation; one that nothing was charged for stays.
    *
    * @param transfer - As for {@link Records.markSettled}; omitted while the transaction is not mined.
    * @returns `false` if that log has paid for another record. Nothing is changed then.
@@ -80,7 +80,8 @@ export class Outcomes {
           transfer = ${paid}, paid_late = CASE state WHEN 'failed' THEN 1 ELSE paid_late END, updated_at = ${now}
         WHERE id = ${id}
           AND (state = 'failed' OR state = 'settled' AND (transaction_hash <> ${hash}
-            OR CAST(${paid} AS TEXT) IS NOT NULL AND coalesce(transfer, '') <> ${paid}))
+            OR transaction_hash IS NOT NULL AND CAST(${paid} AS TEXT) IS NOT NULL
+              AND coalesce(transfer, '') <> ${paid}))
           AND NOT EXISTS (
             SELECT 1 FROM x402_authorizations AS other WHERE other.transfer = ${paid} AND other.id <> ${id})`
       const { numAffectedRows } = await change.execute(db).catch(noneWhereSpent)

@@ -8,12 +8,13 @@ import type {
   LatestQuery,
   LedgerQuery,
   LedgerRecord,
+  PayerStart,
   SubmittedQuery,
 } from '../record.js'
 import { changedIds } from './changed-ids.js'
 import { entryOf, recordOf, type TimedRow } from './rows.js'
 import { idOf } from '../engine/bytes.js'
-import { comparedTo, finalRows, latestRows, listRows } from './list-rows.js'
+import { comparedTo, finalRows, isFew, latestRows, listRows } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import { FIND } from './statements.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
@@ -105,6 +106,11 @@ export class Records {
       const rows = await listRows(database, query)
       return rows.map((row) => this.#toRecord(row))
     })
+  }
+
+  /** Whether a search finds so few records, of all projects, that it can be listed. */
+  isFew(search: PayerStart): Promise<boolean> {
+    return this.#store.run((database) => isFew(database, search))
   }
 
   /** Lists records by the time of their last change, oldest first. */

@@ -334,6 +334,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   x402_checkouts: {
     listed: '(project, created_at, id)',
     due: `(expires_at) WHERE state = 'open'`,
+    open: `(project, created_at, id) WHERE state = 'open'`,
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
   x402_resources: { project: '(project, sold_at)', sold: '(sold_at)' },

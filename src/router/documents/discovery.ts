@@ -22,9 +22,7 @@ const resource = document('SoldResource', 'A resource that was sold.', {
   }),
   description: text('What it is, in the seller’s words.').optional(),
   mimeType: text('Media type of the response.').optional(),
-  serviceName: text('Name of the service.').optional(),
   tags: z.array(z.string()).optional().meta({ description: 'Words for it.' }),
-  iconUrl: text('URL of an icon. It is a stranger’s: do not load it unasked.').optional(),
   extensions: anyObject('`bazaar`: its input and output.').optional(),
 })
 

@@ -17,7 +17,8 @@ const transaction = z
   .string()
   .regex(/^(0x[0-9a-fA-F]{64})?$/)
   .meta({
-    description: 'Hash of the transaction on chain; empty where this request sent nothing.',
+    description:
+      'Hash of the transaction on chain; empty where this request sent nothing, as where nothing was charged.',
     examples: [`0x${'4f'.repeat(32)}`],
   })
 
@@ -26,7 +27,9 @@ const payer = address('Address of the payer’s wallet.')
 const requirementMembers = {
   scheme: text('Payment scheme.', 'exact'),
   network,
-  amount: atomicUnits('Amount in the token’s smallest unit.'),
+  amount: atomicUnits(
+    'Amount in the token’s smallest unit; of the scheme `upto`, the most that may be charged.',
+  ),
   payTo: address('Where the money goes.'),
   maxTimeoutSeconds: z
     .int()
@@ -124,6 +127,9 @@ export const settleResponse = component(
         transaction,
         network,
         payer,
+        amount: atomicUnits(
+          'What was charged, in the token’s smallest unit. Only of the scheme `upto`.',
+        ).optional(),
       }),
       object(
         'The payment was refused, was settled before, or is pending (`settlement_pending`, with its transaction).',
@@ -158,6 +164,9 @@ export const supportedResponse = document(
           .meta({ description: 'Version of x402: 1 as well, if the merchant has `v1`.' }),
         scheme: text('Payment scheme.', 'exact'),
         network,
+        extra: anyObject(
+          'What offers of the scheme must carry: `facilitatorAddress` of `upto`.',
+        ).optional(),
       }),
     ),
     extensions: z.array(z.string()).meta({

@@ -26,6 +26,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   refund_exceeds_payment: 'The refund is more than what is left of the payment.',
   refund_refused: 'The signed refund was refused, and nothing was sent; see `errorReason`.',
   too_many_webhooks: 'There are as many webhooks as there may be.',
+  too_many_checkouts: 'There are as many open payment links as there may be.',
   too_many_tokens: 'There are as many tokens in use as there may be.',
   checkout_paid: 'The payment link was paid already. Nothing more is charged.',
   checkout_expired: 'The payment link has expired.',

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Response } from 'express'
 import { exportedOf, exportWriter, withRefunds } from '../../ledger/export-format.js'
-import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/index.js'
+import type { LedgerQuery, LedgerRecord } from '../../ledger/index.js'
 import { EVERY_PROJECT } from '../../ledger/index.js'
 import { dayName, dayOf, UTC, type TimeZone } from '../../ledger/time-zone.js'
 import { isClosed } from '../../http/once-closed.js'
@@ -11,6 +10,8 @@ import type { RouterContext } from '../context.js'
 import type { EarlyCall } from '../define-endpoint.js'
 import { requestFields } from '../log-fields.js'
 import type { ViewScope } from '../owner.js'
+import { recordPages } from '../record-pages.js'
+import type { FoundBy } from '../settlement-search.js'
 import { takeSlot } from './stream-access.js'
 import type { SlotOwner } from './streams.js'
 
@@ -28,7 +29,7 @@ const RATED_SECONDS = 30
 export interface DownloadOptions {
   readonly slots: SlotOwner
   readonly scope: ViewScope
-  readonly filters: Omit<LedgerQuery, 'project' | 'limit'>
+  readonly filters: Omit<LedgerQuery, 'project' | 'limit'> & Pick<FoundBy, 'isWanted'>
   /** Zone of the times in it. @defaultValue UTC */
   readonly zone?: TimeZone | undefined
 }
@@ -40,15 +41,16 @@ export interface DownloadOptions {
 export async function downloadSettlements(
   context: RouterContext,
   { req, res }: EarlyCall,
-  { slots, scope: { project, accepts }, filters, zone }: DownloadOptions,
+  { slots, scope: { project, accepts }, filters: { isWanted, ...filters }, zone }: DownloadOptions,
 ): Promise<void> {
   const { downloads } = context.streams
   const free = takeSlot(downloads, { owner: slots, what: 'downloads', req, res })
   let endRating = (): void => undefined
   try {
-    const pages = pagesOf(context.ledger, { ...filters, kind: 'any', project, limit: PAGE })
+    const pages = recordPages(context.ledger, { ...filters, kind: 'any', project, limit: PAGE })
     const { head, line } = exportWriter('csv', accepts, zone)
-    const isWritten = ({ state }: LedgerRecord) => state !== 'reserved' || filters.state === state
+    const isWritten = (record: LedgerRecord) =>
+      (record.state !== 'reserved' || filters.state === 'reserved') && (isWanted?.(record) ?? true)
     const textOf = async (page: readonly LedgerRecord[]): Promise<string> => {
       const written = page.filter(isWritten)
       const ids = written.map(({ id }) => id)
@@ -87,7 +89,10 @@ export async function downloadSettlements(
     }
     // The pipeline has cut the connection, so that a part of the file is not taken for the whole.
     res.destroy()
-    context.logger.warn('A download of settlements was cut.', { ...requestFields(context, req, res), error })
+    context.logger.warn('A download of settlements was cut.', {
+      ...requestFields(context, req, res),
+      error,
+    })
   } finally {
     endRating()
     free()
@@ -97,22 +102,6 @@ export async function downloadSettlements(
 /** Whether a pipeline failed because its response was closed, not because the ledger failed. */
 function isEndOfConnection(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE'
-}
-
-async function* pagesOf(
-  ledger: Pick<LedgerStore, 'payments'>,
-  query: LedgerQuery,
-): AsyncGenerator<readonly LedgerRecord[], undefined> {
-  let after: LedgerQuery['after']
-  for (;;) {
-    const page = await ledger.payments.list({ ...query, after })
-    yield page
-    after = page.at(-1)
-    if (page.length < query.limit) return undefined
-    // SQLite answers in the same turn, as does a socket with room: without a break, nothing else would run until
-    // the file is written.
-    await nextTurn()
-  }
 }
 
 /** Cuts the connection to a client that reads less than {@link LEAST_RATE}. @returns Ends it. */

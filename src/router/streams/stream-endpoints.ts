@@ -5,6 +5,7 @@ import { defineEndpoint, type Endpoint } from '../define-endpoint.js'
 import { owned, type PaymentsOwner } from '../owner.js'
 import { filterQuery, ledgerFilters, networkParameter } from '../settlement-query.js'
 import { openEventStream } from './event-stream.js'
+import { findBy } from '../settlement-search.js'
 import { downloadSettlements } from './settlements-csv.js'
 
 /** The streams of an owner's payments. */
@@ -28,10 +29,11 @@ export function streamEndpoints<Context extends RouterContext>(
       problems: ['server_busy'],
       async respond(context: Context, call) {
         const scope = owner.scopeOf(context, call)
+        const found = await findBy(context.ledger, scope, call.query)
         await downloadSettlements(context, call, {
           slots,
           scope,
-          filters: ledgerFilters(call.query),
+          filters: { ...ledgerFilters(call.query), ...found },
           zone: call.query.timeZone,
         })
       },

@@ -8,12 +8,13 @@ import type {
   Refusal,
   Reservation,
   Scheme,
+  SchemeFormat,
   SchemeSupport,
   Verified,
 } from '../scheme.js'
 import { logLedgerFailure } from '../settled-reservation.js'
 import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
-import { exactFormat } from './format.js'
+import { facilitatorOfRelayers } from './formats.js'
 import { leavePayment } from './network/pending-payments.js'
 import { Settlement, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
@@ -23,8 +24,8 @@ import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
 /** How often open payments are checked (ms). */
 const RECONCILE_INTERVAL_MS = 30_000
 
-/** Options of {@link EvmScheme}. */
-export interface EvmSchemeOptions extends Omit<
+/** Options of {@link openEvmContext}. */
+export interface EvmContextOptions extends Omit<
   ReconcilerOptions,
   'nowSeconds' | 'reconcileIntervalMs'
 > {
@@ -37,21 +38,27 @@ export interface EvmSchemeOptions extends Omit<
 }
 
 /**
- * The scheme `exact` on EVM networks: one ERC-3009 transfer of exactly the amount.
+ * Opens what all schemes on EVM networks share.
  *
  * It starts by reconciling what the ledger lists as open, and does so again and again.
  */
+export function openEvmContext(options: EvmContextOptions): SettleContext {
+  const { closed, now, reconcileIntervalMs = RECONCILE_INTERVAL_MS } = options
+  // Each payment under way listens to it: Node takes more than ten listeners for a leak.
+  setMaxListeners(0, closed)
+  const nowSeconds = (): bigint => BigInt(Math.floor(now() / 1000))
+  const reconciler = new Reconciler({ ...options, nowSeconds, reconcileIntervalMs })
+  return { ...options, nowSeconds, reconciler, recent: createRecentlyVerified() }
+}
+
+/** A scheme on EVM networks: one transfer of the amount, or of what is charged of it. */
 export class EvmScheme implements Scheme {
-  readonly format = exactFormat
+  readonly format: SchemeFormat
   readonly #context: SettleContext
 
-  constructor(options: EvmSchemeOptions) {
-    const { closed, now, reconcileIntervalMs = RECONCILE_INTERVAL_MS } = options
-    // Each payment under way listens to it: Node takes more than ten listeners for a leak.
-    setMaxListeners(0, closed)
-    const nowSeconds = (): bigint => BigInt(Math.floor(now() / 1000))
-    const reconciler = new Reconciler({ ...options, nowSeconds, reconcileIntervalMs })
-    this.#context = { ...options, nowSeconds, reconciler, recent: createRecentlyVerified() }
+  constructor(context: SettleContext, format: SchemeFormat) {
+    this.#context = context
+    this.format = format
   }
 
   /** As {@link Scheme.verify}. */
@@ -73,7 +80,17 @@ export class EvmScheme implements Scheme {
   supported(): SchemeSupport {
     const { networks } = this.#context
     const signers = [...networks.values()].flatMap(({ relayers }) => relayers.addresses)
-    return { networks: [...networks.keys()], signers: { 'eip155:*': [...new Set(signers)] } }
+    const extra = Object.fromEntries(
+      [...networks].map(([id, { relayers }]) => [
+        id,
+        { facilitatorAddress: facilitatorOfRelayers(relayers.addresses, relayers.executors) },
+      ]),
+    )
+    return {
+      networks: [...networks.keys()],
+      ...(this.format.isMetered && { extra }),
+      signers: { 'eip155:*': [...new Set(signers)] },
+    }
   }
 
   async #verify(presented: PresentedPayment): Promise<VerifiedPayment | Refusal> {

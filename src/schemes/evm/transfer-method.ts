@@ -54,7 +54,11 @@ export type JudgedPayment = LedgerEntry & { readonly submission?: Submission | u
 
 /** One way in which a payer's signature moves a token, in the calls and logs of its contracts. */
 export interface TransferMethod {
+  /** `extra.assetTransferMethod` of its offers. */
+  readonly name: 'eip3009' | 'permit2'
   readonly reasons: MethodReasons
+  /** Whether a token is taken in this way. */
+  takes(asset: SettlementAsset): boolean
   /** The signature, as the client sent it, in lower case. */
   signatureOf(facts: PaymentFacts): Hex
   /** Identifies what a payment carries that its signature does not cover. */
@@ -72,6 +76,10 @@ export interface TransferMethod {
     transfer: SignedTransfer,
     options: { asset: SettlementAsset; from?: Address | undefined },
   ): Call
+  /** The only account that may make the call; anybody may where it is left out. */
+  callerOf?(facts: PaymentFacts): Address | undefined
+  /** The same, read from the call. */
+  callerIn?(call: Call): Address | undefined
   /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
   /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */

@@ -82,8 +82,10 @@ describe('the search for settlements', () => {
     [`0x${'ab'.repeat(32)}`, 'transaction'],
     ['ab'.repeat(16), 'settlement'],
     ['https://shop.example/report', 'resource'],
-    ['order-7', 'reference'],
+    ['0x12…ab', 'payer'],
+    ['…ab', 'payer'],
+    ['order-7', 'part'],
   ])('recognises %j as a %s', (text, kind) => {
-    expect(readSearch(text).kind).toBe(kind)
+    expect(readSearch(text)).toBe(kind)
   })
 })

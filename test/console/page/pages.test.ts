@@ -74,7 +74,7 @@ suite('the pages of the console', () => {
       }
       await visit(page, views['merchants']!)
       await page.getByRole('button', { name: 'New merchant' }).click()
-      await page.getByText('Limits and rates').click()
+      await page.getByText('Limits, rates and protocol').click()
       await check('new merchant')
       expect(found).toEqual([])
       expect(complaints).toEqual([])

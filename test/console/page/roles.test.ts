@@ -80,6 +80,25 @@ suite('people in the console', () => {
     expect(await page.getByRole('link', { name: 'Webhooks' }).count()).toBe(0)
   })
 
+  it('leave the public catalogue, serve version 1, and go back to the defaults', async () => {
+    await enter(tokenOf('operator'), 360)
+    await visit(page, ['#/merchants/acme', 'acme'])
+    const save = async (listed: boolean, v1: string, shown: string) => {
+      await page.getByRole('button', { name: 'Edit', exact: true }).first().click()
+      await page.getByText('Limits, rates and protocol').click()
+      await page.getByLabel('List what was sold in the public catalogue').setChecked(listed)
+      await page.getByLabel('Buyers of x402 version 1').selectOption(v1)
+      expect(await findViolations(page)).toEqual([])
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText(shown, { exact: true }).waitFor()
+      return (await api.ask('GET', '/projects/acme')).body.merchant
+    }
+    expect(await save(false, 'yes', 'not listed')).toMatchObject({ listed: false, v1: true })
+    expect(await save(false, 'no', 'not served')).toMatchObject({ listed: false, v1: false })
+    const merchant = await save(true, '', 'as the gateway does')
+    for (const name of ['listed', 'v1']) expect(merchant).not.toHaveProperty(name)
+  })
+
   it('enter a new address twice, see that it waits, and take it back', async () => {
     await enter(tokenOf('owner'), 360)
     await visit(page, ['#/merchants/acme', 'acme'])

@@ -203,6 +203,17 @@ suite('the console', () => {
     await button(page, 'Search').click()
     await until(async () => (await page.getByText('another').count()) === 0)
     expect(await page.getByRole('row').filter({ hasText: 'order-7' }).count()).toBe(1)
+    const { address } = world.devnet.payers[0]!
+    for (const part of [`${address.slice(0, 6)}…${address.slice(-4)}`, address.slice(-6), 'ER-7']) {
+      await field(page, 'Search').fill(part)
+      await button(page, 'Search').click()
+      await page.getByRole('row').filter({ hasText: 'order-7' }).waitFor()
+      await until(async () => (await page.getByText('another').count()) === 0)
+    }
+    await field(page, 'Amount from').fill('1000')
+    await button(page, 'Search').click()
+    await page.getByText('No results').waitFor()
+    await field(page, 'Amount from').fill('')
     await field(page, 'Search').fill('no such reference')
     await button(page, 'Search').click()
     await page.getByText('No results').waitFor()

@@ -58,6 +58,8 @@ export interface MerchantSettings {
   readonly maxTimeoutSeconds?: number
   readonly repeatSettlements?: boolean
   readonly redeemWithoutProof?: string
+  readonly listed?: boolean
+  readonly v1?: boolean
   readonly branding?: {
     readonly logo?: string
     readonly accent?: string

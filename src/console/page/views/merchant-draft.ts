@@ -18,6 +18,9 @@ export interface Draft {
   readonly maxTimeoutSeconds: string
   readonly repeatSettlements: boolean
   readonly redeemWithoutProof: string
+  readonly listed: boolean
+  /** `yes` or `no`; `''` as the gateway does. */
+  readonly v1: string
 }
 
 /** Makes the draft of a merchant, or of a new one. */
@@ -38,6 +41,8 @@ export function draftOf(project: Project | undefined): Draft {
     maxTimeoutSeconds: text(merchant.maxTimeoutSeconds),
     repeatSettlements: merchant.repeatSettlements ?? false,
     redeemWithoutProof: merchant.redeemWithoutProof ?? '',
+    listed: merchant.listed ?? true,
+    v1: merchant.v1 === undefined ? '' : merchant.v1 ? 'yes' : 'no',
   }
 }
 
@@ -61,6 +66,8 @@ function settingsOf(draft: Draft): Members {
     maxTimeoutSeconds: number(draft.maxTimeoutSeconds),
     repeatSettlements: draft.repeatSettlements || null,
     redeemWithoutProof: text(draft.redeemWithoutProof),
+    listed: draft.listed ? null : false,
+    v1: draft.v1 === '' ? null : draft.v1 === 'yes',
   }
 }
 

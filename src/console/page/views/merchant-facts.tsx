@@ -5,6 +5,8 @@ import { CopyButton } from '../parts/copy.js'
 import { Facts } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 
+const V1 = { true: 'served', false: 'not served', default: 'as the gateway does' }
+
 /** Settings of a merchant, with defaults. */
 export function MerchantFacts({
   of: { merchant, createdAt, updatedAt },
@@ -39,6 +41,8 @@ export function MerchantFacts({
         ['Minimum amount', limit(minAmount)],
         ['Maximum amount', limit(maxAmount)],
         ['Offer expires after', formatDuration(maxTimeoutSeconds * 1000)],
+        ['Public catalogue', merchant.listed === false ? 'not listed' : 'listed'],
+        ['x402 version 1', V1[`${merchant.v1 ?? 'default'}`]],
         ['Created', createdAt && <Time at={createdAt} />],
         ['Changed', updatedAt && updatedAt !== createdAt && <Time at={updatedAt} />],
       ]}

@@ -61,7 +61,7 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
       <MainFields {...fields} />
       <Accepted {...fields} />
       <details>
-        <summary>Limits and rates</summary>
+        <summary>Limits, rates and protocol</summary>
         <MoreFields {...fields} />
       </details>
       <FormFoot
@@ -79,7 +79,9 @@ const SHOWN = [
   ...['name', 'payTo', 'currency', 'accepts', 'minAmount', 'maxAmount'].map(
     (one) => `merchant.${one}`,
   ),
-  ...['fxBufferBps', 'maxTimeoutSeconds', 'redeemWithoutProof'].map((one) => `merchant.${one}`),
+  ...['fxBufferBps', 'maxTimeoutSeconds', 'redeemWithoutProof', 'listed', 'v1'].map(
+    (one) => `merchant.${one}`,
+  ),
 ]
 
 const conflictOf = (code: string | undefined, message: string | undefined): string | undefined =>
@@ -216,6 +218,14 @@ function MoreFields({ draft, change, errorOf }: Fields) {
         placeholder="300"
         {...text('maxTimeoutSeconds')}
       />
+      <ProtocolFields draft={draft} change={change} errorOf={errorOf} />
+    </div>
+  )
+}
+
+function ProtocolFields({ draft, change, errorOf }: Omit<Fields, 'isMoved'>) {
+  return (
+    <>
       <CheckField
         label="Repeat success for the same payment id"
         isChecked={draft.repeatSettlements}
@@ -232,6 +242,24 @@ function MoreFields({ draft, change, errorOf }: Fields) {
           ['never', 'Never'],
         ]}
       />
-    </div>
+      <CheckField
+        label="List what was sold in the public catalogue"
+        hint="Agents find it there: URL, description, price, how often and when last."
+        isChecked={draft.listed}
+        onChange={(listed) => change({ listed })}
+      />
+      <SelectField
+        label="Buyers of x402 version 1"
+        value={draft.v1}
+        onValue={(v1) => change({ v1 })}
+        error={errorOf('merchant.v1')}
+        hint="Many buyers still speak it. They retry from their address, because it has no offer id."
+        options={[
+          ['', 'Default: as the gateway does'],
+          ['yes', 'Served'],
+          ['no', 'Not served'],
+        ]}
+      />
+    </>
   )
 }

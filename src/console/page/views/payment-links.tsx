@@ -3,13 +3,14 @@ import type { Checkout, CheckoutPage } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { formatFiat } from '../format/money.js'
 import { Dialog } from '../parts/dialog.js'
+import { SelectField } from '../parts/field.js'
 import { May } from '../parts/may.js'
 import { Empty, LoadedView } from '../parts/notice.js'
 import { Page } from '../parts/page.js'
 import { Pager } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { Time } from '../parts/values.js'
-import { cursorOf, linkTo, queryOf, type Route } from '../state/route.js'
+import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { LinkStatus, PaymentLink } from './payment-link.js'
 import { PaymentLinkForm } from './payment-link-form.js'
 
@@ -19,10 +20,19 @@ interface PaymentLinksProps {
   readonly project?: string
 }
 
+const STATUSES = [
+  ['', 'Any status'],
+  ['open', 'Open'],
+  ['paid', 'Paid'],
+  ['expired', 'Expired'],
+  ['canceled', 'Canceled'],
+] as const
+
 /** Payment links of a merchant. */
 export function PaymentLinks({ route, project }: PaymentLinksProps) {
   const path = pathOf(project)
-  const loaded = useLoad<CheckoutPage>(`${path}${queryOf({ cursor: cursorOf(route) })}`)
+  const status = route.query.get('status') ?? ''
+  const loaded = useLoad<CheckoutPage>(`${path}${queryOf({ status, cursor: cursorOf(route) })}`)
   const [isNew, setNew] = useState(false)
   const [shown, setShown] = useState<Checkout>()
   return (
@@ -39,13 +49,12 @@ export function PaymentLinks({ route, project }: PaymentLinksProps) {
         </May>
       }
     >
+      <StatusField route={route} value={status} />
       <LoadedView of={loaded} room="tall">
         {({ checkouts, nextCursor }) => (
           <>
             {checkouts.length === 0 ? (
-              <Empty title="No payment links yet">
-                <p>A payment link can be sent to anybody, and is paid once.</p>
-              </Empty>
+              <NoLinks route={route} isFiltered={status !== ''} />
             ) : (
               <LinkTable of={checkouts} onShow={setShown} />
             )}
@@ -77,6 +86,40 @@ export function PaymentLinks({ route, project }: PaymentLinksProps) {
         </Dialog>
       )}
     </Page>
+  )
+}
+
+function StatusField({ route, value }: { readonly route: Route; readonly value: string }) {
+  return (
+    <div class="toolbar">
+      <SelectField
+        label="Status"
+        value={value}
+        onValue={(status) => navigate(linkTo(route.path, { status }))}
+        options={STATUSES}
+      />
+    </div>
+  )
+}
+
+interface NoLinksProps {
+  readonly route: Route
+  readonly isFiltered: boolean
+}
+
+function NoLinks({ route, isFiltered }: NoLinksProps) {
+  if (isFiltered)
+    return (
+      <Empty title="No results">
+        <p>
+          <a href={linkTo(route.path)}>Clear filters</a>
+        </p>
+      </Empty>
+    )
+  return (
+    <Empty title="No payment links yet">
+      <p>A payment link can be sent to anybody, and is paid once.</p>
+    </Empty>
   )
 }
 

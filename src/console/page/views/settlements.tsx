@@ -10,8 +10,7 @@ import { Pager } from '../parts/pager.js'
 import { Money, NetworkName } from '../parts/values.js'
 import { cursorOf, linkTo, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
-import { readSearch } from './search.js'
-import { SettlementFilters, type Filters } from './settlement-filters.js'
+import { FILTERS, SettlementFilters, type Filters } from './settlement-filters.js'
 import { SettlementTable } from './settlement-table.js'
 
 export function Settlements({ route }: { readonly route: Route }) {
@@ -42,7 +41,7 @@ export function Settlements({ route }: { readonly route: Route }) {
         {({ settlements, nextCursor }) => (
           <>
             {settlements.length === 0 ? (
-              <NoSettlements isFiltered={isFiltered} />
+              <NoSettlements isFiltered={isFiltered} hasOlder={nextCursor !== undefined} />
             ) : (
               <SettlementTable caption="Settlements" rows={settlements} />
             )}
@@ -59,9 +58,8 @@ function Summary({ of: { count, isMore, sums } }: { readonly of: SettlementSumma
   return (
     <div class="found" role="status">
       <p>
-        {isMore && 'The newest '}
         {formatNumber(count)} {count === 1 ? 'payment' : 'payments'}
-        {isMore && ' of more'}
+        {isMore && ' among the newest; older ones are not summed'}
       </p>
       {sums.map((sum) => (
         <p key={`${sum.network} ${sum.asset}`}>
@@ -75,7 +73,19 @@ function Summary({ of: { count, isMore, sums } }: { readonly of: SettlementSumma
   )
 }
 
-function NoSettlements({ isFiltered }: { readonly isFiltered: boolean }) {
+interface NoSettlementsProps {
+  readonly isFiltered: boolean
+  /** A search looks through some payments for each page. */
+  readonly hasOlder: boolean
+}
+
+function NoSettlements({ isFiltered, hasOlder }: NoSettlementsProps) {
+  if (hasOlder)
+    return (
+      <Empty title="No results among these payments">
+        <p>Older ones follow on the next page. Dates or a merchant narrow the search down.</p>
+      </Empty>
+    )
   if (!isFiltered)
     return (
       <Empty title="No payments yet">
@@ -92,26 +102,10 @@ function NoSettlements({ isFiltered }: { readonly isFiltered: boolean }) {
 }
 
 function filtersOf({ query }: Route): Filters {
-  const get = (name: string): string => query.get(name) ?? ''
-  return {
-    search: get('search'),
-    status: get('status'),
-    network: get('network'),
-    project: get('project'),
-    from: get('from'),
-    to: get('to'),
-  }
+  const values = FILTERS.map((name) => [name, query.get(name) ?? ''])
+  return Object.fromEntries(values) as Filters
 }
 
-function apiQuery({ search, status, network, project, from, to }: Filters): Record<string, string> {
-  const found = readSearch(search)
-  return {
-    status,
-    network,
-    project,
-    ...spanOf({ from, to }),
-    // A part of an address is the whole of no payment's: the hint says what to do.
-    ...(found.kind === 'partial' && { reference: search }),
-    ...('value' in found && { [found.kind]: found.value }),
-  }
+function apiQuery({ from, to, ...filters }: Filters): Record<string, string> {
+  return { ...filters, ...spanOf({ from, to }) }
 }

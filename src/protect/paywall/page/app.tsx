@@ -7,6 +7,7 @@ import type { PageOffer } from './page-data.js'
 import { allowsAnother, firstPhase, Purchases, type Notice, type Phase } from './purchases.js'
 import { Receipt } from './receipt.js'
 import { Result } from './result.js'
+import { isPermit2 } from './sign-payment.js'
 import { formatTime, text } from './texts.js'
 import { WalletList } from './wallet-list.js'
 
@@ -78,6 +79,7 @@ function Offers({ onPay }: OffersProps) {
       <WalletList offer={offer} onChoose={(wallet) => onPay(wallet, offer)}>
         <p class="signed">
           {text('signedWords', { amount, network, seller, minutes, address: terms.payTo })}
+          {isPermit2(terms) && ` ${text('permit2Words', { amount })}`}
         </p>
       </WalletList>
     </>

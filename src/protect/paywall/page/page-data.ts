@@ -40,6 +40,7 @@ export interface PageDocument {
   readonly error?: string
   readonly resource: object
   readonly accepts: readonly PageTerms[]
+  readonly extensions?: object
 }
 
 export interface PageData {

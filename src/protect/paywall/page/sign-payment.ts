@@ -2,6 +2,14 @@
 import { decimalOf } from '../../../browser/decimal.js'
 import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
 import {
+  readAllowance,
+  readWord,
+  sendApproval,
+  signApproval,
+  signPermit2,
+  type SignedApproval,
+} from '../../../browser/sign-permit2.js'
+import {
   findFirstAccount,
   randomHex,
   signTransfer,
@@ -57,8 +65,7 @@ export async function signPayment(
     await switchTo(purchase)
     tell(text('checkingBalance'))
     await checkBalance(purchase, account)
-    tell(text('signing', { wallet }))
-    return await sign(purchase, account)
+    return await sign(purchase, account, tell)
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
     if (error.kind === 'declined') throw new NotSigned(text('declined'))
@@ -84,14 +91,9 @@ const BALANCE_OF = '0x70a08231'
 
 /** Compares balance and price. An unknown balance does not prevent the payment. */
 async function checkBalance({ provider, terms, offer }: Purchase, account: string): Promise<void> {
-  const call = {
-    to: terms.asset,
-    data: BALANCE_OF + account.slice(2).toLowerCase().padStart(64, '0'),
-  }
-  const result = await callProvider(provider, 'eth_call', [call, 'latest']).catch(() => undefined)
-  if (typeof result !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(result)) return
-  const balance = BigInt(result)
-  if (balance >= BigInt(terms.amount)) return
+  const asked = BALANCE_OF + account.slice(2).toLowerCase().padStart(64, '0')
+  const balance = await readWord(provider, terms.asset, asked)
+  if (balance === undefined || balance >= BigInt(terms.amount)) return
   const decimal = decimalOf(balance.toString(), offer.decimals)
   const format = new Intl.NumberFormat(data.locale, {
     minimumFractionDigits: 2,
@@ -101,30 +103,77 @@ async function checkBalance({ provider, terms, offer }: Purchase, account: strin
   throw new NotSigned(text('balanceTooLow', { balance: shown, amount: offer.amount }), offer)
 }
 
-async function sign(purchase: Purchase, from: string): Promise<KeptPayment> {
-  const { provider, document, terms, offer } = purchase
-  const signedAt = serverNow()
-  const validBefore = signedAt + terms.maxTimeoutSeconds
+async function sign(
+  purchase: Purchase,
+  from: string,
+  tell: (step: string) => void,
+): Promise<KeptPayment> {
+  const { provider, wallet, document, terms, offer } = purchase
   const { chainId } = offer
-  const signed = await signTransfer(provider, {
-    ...terms,
-    from,
-    chainId,
-    validAfter: signedAt - BACKDATED_SECONDS,
-    validBefore,
-  })
+  const approval = isPermit2(terms) ? await approve(purchase, from, tell) : undefined
+  tell(text('signing', { wallet }))
+  const signedAt = serverNow()
+  const validBefore = approval ? Number(approval.deadline) : signedAt + terms.maxTimeoutSeconds
+  const transfer = { ...terms, from, chainId, validBefore }
+  const signed = isPermit2(terms)
+    ? await signPermit2(provider, transfer)
+    : await signTransfer(provider, { ...transfer, validAfter: signedAt - BACKDATED_SECONDS })
   if (signed === undefined) throw new NotSigned(text('walletFailed', { message: '' }))
   const header = encodeJson({
     x402Version: 2,
     resource: document.resource,
     accepted: terms,
-    payload: signed,
+    payload: signed.payload,
     // By this id, the seller recognises the payment: it sends the same response and never charges twice.
-    extensions: { 'payment-identifier': { info: { required: false, id: randomHex(16) } } },
+    extensions: {
+      'payment-identifier': { info: { required: false, id: randomHex(16) } },
+      ...(approval && { [SPONSORING]: { info: approval } }),
+    },
   })
-  const { nonce } = signed.authorization
-  const number = await paymentNumber({ chainId, contract: terms.asset, from, nonce })
+  const number = await paymentNumber({ chainId, from, ...signed.key })
   return { header, signedAt, validBefore, receipt: receiptFacts(purchase, from, number) }
+}
+
+/** Whether a way to pay is by Permit2. */
+export function isPermit2({ extra }: PageTerms): boolean {
+  return extra?.['assetTransferMethod'] === 'permit2'
+}
+
+/** Key of the extension by which the seller sends a signed approval. */
+const SPONSORING = 'eip2612GasSponsoring'
+
+/** How often the transaction of an approval is looked for, and how long (ms). */
+const LOOK = { everyMs: 2000, forMs: 180_000 }
+
+/**
+ * Has the account approve the amount to Permit2, if it has not.
+ *
+ * @returns The signed approval that goes with the payment; nothing where none is needed.
+ */
+async function approve(
+  { provider, wallet, document, terms, offer }: Purchase,
+  from: string,
+  tell: (step: string) => void,
+): Promise<SignedApproval | undefined> {
+  const { chainId, amount } = offer
+  const validBefore = serverNow() + terms.maxTimeoutSeconds
+  const transfer = { ...terms, from, chainId, validBefore }
+  const allowance = await readAllowance(provider, transfer)
+  if (allowance !== undefined && allowance >= BigInt(terms.amount)) return undefined
+  tell(text('approving', { wallet, amount }))
+  const isSponsored = SPONSORING in Object(document.extensions) && 'name' in Object(terms.extra)
+  const signed = isSponsored ? await signApproval(provider, transfer) : undefined
+  if (signed !== undefined) return signed
+  const hash = await sendApproval(provider, transfer)
+  tell(text('approvalPending'))
+  for (let waited = 0; waited < LOOK.forMs; waited += LOOK.everyMs) {
+    const asked = callProvider(provider, 'eth_getTransactionReceipt', [hash])
+    const { status } = Object(await asked.catch(() => undefined)) as { readonly status?: unknown }
+    if (status === '0x1') return undefined
+    if (status === '0x0') break
+    await new Promise((resolve) => setTimeout(resolve, LOOK.everyMs))
+  }
+  throw new NotSigned(text('approvalFailed'))
 }
 
 function receiptFacts(

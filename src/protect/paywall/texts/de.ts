@@ -28,9 +28,15 @@ export const de: PaywallTexts = {
   onRamp: '{symbol} kaufen',
   signedWords:
     'Einmalige Freigabe, genau {amount} auf {network} an {seller} ({address}) zu zahlen. Sie läuft nach {minutes} Minuten ab. Sie zahlen keine Netzwerkgebühr.',
+  permit2Words:
+    'Dieses Token wird von Permit2 bewegt: Falls noch nicht geschehen, fragt Ihre Wallet zuerst, ob Permit2 {amount} nehmen darf. Ohne Ihre Unterschrift kann das niemand nutzen.',
   connecting: 'Erlauben Sie die Verbindung in {wallet}.',
   switching: 'Wechseln Sie in {wallet} zu {network}.',
   checkingBalance: 'Ihr Guthaben wird geprüft …',
+  approving:
+    'Erlauben Sie Permit2, {amount} zu nehmen: Bestätigen Sie in {wallet}. Noch wird nichts gezahlt.',
+  approvalPending: 'Warten, bis das Netzwerk Ihre Freigabe bestätigt hat …',
+  approvalFailed: 'Die Freigabe wurde nicht bestätigt. Es wurde nichts gezahlt.',
   signing: 'Unterschreiben Sie in {wallet}. Vorher wird nichts gezahlt.',
   verifying: 'Ihre Zahlung wurde an den Verkäufer gesendet. Die Antwort wird erwartet …',
   settling:

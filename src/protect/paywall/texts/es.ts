@@ -28,9 +28,14 @@ export const es: PaywallTexts = {
   onRamp: 'Obtener {symbol}',
   signedWords:
     'Autorización única para pagar exactamente {amount} en {network} a {seller} ({address}). Caduca en {minutes} minutos. Usted no paga comisión de red.',
+  permit2Words:
+    'Este token se mueve mediante Permit2: si aún no lo ha hecho, su cartera le pide primero que permita a Permit2 tomar {amount}. Sin su firma, nadie puede usarlo.',
   connecting: 'Permita la conexión en {wallet}.',
   switching: 'Cambie a {network} en {wallet}.',
   checkingBalance: 'Comprobando su saldo…',
+  approving: 'Permita que Permit2 tome {amount}: confirme en {wallet}. Todavía no se paga nada.',
+  approvalPending: 'Esperando a que la red confirme su permiso…',
+  approvalFailed: 'El permiso no se confirmó. No se ha pagado nada.',
   signing: 'Firme en {wallet}. Antes de eso no se paga nada.',
   verifying: 'Su pago se ha enviado al vendedor. Esperando la respuesta…',
   settling: 'Seguimos esperando la respuesta. Llega cuando el pago se ha ejecutado en {network}.',

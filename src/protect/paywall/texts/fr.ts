@@ -28,9 +28,15 @@ export const fr: PaywallTexts = {
   onRamp: 'Obtenir des {symbol}',
   signedWords:
     'Autorisation unique de payer exactement {amount} sur {network} à {seller} ({address}). Elle expire dans {minutes} minutes. Vous ne payez aucuns frais de réseau.',
+  permit2Words:
+    'Ce jeton passe par Permit2 : si ce n’est pas déjà fait, votre portefeuille vous demande d’abord d’autoriser Permit2 à prélever {amount}. Sans votre signature, personne ne peut s’en servir.',
   connecting: 'Autorisez la connexion dans {wallet}.',
   switching: 'Passez à {network} dans {wallet}.',
   checkingBalance: 'Vérification de votre solde…',
+  approving:
+    'Autorisez Permit2 à prélever {amount} : confirmez dans {wallet}. Rien n’est encore payé.',
+  approvalPending: 'En attente de la confirmation de votre autorisation par le réseau…',
+  approvalFailed: 'L’autorisation n’a pas été confirmée. Rien n’a été payé.',
   signing: 'Signez dans {wallet}. Rien n’est payé avant.',
   verifying: 'Votre paiement a été envoyé au vendeur. En attente de la réponse…',
   settling:

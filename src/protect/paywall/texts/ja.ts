@@ -28,9 +28,15 @@ export const ja: PaywallTexts = {
   onRamp: '{symbol} を入手',
   signedWords:
     '{network} で {seller}（{address}）へ {amount} だけを支払う、1 回限りの承認です。{minutes} 分後に期限が切れます。ネットワーク手数料はかかりません。',
+  permit2Words:
+    'このトークンは Permit2 で送られます。まだの場合は、先にウォレットが Permit2 に {amount} の引き出しを許可するよう求めます。あなたの署名なしには、誰も使えません。',
   connecting: '{wallet} で接続を許可してください。',
   switching: '{wallet} で {network} に切り替えてください。',
   checkingBalance: '残高を確認しています…',
+  approving:
+    'Permit2 に {amount} の引き出しを許可します。{wallet} で確認してください。まだ支払いは行われません。',
+  approvalPending: 'ネットワークが許可を確認するのを待っています…',
+  approvalFailed: '許可が確認されませんでした。支払いは行われていません。',
   signing: '{wallet} で署名してください。署名するまで支払いは行われません。',
   verifying: 'お支払いを販売者に送信しました。応答を待っています…',
   settling: 'まだ応答を待っています。{network} で決済されると届きます。',

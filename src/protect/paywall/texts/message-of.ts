@@ -18,6 +18,7 @@ type ApiProblem =
   | 'refund_refused'
   | 'too_many_webhooks'
   | 'too_many_tokens'
+  | 'too_many_checkouts'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -76,6 +77,8 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   resource_mismatch: 'wrongSetup',
   quote_mismatch: 'offerChanged',
   quote_expired: 'offerChanged',
+  upto_facilitator_mismatch: 'offerChanged',
+  invalid_upto_evm_payload_settlement_exceeds_amount: 'wrongSetup',
   payment_identifier_conflict: 'alreadyUsed',
   contract_payer_not_accepted: 'contractAccount',
   payer_temporarily_refused: 'tryLater',

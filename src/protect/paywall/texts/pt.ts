@@ -28,9 +28,14 @@ export const pt: PaywallTexts = {
   onRamp: 'Obter {symbol}',
   signedWords:
     'Autorização única para pagar exatamente {amount} em {network} a {seller} ({address}). Expira em {minutes} minutos. Você não paga taxa de rede.',
+  permit2Words:
+    'Este token é movido pelo Permit2: se ainda não o fez, sua carteira pede primeiro que você permita ao Permit2 retirar {amount}. Sem a sua assinatura, ninguém pode usar isso.',
   connecting: 'Permita a conexão em {wallet}.',
   switching: 'Mude para {network} em {wallet}.',
   checkingBalance: 'Verificando seu saldo…',
+  approving: 'Permita que o Permit2 retire {amount}: confirme em {wallet}. Nada é pago ainda.',
+  approvalPending: 'Aguardando a rede confirmar a sua permissão…',
+  approvalFailed: 'A permissão não foi confirmada. Nada foi pago.',
   signing: 'Assine em {wallet}. Nada é pago antes disso.',
   verifying: 'Seu pagamento foi enviado ao vendedor. Aguardando a resposta…',
   settling: 'Ainda aguardando a resposta. Ela chega quando o pagamento for executado em {network}.',

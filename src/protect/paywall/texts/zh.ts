@@ -27,9 +27,14 @@ export const zh: PaywallTexts = {
   onRamp: '获取 {symbol}',
   signedWords:
     '一次性授权：在 {network} 上向 {seller}（{address}）支付 {amount}，仅限此金额，{minutes} 分钟后失效。您无需支付网络费用。',
+  permit2Words:
+    '此代币通过 Permit2 转移：如果尚未授权，钱包会先请您允许 Permit2 转走 {amount}。没有您的签名，任何人都无法使用该授权。',
   connecting: '请在 {wallet} 中允许连接。',
   switching: '请在 {wallet} 中切换到 {network}。',
   checkingBalance: '正在检查您的余额……',
+  approving: '请允许 Permit2 转走 {amount}：在 {wallet} 中确认。此时不会付款。',
+  approvalPending: '正在等待网络确认您的授权……',
+  approvalFailed: '授权未被确认。没有付款。',
   signing: '请在 {wallet} 中签名。签名之前不会付款。',
   verifying: '您的付款已发送给卖家，正在等待响应……',
   settling: '仍在等待响应。付款在 {network} 上结算后才会收到。',

@@ -1,17 +1,16 @@
 import { parseTransaction } from 'viem/utils'
 import { callsIn } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
-import type { Broadcast, Call } from '../../../chain/types.js'
-import type {
-  FinalEntry,
-  LedgerRecord,
-  LedgerStore,
-  Submission,
-} from '../../../ledger/index.js'
+import { intrinsicGas } from '../../../chain/intrinsic-gas.js'
+import type { Broadcast } from '../../../chain/types.js'
+import type { FinalEntry, LedgerRecord, LedgerStore, Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Hex } from '../../../protocol/payment.js'
+import { requestOf } from '../../../relayer/batcher.js'
+import type { BatchMember } from '../../../relayer/transaction.js'
 import { methodOf } from '../methods.js'
+import { findCaller } from '../network/find-caller.js'
 import type { GasLimit } from '../network/gas-limits.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SubmittedPayment } from './decision.js'
@@ -72,7 +71,7 @@ export async function resendPayment(
   const again = await prepareAgain(core, entry, submission.raw)
   if (again === undefined) return
   await relayers.sendAlone({
-    ...again,
+    ...requestOf([again]),
     members: () => [],
     onStored: async (sent) => {
       await ledger.payments.markSettledLate(entry, sent.transaction)
@@ -119,26 +118,33 @@ export async function sendSuperseded(
 
 /**
  * The call of one payment, among all calls of a transaction, and the most gas that it takes from any
- * relayer: code of the payer may tell them apart.
+ * relayer: code of the payer may tell them apart. What an executor has called, it calls again.
  *
- * @returns `undefined` if it would fail: it is paid after all, or its payer has no money left.
+ * @returns `undefined` if it would fail: it is paid after all, or its payer has no money left. Also if our
+ * relayers may not call its executor any more.
  */
 async function prepareAgain(
   { gasLimits, relayers }: SettlementNetwork,
   key: PaymentKey,
   raw: Hex,
-): Promise<(GasLimit & { readonly call: Call }) | undefined> {
+): Promise<(GasLimit & Pick<BatchMember, 'call' | 'sender' | 'via'>) | undefined> {
   const { to, data } = parseTransaction(raw)
   if (!to || !data) return undefined
   const call = callsIn({ to, data }).find((one) => methodOf(key).pays(one, key))
   if (call === undefined) return undefined
+  const named = call.from ?? methodOf(key).callerIn?.(call)
+  const caller = named && (await findCaller({ relayers }, named))
+  if (named !== undefined && caller === undefined) return undefined
+  const executor = caller?.executor
+  const sender = caller?.sender
   let most: GasLimit | undefined
-  for (const from of relayers.addresses) {
-    const limit = await gasLimits.estimate({ ...call, from })
+  for (const from of named ? [named] : relayers.addresses) {
+    const limit = await gasLimits.estimate({ ...call, from }, { isSender: !executor })
     if (typeof limit !== 'object') return undefined
     if (most === undefined || limit.gas > most.gas) most = limit
   }
-  return most && { call, ...most }
+  if (most === undefined || executor === undefined) return most && { call, sender, ...most }
+  return { call, ...most, via: { ...executor, callGas: most.gas - intrinsicGas(call.data) } }
 }
 
 /** Whether a transaction is with the node, and not mined yet. */

@@ -4,18 +4,23 @@ import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, tokenAbi } from '../../../c
 import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import { sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import { methodOf as offeredMethod } from '../../../protocol/same-offer.js'
 import { wordOf } from '../reads.js'
 import type { TransferMethod } from '../transfer-method.js'
 import { authorizationDigest } from './digest.js'
 import type { SignedAuthorization } from './payload.js'
-import { authorizationStateCall, diagnoseTransfer, transferCall } from './token-calls.js'
+import {
+  authorizationStateCall,
+  diagnoseTransfer,
+  separatorOf,
+  transferCall,
+} from './token-calls.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
 
 /** How many blocks are searched for the use of an authorization: few first, then more. */
 const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 
 export const erc3009: TransferMethod = {
+  name: 'eip3009',
   reasons: {
     badSignature: 'invalid_exact_evm_payload_signature',
     tooEarly: 'invalid_exact_evm_payload_authorization_valid_after',
@@ -26,15 +31,15 @@ export const erc3009: TransferMethod = {
     notDeployed: 'invalid_exact_evm_eip3009_not_supported',
     simulationFailed: 'invalid_exact_evm_transaction_simulation_failed',
   },
+  takes: ({ separator }) => separator !== undefined,
   signatureOf: (facts) => signedOf(facts).signature,
   checkTerms({ payTo, amount }, requirements) {
-    if (offeredMethod(requirements) !== 'eip3009') return 'invalid_payload'
     if (!sameHex(payTo, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
     if (amount !== BigInt(requirements.amount))
       return 'invalid_exact_evm_payload_authorization_value_mismatch'
     return undefined
   },
-  digest: (facts, { separator }) => authorizationDigest(signedOf(facts).authorization, separator),
+  digest: (facts, asset) => authorizationDigest(signedOf(facts).authorization, separatorOf(asset)),
   call: ({ facts, signature }, options) => transferCall({ ...signedOf(facts), signature }, options),
   stateCall: authorizationStateCall,
   isUsed(result) {

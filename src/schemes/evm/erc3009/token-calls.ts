@@ -17,6 +17,12 @@ interface SignedAuthorization {
   readonly signature: TransferSignature
 }
 
+/** The domain of a token that is taken in this way. */
+export function separatorOf({ separator }: SettlementAsset): Hex {
+  if (separator === undefined) throw new Error('A token without ERC-3009 was to be paid by it.')
+  return separator
+}
+
 /** The form that every token has, for signatures by a key. Encoded by hand: 7 µs, twice a payment; viem takes 67. */
 const TRANSFER_BY_KEY = toFunctionSelector(
   'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
@@ -92,7 +98,7 @@ export async function diagnoseTransfer(
   if (wordOf(payeeBlocked) === 1n) return 'pay_to_blacklisted'
   // The payer was asked to sign with our domain: it must be the token's own.
   const domain = wordOf(separator)
-  if (domain !== undefined && domain !== BigInt(asset.separator))
+  if (domain !== undefined && domain !== BigInt(separatorOf(asset)))
     return 'invalid_payment_requirements'
   // A contract account's signature was not checked before: only its own code can do that.
   if (typeof signature === 'string') return 'invalid_exact_evm_payload_signature'

@@ -105,11 +105,13 @@ export class GasLimits {
    * The gas limit of a transfer that runs its payer's code. The node always estimates it, with the fees
    * it will be sent with. It is never batched.
    *
+   * @param isSender - Whether the call comes from a relayer; an executor could not pay fees. @defaultValue true
    * @returns Or that it would fail, or cost more than we pay.
    * @throws {@link ChainError}
    */
-  async estimate(call: Call): Promise<GasLimit | NoGasLimit> {
-    const gas = await this.#chain.estimateGas(call, await this.#chain.getFees())
+  async estimate(call: Call, { isSender = true } = {}): Promise<GasLimit | NoGasLimit> {
+    const fees = isSender ? await this.#chain.getFees() : undefined
+    const gas = await this.#chain.estimateGas(call, fees)
     if (typeof gas !== 'bigint') return 'reverts'
     if (gas > MAX_GAS) return 'exceeds_cap'
     return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }

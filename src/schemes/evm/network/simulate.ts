@@ -80,9 +80,12 @@ export class TransferSimulator {
   simulate(transfer: SignedTransfer, asset: SettlementAsset): Promise<TransferSimulation> {
     const isByKey = typeof transfer.signature !== 'string'
     const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
-    const { to, data } = methodOf(transfer.facts).call(probed, { asset })
+    const method = methodOf(transfer.facts)
+    const { to, data } = method.call(probed, { asset })
     const { payer, payTo: payee } = transfer.facts
-    return this.#coalesced({ transfer, asset, token: asset.address, to, payer, payee, data })
+    const item = { transfer, asset, token: asset.address, to, payer, payee, data }
+    if (method.callerOf?.(transfer.facts) !== undefined) return simulateAlone(this.#chain, item)
+    return this.#coalesced(item)
   }
 
   async #simulateTogether(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
@@ -182,15 +185,26 @@ async function simulateAlone(
   { transfer, asset, token, payer: from, payee: to }: Item,
 ): Promise<TransferSimulation> {
   const at = performance.now()
-  const call = methodOf(transfer.facts).call(transfer, { asset })
+  const method = methodOf(transfer.facts)
+  // Where the payer has named the caller, nothing may be in between.
+  const caller = method.callerOf?.(transfer.facts)
+  const call = method.call(transfer, { asset, from: caller })
   const isDirect = call.to === token
-  const reads = [balanceCall(token, from), balanceCall(token, to), call]
-  const [code, tokenCode, calledCode, [payer, payee, ran, allowance]] = await Promise.all([
+  const reads = [
+    balanceCall(token, from),
+    balanceCall(token, to),
+    ...(isDirect ? [] : [allowanceCall(token, from)]),
+    ...(caller ? [] : [call]),
+  ]
+  const [code, tokenCode, calledCode, results, alone] = await Promise.all([
     chain.getCode(from),
     chain.getCode(token),
     isDirect ? undefined : chain.getCode(call.to),
-    chain.callMany(isDirect ? reads : [...reads, allowanceCall(token, from)]),
+    chain.callMany(reads),
+    caller && chain.call(call),
   ])
+  const [payer, payee, allowance] = results
+  const ran = caller ? alone : results.at(-1)
   const hasCode = code !== '0x'
   return {
     codeHash: hasCode ? keccakHex(code) : undefined,
@@ -199,7 +213,7 @@ async function simulateAlone(
     gas: undefined,
     sharedGas: 0n,
     balance: wordOf(payer),
-    allowance: wordOf(allowance),
+    allowance: isDirect ? undefined : wordOf(allowance),
     isFirstBalance: wordOf(payee) === 0n,
     at,
   }

@@ -6,8 +6,10 @@ import { lowerHex } from '../../../protocol/hex.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { TransferSignature } from '../transfer-method.js'
-import { findSpender, PERMIT2, type Spender } from './contracts.js'
+import { PERMIT2 } from './address.js'
+import { findSpender, type Spender } from './contracts.js'
 import type { SignedPermit } from './payload.js'
+import { approvalOf, type SponsoredApproval } from './sponsored-approval.js'
 
 const NONCE_BITMAP = toFunctionSelector('nonceBitmap(address,uint256)')
 const ALLOWANCE = toFunctionSelector('allowance(address,address)')
@@ -26,9 +28,9 @@ export interface PermitTransfer {
 
 /** The call of `settle`, or of `settleWithPermit` where the payer has signed an approval. */
 export function settleCall(transfer: PermitTransfer, by: Spender): Call {
-  const { token, amount, nonce, deadline, witness, approval } = transfer.permit
+  const { token, amount, nonce, deadline, witness } = transfer.permit
   const { isMetered, selectors } = by
-  const approved = typeof approval === 'object' ? approval : undefined
+  const approved = approvalOf(transfer.permit)
   const permit = [addressWord(token), word(amount), word(nonce), word(deadline)]
   const charge = isMetered ? [word(transfer.charge ?? amount)] : []
   const named = isMetered ? [addressWord(witness.facilitator ?? '0x')] : []
@@ -56,6 +58,8 @@ export interface SettleCall {
   readonly nonce: Hex
   readonly payer: Address
   readonly payee: Address
+  /** The only account that may make the call, where its spender meters. */
+  readonly facilitator: Address | undefined
 }
 
 /** Reads a call of a spender; `undefined` for any other call. */
@@ -78,6 +82,7 @@ export function readSettleCall({ to, data }: Call): SettleCall | undefined {
     nonce: `0x${wordAt(2)}`,
     payer: addressAt(payerAt),
     payee: addressAt(payerAt + 1),
+    facilitator: spender.isMetered ? addressAt(payerAt + 2) : undefined,
   }
 }
 
@@ -105,7 +110,7 @@ function approvalWords({
   amount,
   deadline,
   signature: { r, s, v },
-}: Extract<SignedPermit['approval'], object>): readonly string[] {
+}: SponsoredApproval): readonly string[] {
   return [word(amount), word(deadline), r.slice(2), s.slice(2), word(v)]
 }
 

@@ -4,9 +4,7 @@ import type { Log } from '../../../chain/types.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { hashText, Words } from '../eip712.js'
-
-/** The same address on every chain. In lower case, as all addresses here. */
-export const PERMIT2 = lowerHex('0x000000000022D473030F116dDEE9F6B43aC78BA3')
+import { PERMIT2 } from './address.js'
 
 const DOMAIN_TYPE_HASH = hashText(
   'EIP712Domain(string name,uint256 chainId,address verifyingContract)',

@@ -3,7 +3,9 @@ import { isRefundEntry } from '../../../ledger/refunds.js'
 import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
+import { intrinsicGas } from '../../../chain/intrinsic-gas.js'
 import { methodOf } from '../methods.js'
+import { findCaller } from '../network/find-caller.js'
 import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { VerifiedPayment } from '../verify/verify.js'
@@ -11,7 +13,7 @@ import type { VerifiedPayment } from '../verify/verify.js'
 /** A transfer that may be sent. */
 export type PreparedTransfer = Pick<
   BatchMember,
-  'call' | 'gas' | 'isAlone' | 'sender' | 'gasShare' | 'recheck'
+  'call' | 'gas' | 'isAlone' | 'sender' | 'via' | 'gasShare' | 'recheck'
 >
 
 /** Thrown right before sending a transfer whose payer has changed since it was simulated. */
@@ -30,16 +32,25 @@ export async function prepareTransfer(
   const isGood = known !== undefined && isFresh(core, known.simulation)
   const checked = isGood ? known : await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string') return checked
-  const { sender } = checked
   const { facts } = transfer
-  const from = sender ?? core.relayers.addresses[0]
-  const call = methodOf(facts).call(transfer, { asset, from })
+  const method = methodOf(facts)
+  const named = method.callerOf?.(facts)
+  const caller = named && (await findCaller(core, named))
+  // It was one when the payment was verified.
+  if (named !== undefined && caller === undefined) return 'upto_facilitator_mismatch'
+  const sender = caller ? caller.sender : checked.sender
+  const from = named ?? sender ?? core.relayers.addresses[0]
+  const call = method.call(transfer, { asset, from })
   const measured = { call, token: asset.address }
   const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
-  if (limit === 'reverts') return methodOf(facts).reasons.simulationFailed
+  if (limit === 'reverts') return method.reasons.simulationFailed
   const mayCost = core.payers.take(key, checked, facts.validBefore)
   if (!mayCost) return 'payer_temporarily_refused'
-  if (limit.isAlone) return { call, sender, ...limit }
+  const via = caller?.executor && {
+    ...caller.executor,
+    callGas: limit.gas - intrinsicGas(call.data) - (limit.gasShare?.networkGas ?? 0n),
+  }
+  if (limit.isAlone) return { call, sender, via, ...limit }
 
   // It may have waited for its turn; if its payer has changed, the rest of the batch would suffer.
   const recheck = async (): Promise<void> => {
@@ -49,7 +60,7 @@ export async function prepareTransfer(
   }
   // Whether a refund is sent again depends on its payment: no other transfer may have to wait with it.
   const isAlone = isRefundEntry(entry) || core.payers.mustGoAlone(facts.payer)
-  return { call, ...limit, isAlone, recheck }
+  return { call, sender, via, ...limit, isAlone, recheck }
 }
 
 /** How often a payer may change while its transfer waits to be sent. */
@@ -79,7 +90,7 @@ export async function withChangedPayer<Sent>(
  * @returns The transaction that went out; nothing where it would fail again, or could not be sent.
  */
 export async function sendAlone(payment: VerifiedPayment): Promise<Submission | undefined> {
-  const { core, asset, transfer, key } = payment
+  const { core, asset, transfer, key, entry } = payment
   const checked = await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string' || checked.simulation.codeHash !== undefined) return undefined
   const prepared = await prepareTransfer(payment, checked)
@@ -88,6 +99,7 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
   let givenUp: readonly Hex[] = []
   const sent = await core.relayers.send({
     key,
+    charged: entry.charged,
     ...prepared,
     isAlone: true,
     toSubmission: (submission) => {

@@ -32,6 +32,8 @@ const UNLOCK_GRACE_MS = 500
 /** How long until a transfer that was not found is searched for once more (ms). */
 const UNFOUND_MS = 3500
 
+const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
+
 /** Dependencies of {@link Settlement}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
@@ -49,6 +51,8 @@ interface TakenPayment {
   readonly superseded?: Submission | undefined
   /** It was mined without moving money. */
   readonly failed?: Submission | undefined
+  /** What was charged in that transaction, if less than the whole: it is what counts now. */
+  readonly charged?: bigint | undefined
 }
 
 /** A reservation of a payment without a transaction that can still pay it. */
@@ -56,7 +60,8 @@ export class Settlement implements Reservation {
   readonly payer: Address
   readonly lock: string | undefined
   readonly #context: SettleContext
-  readonly #payment: VerifiedPayment
+  /** With what is charged, once that is known. */
+  #payment: VerifiedPayment
   readonly #taken: TakenPayment
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
@@ -70,7 +75,11 @@ export class Settlement implements Reservation {
   }
 
   /** Sends the transfer, waits for the outcome and answers. */
-  async settle(): Promise<SettleResponse> {
+  async settle(charge?: { readonly amount: bigint }): Promise<SettleResponse> {
+    const charged = this.#chargedOf(charge)
+    if (charged === 'too_much') return this.#refuse(EXCEEDED)
+    if (charged === 0n) return this.#settleUncharged()
+    this.#note(charged)
     const { nowSeconds, settleTimeoutMs, closed } = this.#context
     const { core, transfer } = this.#payment
     const validitySeconds = settleMarginSeconds(core.chain.network)
@@ -93,6 +102,39 @@ export class Settlement implements Reservation {
     } finally {
       deadline.end()
     }
+  }
+
+  /** @returns What is charged, where that is less than was signed. */
+  #chargedOf(charge: { readonly amount: bigint } | undefined): bigint | 'too_much' | undefined {
+    const { superseded, failed, charged } = this.#taken
+    // What was sent before may still be mined: this sends the same.
+    if (superseded !== undefined || failed !== undefined) return charged
+    const { value } = this.#payment.entry
+    if (charge === undefined || charge.amount === value) return undefined
+    return charge.amount < value ? charge.amount : 'too_much'
+  }
+
+  /** Makes the charge a part of the payment. */
+  #note(charged: bigint | undefined): void {
+    const { entry, transfer } = this.#payment
+    if (charged === undefined) return
+    this.#payment = {
+      ...this.#payment,
+      entry: { ...entry, charged },
+      transfer: { ...transfer, amount: charged },
+    }
+  }
+
+  /** Nothing is sent: from now on the ledger refuses the payment, and nobody else can make its call. */
+  async #settleUncharged(): Promise<SettleResponse> {
+    const { core, key } = this.#payment
+    await this.#orRelease(this.#context.ledger.payments.settleUncharged(key, this.lock))
+    this.#note(0n)
+    const { entry } = this.#payment
+    dropPayment(core, entry)
+    const event = entryEvent(core.chain.network, entry, tokenOf(core, entry))
+    this.#context.events.emit('settled', { transaction: '', ...event })
+    return settledResponse(this.#payment, '', entry)
   }
 
   /** As {@link Reservation.release}. */
@@ -227,7 +269,7 @@ export class Settlement implements Reservation {
 
   #toResponse(decision: Decision): SettleResponse {
     return decision.kind === 'paid'
-      ? settledResponse(this.#payment, decision.transaction)
+      ? settledResponse(this.#payment, decision.transaction, this.#payment.entry)
       : failedResponse(this.#payment, decision.reason, decision.transaction)
   }
 

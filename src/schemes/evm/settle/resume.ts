@@ -77,10 +77,10 @@ async function sendAgain(
   payment: VerifiedPayment,
   { record, lock, refuse }: LockedRecord<FailedRecord>,
 ): Promise<Reservation | Refusal> {
-  const { reason, transaction, submission } = record
+  const { reason, transaction, submission, charged } = record
   const isNew = !payment.isSubmitted && !payment.terms?.purchase?.redeemOnly
   if (!isNew) return refuse({ refused: reason, transaction })
-  return new Settlement(context, payment, { lock, failed: submission })
+  return new Settlement(context, payment, { lock, failed: submission, charged })
 }
 
 /** Takes up a locked record by what became of its transaction. */
@@ -95,12 +95,16 @@ async function resumeRecord(
       return settledReservation(context.ledger, {
         ...payment,
         lock,
-        response: settledResponse(payment, outcome.transaction),
+        response: settledResponse(payment, outcome.transaction, record),
       })
     case 'failed':
       return refuse({ refused: outcome.reason, transaction: outcome.transaction })
     case 'superseded':
-      return new Settlement(context, payment, { lock, superseded: outcome.submission })
+      return new Settlement(context, payment, {
+        lock,
+        superseded: outcome.submission,
+        charged: record.charged,
+      })
     case 'open':
       return refuse({ refused: 'settlement_pending', transaction: transactionOf(record) })
   }

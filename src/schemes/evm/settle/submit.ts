@@ -55,7 +55,7 @@ export class TransferSubmission {
   }
 
   async #send(): Promise<SubmitResult> {
-    const { core, checked: verified } = this.#payment
+    const { core, checked: verified, entry } = this.#payment
     await core.relayers.requireReady()
     const sent = await withChangedPayer(async (checked) => {
       const prepared = await prepareTransfer(this.#payment, checked)
@@ -63,6 +63,7 @@ export class TransferSubmission {
       if (this.#isDetached) throw settlementTimeout()
       return core.relayers.send({
         key: this.#payment.key,
+        charged: entry.charged,
         ...prepared,
         toSubmission: (next) => this.#toSubmission(next),
         onWriteAhead: (next, stored) => this.#onWriteAhead(next, stored),

@@ -1,4 +1,5 @@
 import type { Reason } from '../../../protocol/reasons.js'
+import { sameHex } from '../../../protocol/hex.js'
 import { methodOf } from '../methods.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
@@ -40,8 +41,10 @@ export async function checkOnChain(
     if (typeof transfer.signature === 'string') return method.reasons.badSignature
     return simulation.succeeds ? { simulation } : method.diagnose(chain, asset, transfer)
   }
-  const sender = await relayers.chooseSender()
-  const limit = await core.gasLimits.estimate(method.call(transfer, { asset, from: sender }))
+  const sender = method.callerOf?.(facts) ?? (await relayers.chooseSender())
+  const isSender = relayers.addresses.some((one) => sameHex(one, sender))
+  const call = method.call(transfer, { asset, from: sender })
+  const limit = await core.gasLimits.estimate(call, { isSender })
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
   if (limit === 'reverts') return method.diagnose(chain, asset, transfer)
   return { simulation, limit, sender }

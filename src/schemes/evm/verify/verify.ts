@@ -8,11 +8,13 @@ import { lowerHex } from '../../../protocol/hex.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
+import { methodOf as methodOfOffer } from '../../../protocol/same-offer.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../../check-record.js'
 import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
 import { methodOf } from '../methods.js'
 import { assetAsOffered } from '../network/asset-as-offered.js'
+import { findCaller } from '../network/find-caller.js'
 import type { Shortage, Spend } from '../network/pending-spend.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
@@ -73,10 +75,13 @@ export async function verifyPayment(
 
   const core = context.networks.get(network?.caip2 ?? '')
   if (core === undefined) return refuse('invalid_network')
-  const asset = core.assets.get(lowerHex(requirements.asset))
+  const method = methodOf(facts)
+  if (method.name !== methodOfOffer(requirements)) return refuse('invalid_payload')
+  const settled = core.assets.get(lowerHex(requirements.asset))
+  const asset = settled && method.takes(settled) ? settled : undefined
   const notTaken =
     asset === undefined ? 'unsupported_asset' : terms && checkTerms(requirements, terms)
-  const mismatch = methodOf(facts).checkTerms(facts, requirements)
+  const mismatch = method.checkTerms(facts, requirements)
   if (mismatch !== undefined) return refuse(notTaken ?? mismatch)
   if (asset === undefined || notTaken !== undefined)
     return (
@@ -162,6 +167,10 @@ async function verifyRecorded(
   const late = isSubmitted ? undefined : checkTimeWindow(facts, time)
   if (late !== undefined) return refuse(late)
   if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
+
+  const named = methodOf(facts).callerOf?.(facts)
+  if (!isSubmitted && named !== undefined && (await findCaller(core, named)) === undefined)
+    return refuse('upto_facilitator_mismatch')
 
   const trustRecent = purpose !== 'verify'
   const unchecked = { facts, isSubmitted, trustRecent }

@@ -136,6 +136,7 @@ describe('permits of Permit2', () => {
         nonce: facts.nonce,
         payer: facts.payer,
         payee: payTo.toLowerCase(),
+        facilitator: by.isMetered ? facilitator.toLowerCase() : undefined,
       })
     },
   )

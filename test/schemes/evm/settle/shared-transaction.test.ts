@@ -34,13 +34,14 @@ async function reserve(payment: PaymentPayload): Promise<Reservation> {
   return reserved
 }
 
-/** Keeps simulations waiting: `asked` resolves when one has come, `answer` lets all of them end. */
-function holdSimulations() {
+/** Keeps the next simulation waiting: `asked` resolves when it has come, `answer` lets it end. */
+function holdSimulation() {
   let answer = (): void => undefined
   const answered = new Promise<void>((resolve) => (answer = resolve))
   const asked = new Promise<void>((resolve) => {
     proxy.fault = async (method) => {
       if (method !== 'eth_call') return undefined
+      proxy.fault = undefined
       resolve()
       await answered
       return undefined
@@ -53,7 +54,7 @@ describe('a payment that is settled while another is verified', () => {
   it('waits for the other, and both share a transaction', async () => {
     const [one, other] = [await newPayment(), await newPayment()]
     const first = await reserve(one)
-    const { asked, answer } = holdSimulations()
+    const { asked, answer } = holdSimulation()
     const reserving = reserve(other)
     await asked
     const settling = first.settle()
@@ -68,7 +69,7 @@ describe('a payment that is settled while another is verified', () => {
 
   it('is sent once the other is refused', async () => {
     const first = await reserve(await newPayment())
-    const { asked, answer } = holdSimulations()
+    const { asked, answer } = holdSimulation()
     const reserving = core.facilitator.reserve(
       decoded(await newPayment('900000000'), { ...offer, amount: '900000000' }),
       termsOf(devnet),
@@ -82,7 +83,7 @@ describe('a payment that is settled while another is verified', () => {
 
   it('does not wait for a payment that nobody is about to settle', async () => {
     const first = await reserve(await newPayment())
-    const { asked, answer } = holdSimulations()
+    const { asked, answer } = holdSimulation()
     const verifying = core.facilitator.verify(await newPayment(), offer, termsOf(devnet))
     await asked
     expect(await first.settle()).toMatchObject({ success: true })

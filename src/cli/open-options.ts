@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { openConfig, type ConfigSource, type OpenedConfig } from '../config/read/config-file.js'
+import { resolveOptions, type ResolvedOptions } from '../config/resolve/resolve-options.js'
+import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
+import { explainFailure } from '../ledger/engine/explain-failure.js'
+import type { LedgerStore } from '../ledger/index.js'
+import { createMemoryLedger } from '../ledger/memory-ledger.js'
+import { openSqliteLedger } from '../ledger/sqlite-ledger.js'
+import {
+  describeUnused,
+  ledgerLocation,
+  withoutDatabase,
+  type NamedLedger,
+} from './ledger-location.js'
+
+/** Sources of a gateway's options, and of its ledger. */
+export interface OptionsSource extends ConfigSource {
+  /** SQLite file, relative to the configuration. */
+  readonly ledger: string | undefined
+  /** Keeps payments in memory only. */
+  readonly memory?: boolean
+  /** Whether to create an SQLite ledger that is not there, rather than use memory. */
+  readonly creates: boolean
+  /** Called with what prevents nothing. */
+  readonly warn: (message: string) => void
+}
+
+/** Options that were checked, with a ledger that was found usable. */
+export interface OpenedOptions {
+  readonly opened: OpenedConfig
+  /** Where the ledger is; `undefined` for memory. */
+  readonly named: NamedLedger | undefined
+  readonly resolved: ResolvedOptions & { readonly ledger: LedgerStore }
+}
+
+/** Reads the options that `serve` runs a gateway with, and opens the ledger. @throws {@link ConfigError} */
+export async function openOptions(source: OptionsSource): Promise<OpenedOptions> {
+  const { cwd, memory = false, ledger: file, creates, warn } = source
+  const opened = await openConfig(source)
+  opened.warnings.forEach(warn)
+  const env = memory || file !== undefined ? withoutDatabase(opened.env) : opened.env
+  const named = memory ? undefined : ledgerLocation({ ...opened, env }, { ledger: file, cwd })
+  if (named?.unused !== undefined) warn(describeUnused(named.unused))
+  const options = opened.with(resolveOptions, env)
+  const ledger = options.ledger ?? openLedger(named, creates)
+  if (named !== undefined) await requireUsable(ledger, named)
+  return { opened, named, resolved: { ...options, ledger } }
+}
+
+function openLedger(named: NamedLedger | undefined, creates: boolean): LedgerStore {
+  if (named === undefined || 'url' in named.location) return createMemoryLedger()
+  const { file } = named.location
+  if (!creates && !existsSync(file)) return createMemoryLedger()
+  try {
+    return openSqliteLedger(file)
+  } catch (error) {
+    if (!isConfigError(error)) throw error
+    const [issue] = error.issues
+    if (issue?.code !== 'unusable_ledger') throw error
+    const hint = 'or start with --memory, which forgets payments when the process ends'
+    throw new ConfigError(error.option, `${issue.message}, ${hint}`, issue.code)
+  }
+}
+
+async function requireUsable(
+  ledger: LedgerStore,
+  { location, option }: NamedLedger,
+): Promise<void> {
+  try {
+    await ledger.payments.listSubmitted()
+  } catch (error) {
+    await ledger.close()
+    if (!isLedgerError(error)) throw error
+    const kind = error.cause instanceof Error ? error.cause.message : error.code
+    throw new ConfigError(option, explainFailure(kind, location), 'unusable_ledger')
+  }
+}

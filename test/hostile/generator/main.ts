@@ -1,0 +1,34 @@
+/** Presents generated payments: `npm run hostile -- --cases 5000 --seed 7`, or one of them by `--only K`. */
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { startDevnet } from '../../../src/devnet/index.js'
+import { runGenerated } from './run.js'
+
+const { values } = parseArgs({
+  options: {
+    cases: { type: 'string', default: '1000' },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+  },
+})
+const cases = Number(values.cases)
+const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
+const only = values.only === undefined ? undefined : Number(values.only)
+if (![cases, seed, only ?? 1].every((number) => Number.isSafeInteger(number)))
+  throw new TypeError('--cases, --seed and --only are integers')
+process.stdout.write(`hostile: ${cases} cases, seed ${seed}\n`)
+const devnet = await startDevnet()
+try {
+  const { violations, figures } = await runGenerated(devnet, {
+    ...{ cases, seed },
+    ...(only !== undefined && { only }),
+  })
+  process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`)
+  for (const violation of violations) process.stdout.write(`VIOLATION: ${violation}\n`)
+  const isWell = violations.length === 0
+  process.stdout.write(`hostile: ${isWell ? 'all is well' : 'FAILED'} (seed ${seed})\n`)
+  process.exitCode = isWell ? 0 : 1
+} finally {
+  await devnet.close()
+}
+process.exit()

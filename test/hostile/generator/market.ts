@@ -1,0 +1,208 @@
+/** A gateway that sells in every way, and what buyers were told there. */
+import { STATUS, type Face, type ProblemCode } from '../../../src/http/problem-status.js'
+import { PROJECT_TOKEN } from '../../../src/protocol/headers.js'
+import type { PaymentRequired, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { GatewayProcess } from '../../faults/gateway-process.js'
+import { authorizationOf, type Answer } from '../../faults/oracle.js'
+import type { World } from '../../faults/world.js'
+import { decodeDocument } from '../../support/http.js'
+import { OpenApiValidator, wholeDocument } from '../../support/openapi-validator.js'
+import { send, type WireAnswer } from './buyer.js'
+import type { WireRequest } from './mutation.js'
+import type { Target } from './targets.js'
+
+/** What a target asks for, and where. */
+export interface Asked {
+  readonly path: string
+  readonly resource: PaymentRequired['resource']
+  readonly accepts: readonly PaymentRequirements[]
+}
+
+/** What a presented payment came to. */
+export interface Told extends Answer {
+  /** The purchase was let out, or `verify` found the payment good. */
+  readonly isGood: boolean
+  /** What must not be in any answer. */
+  readonly mistakes: readonly string[]
+}
+
+/** Asks and presents. */
+export class Market {
+  readonly #world: World
+  readonly #gateway: GatewayProcess
+  readonly #secrets: readonly string[]
+  readonly #validator: OpenApiValidator
+  /** Names of one payment each: a payer pays once. */
+  readonly answers: Answer[] = []
+  #visits = 0
+
+  private constructor(world: World, gateway: GatewayProcess, validator: OpenApiValidator) {
+    this.#world = world
+    this.#gateway = gateway
+    this.#validator = validator
+    const keys = world.relayers.map(({ key }) => key.slice(2))
+    this.#secrets = [...keys, world.token, QUOTE_SECRET, new URL(world.proxy.url).pathname.slice(1)]
+      .filter((secret) => secret !== '')
+      .map((secret) => secret.toLowerCase())
+  }
+
+  static async open(world: World): Promise<Market> {
+    const gateway = await world.start()
+    return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
+  }
+
+  /** Asks what a target costs. */
+  async ask(target: Target): Promise<Asked> {
+    const { cents } = target
+    if (target.isApi) {
+      const resourceUrl = 'https://shop.example/sold-by-api'
+      const requirements = { resourceUrl, requestedAmount: cents / 100 }
+      const asked = await this.#post('/api/v2/payment/requirements', requirements)
+      return { ...(asked as PaymentRequired), path: target.path }
+    }
+    const path = target.path === '/pay/' ? await this.#link(cents) : target.path
+    const { status, headers } = await send(this.#gateway.url, 'GET', { path, headers: [] })
+    if (status !== 402) throw new Error(`${path} asks for a payment with ${status}`)
+    return { ...decodeDocument<PaymentRequired>(String(headers['payment-required'])), path }
+  }
+
+  async #link(cents: number): Promise<string> {
+    const amount = (cents / 100).toFixed(2)
+    const made = await this.#post('/api/v2/merchant/checkouts', { amount, currency: 'USD' })
+    return new URL((made as { url: string }).url).pathname
+  }
+
+  async #post(path: string, document: object): Promise<unknown> {
+    const body = JSON.stringify(document)
+    const answer = await send(this.#gateway.url, 'POST', { path, headers: this.apiHeaders, body })
+    if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.body}`)
+    return JSON.parse(answer.body)
+  }
+
+  /** Headers of a merchant's request. */
+  get apiHeaders(): WireRequest['headers'] {
+    return [
+      ['Content-Type', 'application/json'],
+      [PROJECT_TOKEN, this.#world.token],
+    ]
+  }
+
+  /** Presents a payment, and judges the answer by itself. */
+  async present(target: Target, payer: string, request: WireRequest): Promise<Told> {
+    const visit = String(++this.#visits)
+    const headers = [...request.headers, ['X-Test-Visit', visit] as const]
+    const answer = await send(this.#gateway.url, target.method, { ...request, headers })
+    const { status } = answer
+    const body = readJson(answer.body)
+    const receipt = answer.headers['payment-response']
+    const settled = typeof receipt === 'string' ? decodeDocument<Document>(receipt) : {}
+    const isSuccess = status >= 200 && status < 300
+    const isVerify = target.path.endsWith('/verify')
+    const isSettle = target.path.endsWith('/settle')
+    const isGood = isSuccess && (isVerify ? body.isValid : isSettle ? body.success : true) === true
+    const delivered = isGood && !isVerify
+    const transaction = (isSettle ? body : settled).transaction
+    const path = isSettle ? 'settle' : isVerify ? 'verify' : request.path
+    const told: Answer = {
+      authorization: authorizationOf({ from: payer, nonce: '' }),
+      visit,
+      path,
+      status,
+      delivered,
+      hasKey: mayAskAgain(request),
+      gaveUp: false,
+      isFree: false,
+      reason: isGood ? 'good' : reasonOf(body),
+      ...(transaction && { transaction }),
+      ...(delivered && { good: isSettle ? transaction : (body.good ?? `of ${path}`) }),
+    }
+    this.answers.push(told)
+    const mistakes = [
+      ...this.#undocumented(target, request, answer),
+      ...this.#secretsIn(`${JSON.stringify(answer.headers)} ${answer.body}`),
+    ]
+    return { ...told, isGood, mistakes }
+  }
+
+  /** Secrets in what the gateway has logged. */
+  leaksOfLog(): readonly string[] {
+    return this.#secretsIn(this.#gateway.log()).map((mistake) => `the log: ${mistake}`)
+  }
+
+  /** What its process has in use, once everything else is thrown away. */
+  async heapBytes(): Promise<number> {
+    const { body } = await send(this.#gateway.url, 'GET', { path: '/heap', headers: [] })
+    return (JSON.parse(body) as { bytes: number }).bytes
+  }
+
+  /** Visits whose handlers ran. */
+  get handled(): ReadonlySet<string> {
+    const ran = this.#gateway.visits.filter(({ event }) => event === 'ran')
+    return new Set(ran.map(({ visit }) => visit))
+  }
+
+  #secretsIn(text: string): string[] {
+    const lower = text.toLowerCase()
+    return this.#secrets
+      .filter((secret) => lower.includes(secret))
+      .map((secret) => `a secret is in it: ${secret.slice(0, 6)}…`)
+  }
+
+  /** The world is well: what fails is told by a documented code, or is a mistake. */
+  #undocumented(target: Target, request: WireRequest, answer: WireAnswer): string[] {
+    const { status, headers, body } = answer
+    // Node itself refuses headers that are too long.
+    if (status === 431) return []
+    const type = String(headers['content-type'] ?? '').split(';', 1)[0]!
+    if (target.isApi) {
+      const { method } = target
+      const requestBody = readJson(String(request.body ?? ''))
+      const isRead = Object.keys(requestBody).length > 0
+      const wrong = this.#validator.explain({
+        ...{ method, path: request.path, status, type, body },
+        ...(isRead && { requestBody }),
+      })
+      if (wrong !== undefined) return [`the OpenAPI document does not describe it: ${wrong}`]
+    }
+    if (status < 500) return []
+    const code = readJson(body).code as ProblemCode | undefined
+    const face: Face = target.isApi ? 'api' : 'route'
+    const isDocumented = code !== undefined && STATUS[code]?.[face] === status
+    return [`${isDocumented ? 'a failure' : 'an undocumented failure'}: ${status} ${body}`]
+  }
+}
+
+/** Signs quotes of the gateway. */
+export const QUOTE_SECRET = 'the quote secret of generated payments'
+
+interface Document {
+  readonly error?: string
+  readonly code?: string
+  readonly errorReason?: string
+  readonly invalidReason?: string
+  readonly isValid?: boolean
+  readonly success?: boolean
+  readonly transaction?: string
+  readonly good?: string
+}
+
+function readJson(text: string): Document {
+  try {
+    return Object(JSON.parse(text)) as Document
+  } catch {
+    return {}
+  }
+}
+
+function reasonOf({ invalidReason, errorReason, error, code }: Document): string {
+  return invalidReason ?? errorReason ?? error ?? code ?? 'no reason'
+}
+
+/** Whether the same answer may be given to the same request again. */
+function mayAskAgain({ headers, body }: WireRequest): boolean {
+  const payments = headers.map(([, value]) => Buffer.from(value, 'base64').toString('latin1'))
+  return (
+    headers.some(([name]) => name === 'Idempotency-Key') ||
+    [...payments, String(body ?? '')].some((text) => text.includes('payment-identifier'))
+  )
+}

@@ -1,0 +1,488 @@
+/**
+ * Changes valid payments in every way that is known, presents them, and asks the oracle of the fault suite.
+ *
+ * Each case has a payer of its own and draws its own chance from the seed and its number, so that it can
+ * be run alone.
+ */
+import { keccak256, stringToHex } from 'viem/utils'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { privateKeyToAddress } from 'viem/accounts'
+import { encodeMint, MINTER } from '../../../src/devnet/mint.js'
+import type { Devnet } from '../../../src/devnet/index.js'
+import { aggregate, TRANSFER } from '../../../src/chain/abi.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { Reason } from '../../../src/protocol/reasons.js'
+import { authorizationOf, findViolations, readTransfers } from '../../faults/oracle.js'
+import { openWorld, type World } from '../../faults/world.js'
+import { createRandom, type Random } from '../../soak/random.js'
+import { askNode } from '../../support/core.js'
+import type { TestPayer } from '../../support/sign-payment.js'
+import { Database } from '../../support/sqlite.js'
+import { untilMined } from '../../support/on-chain.js'
+import type { Kind, Terms } from './kind.js'
+import { kinds } from './kinds/kinds.js'
+import { Market, QUOTE_SECRET, type Asked, type Told } from './market.js'
+import {
+  combine,
+  overlap,
+  STAGES,
+  type Document,
+  type Mutation,
+  type MutationContext,
+  type Verdict,
+  type WireRequest,
+} from './mutation.js'
+import { mutationsOf } from './mutations.js'
+import { TARGETS, type Target } from './targets.js'
+import { HEADER } from './wire.js'
+
+/** Cases that run at the same time. */
+const AT_ONCE = 32
+/** Most mutations of a payment. */
+const MOST_MUTATIONS = 3
+/** So many payments are honest, or rewritten so that they mean the same. */
+const HONEST = 0.1
+/** Units of the token that each payer has. */
+const FUNDS = 10n ** 20n
+/** Accounts with code wait while what they have pending could cost us more than they have earned. */
+const LATER: Reason = 'payer_temporarily_refused'
+const LATER_MS = 200
+const MOST_TRIES = 100
+/** So many cases sell something by each kind of payment. */
+const ENOUGH_CASES = 100
+/** Accounts that are made by one transaction. */
+const MADE_AT_ONCE = 50
+/** Payers that are funded by one transaction. */
+const FUNDED_AT_ONCE = 100
+
+/** What the heap may grow by once a tenth of the cases is over (bytes). */
+const MOST_GROWTH_BYTES = 32 * 2 ** 20
+/** Rows of one table of the ledger beside those of payments that were taken. */
+const MOST_OTHER_ROWS = 200
+
+/** Which cases to run. */
+export interface GeneratedCases {
+  readonly seed: number
+  readonly cases: number
+  /** Runs this case alone. */
+  readonly only?: number
+}
+
+/** What came of them. */
+export interface Outcome {
+  /** What must not be, with the case that it is of. */
+  readonly violations: readonly string[]
+  readonly figures: object
+}
+
+/** How a payment is presented, after its first time or beside it. */
+const MANNERS = [
+  ...['once', 'once', 'once', 'twice at once', 'again', 'elsewhere'],
+  ...['at the API at once', 'beside the honest one'],
+] as const
+
+const SETTLE = TARGETS.find(({ name }) => name === 'settle')!
+
+/** What payers have beside USDC. */
+const TOKENS = kinds.flatMap(({ token }) => token ?? [])
+
+/** Everything about a case that chance decides. */
+interface Case {
+  readonly number: number
+  readonly random: Random
+  readonly payer: TestPayer
+  readonly kind: Kind
+  readonly target: Target
+  readonly mutations: readonly Mutation[]
+  readonly manner: (typeof MANNERS)[number]
+}
+
+/** Runs cases on a chain of its own. */
+export async function runGenerated(devnet: Devnet, cases: GeneratedCases): Promise<Outcome> {
+  const world = await openWorld(devnet, {
+    relayers: 3,
+    options: { quoteSecret: QUOTE_SECRET },
+  })
+  try {
+    return await new Run(world, await Market.open(world), cases).all()
+  } finally {
+    await world.close()
+  }
+}
+
+class Run {
+  readonly #world: World
+  readonly #market: Market
+  readonly #settings: GeneratedCases
+  readonly #violations: string[] = []
+  /** Descriptions of cases by their payers, as the oracle names them. */
+  readonly #cases = new Map<string, string>()
+  readonly #prices = new Map<string, bigint>()
+  readonly #reasons = new Map<string, number>()
+  /** Cases in which something was sold, by kind of payment. */
+  readonly #sold: Record<string, number> = {}
+  #honest = 0
+  #funded: Promise<void> = Promise.resolve()
+
+  constructor(world: World, market: Market, settings: GeneratedCases) {
+    this.#world = world
+    this.#market = market
+    this.#settings = settings
+  }
+
+  async all(): Promise<Outcome> {
+    const startedAt = performance.now()
+    const { cases, seed, only } = this.#settings
+    const numbers =
+      only === undefined ? Array.from({ length: cases }, (_, index) => index + 1) : [only]
+    const drawn = await this.#withAccounts(numbers.map((number) => this.#draw(number)))
+    for (const kind of kinds)
+      await this.#fund(
+        drawn.filter((one) => one.kind === kind).map(({ payer }) => payer.address),
+        kind.token,
+      )
+    let isOver = false
+    const honest = Promise.all([0, 1].map((buyer) => this.#serveHonest(buyer, () => isOver)))
+    honest.catch(() => undefined)
+    let heapBefore = 0
+    const left = drawn.entries()
+    const client = async (): Promise<void> => {
+      for (const [index, one] of left) {
+        if (index === Math.floor(drawn.length / 10)) heapBefore = await this.#market.heapBytes()
+        await this.#run(one)
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, client))
+    } finally {
+      isOver = true
+      await honest
+    }
+    const heapGrowth = (await this.#market.heapBytes()) - heapBefore
+    if (heapGrowth > MOST_GROWTH_BYTES)
+      this.#violations.push(`the heap has grown by ${heapGrowth} bytes`)
+    this.#violations.push(...(await this.#judge()), ...this.#market.leaksOfLog())
+    for (const { name } of kinds)
+      if (this.#sold[name] === undefined && drawn.length > ENOUGH_CASES)
+        this.#violations.push(`nothing was sold by ${name}`)
+    const figures = {
+      ...{ seed, cases: drawn.length, honest: this.#honest, heapGrowth },
+      answers: this.#market.answers.length,
+      delivered: this.#market.answers.filter(({ delivered }) => delivered).length,
+      sold: this.#sold,
+      reasons: Object.fromEntries([...this.#reasons].sort(([, one], [, other]) => other - one)),
+      seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    }
+    return { violations: this.#violations, figures }
+  }
+
+  /** Makes, changes and presents one payment. */
+  async #run(one: Case): Promise<void> {
+    const { number, payer, target, kind, mutations, manner, random } = one
+    const name = authorizationOf({ from: payer.address, nonce: '' })
+    const what = mutations.map((mutation) => mutation.name).join('; ') || 'unchanged'
+    const description = `--seed ${this.#settings.seed} --only ${number} (${kind.name} at ${target.name}, ${manner}: ${what})`
+    this.#cases.set(name, description)
+    const report = (violation: string): void =>
+      void this.#violations.push(`${description}: ${violation}`)
+    try {
+      const asked = await this.#market.ask(target)
+      const entry = asked.accepts.find((offered) => kind.takes(offered))
+      if (entry === undefined) return
+      this.#prices.set(name, BigInt(entry.amount))
+      const pay = (label: string, change = (terms: Terms): Terms => terms) =>
+        kind.pay(payer, entry, change(this.#terms(entry, `${number} ${label}`)))
+      const context: MutationContext = { kind, target, random, other: await pay('other') }
+      const signed = await pay('first', (terms) => changeTerms(terms, mutations, context))
+      const changed = this.#write(signed, { asked, entry, mutations, context })
+      const verdict = combine(mutations.map((mutation) => verdictOf(mutation, context)))
+      const present = async (at = target, request = changed): Promise<Told> => {
+        let told = await this.#market.present(at, payer.address, request)
+        for (let tries = 1; told.reason === LATER && tries < MOST_TRIES; tries++) {
+          await sleep(LATER_MS)
+          told = await this.#market.present(at, payer.address, request)
+        }
+        for (const mistake of told.mistakes) report(mistake)
+        const reason = told.isGood ? 'good' : (told.reason ?? '').slice(0, 60)
+        this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
+        return told
+      }
+      const unchanged = { asked, entry, context, mutations: [] }
+      const unchangedAtApi = {
+        ...{ ...unchanged, asked: { ...asked, path: SETTLE.path } },
+        context: { ...context, target: SETTLE },
+      }
+      const honest = verdict === 'refused' ? await pay('first') : signed
+      const payHonestly = (): Promise<Told> => present(target, this.#write(honest, unchanged))
+      const presentBeside = (): Promise<Told> | undefined => {
+        if (manner === 'beside the honest one') return payHonestly()
+        if (manner !== 'at the API at once') return undefined
+        return present(SETTLE, this.#write(honest, unchangedAtApi))
+      }
+      const [beside, ...first] = await Promise.all([
+        presentBeside(),
+        present(),
+        ...(manner === 'twice at once' ? [present()] : []),
+      ])
+      const isGood = first.some((told) => told.isGood)
+      const isSold = isGood || beside?.isGood === true
+      const reasons = first.map(({ status, reason }) => `${status} ${reason}`).join(', ')
+      if (isSold) this.#sold[kind.name] = (this.#sold[kind.name] ?? 0) + 1
+      if (isGood && verdict === 'refused') report('it was accepted')
+      if (!isSold && verdict === 'accepted') report(`it was refused: ${reasons}`)
+      if (beside?.isGood === false && verdict === 'refused')
+        report(`beside it, a payment was refused: ${beside.status} ${beside.reason}`)
+      const later =
+        manner === 'again'
+          ? await present()
+          : manner === 'elsewhere' && !target.isApi
+            ? await present(target, { ...changed, path: elsewhere(changed.path) })
+            : undefined
+      // What others made of a payment does not keep its buyer from having it.
+      if (!isSold && later?.isGood !== true && random.chance(0.3)) {
+        const told = await payHonestly()
+        if (!told.isGood) report(`afterwards the honest payment was refused: ${told.reason}`)
+      }
+    } catch (error) {
+      report(`it could not be presented: ${String((error as Error).stack ?? error)}`)
+    }
+  }
+
+  #draw(number: number): Case {
+    const random = createRandom(Number.parseInt(this.#hash(String(number)).slice(2, 10), 16))
+    const kind = random.pick(kinds)
+    const target = random.pick(TARGETS)
+    const isHonest = random.chance(HONEST)
+    const groups = mutationsOf(kind)
+      .map((group) =>
+        group.filter(
+          ({ fits, verdict }) =>
+            (fits?.(target, kind) ?? true) && (!isHonest || verdict === 'accepted'),
+        ),
+      )
+      .filter((group) => group.length > 0)
+    const count = Math.floor(random.next() * MOST_MUTATIONS) + (isHonest ? 0 : 1)
+    const mutations: Mutation[] = []
+    for (let index = 0; index < count; index++) {
+      const mutation = random.pick(random.pick(groups))
+      if (!mutations.some((other) => overlap(mutation, other))) mutations.push(mutation)
+    }
+    mutations.sort((one, other) => STAGES.indexOf(one.stage) - STAGES.indexOf(other.stage))
+    const manner = random.pick(MANNERS)
+    return { number, random, payer: this.#payer(number), kind, target, mutations, manner }
+  }
+
+  /** Writes a payment down as a request, changed on every stage. */
+  #write(
+    payment: PaymentPayload,
+    {
+      asked,
+      entry,
+      mutations,
+      context,
+    }: {
+      readonly asked: Asked
+      readonly entry: PaymentRequirements
+      readonly mutations: readonly Mutation[]
+      readonly context: MutationContext
+    },
+  ): WireRequest {
+    const { isApi } = context.target
+    const whole = { ...payment, resource: asked.resource }
+    const document = structuredClone(
+      isApi ? { paymentPayload: whole, paymentRequirements: entry } : whole,
+    ) as unknown as Document
+    for (const mutation of mutations)
+      if (mutation.stage === 'document') mutation.change(document, context)
+    let text: string | Buffer = JSON.stringify(document)
+    for (const mutation of mutations)
+      if (mutation.stage === 'text') text = mutation.change(String(text), context)
+    const { path } = asked
+    let request: WireRequest = isApi
+      ? { path, headers: this.#market.apiHeaders, body: text }
+      : { path, headers: [[HEADER, Buffer.from(text).toString('base64')]] }
+    for (const mutation of mutations)
+      if (mutation.stage === 'request') request = mutation.change(request, context)
+    return request
+  }
+
+  #terms(entry: PaymentRequirements, label: string): Terms {
+    const now = BigInt(Math.floor(Date.now() / 1000))
+    return {
+      amount: BigInt(entry.amount),
+      payTo: entry.payTo as Hex,
+      token: entry.asset as Hex,
+      chainId: 84532,
+      validAfter: now - 600n,
+      validBefore: now + BigInt(entry.maxTimeoutSeconds),
+      nonce: this.#hash(label),
+    }
+  }
+
+  #payer(label: number | string): TestPayer {
+    const privateKey = this.#hash(`payer ${label}`)
+    return { privateKey, address: privateKeyToAddress(privateKey) }
+  }
+
+  #hash(label: string): Hex {
+    return keccak256(stringToHex(`${this.#settings.seed} ${label}`))
+  }
+
+  /** Makes the accounts of those whose kind of payment has its own. */
+  async #withAccounts(drawn: readonly Case[]): Promise<readonly Case[]> {
+    const all = new Map<number, Case>()
+    for (const kind of kinds) {
+      const own = drawn.filter((one) => one.kind === kind)
+      for (let start = 0; start < own.length; start += MADE_AT_ONCE) {
+        const some = own.slice(start, start + MADE_AT_ONCE)
+        const owners = some.map(({ payer }) => payer.address)
+        const accounts = (await kind.accountsOf?.(this.#world.devnet, owners)) ?? owners
+        for (const [index, one] of some.entries())
+          all.set(one.number, { ...one, payer: { ...one.payer, address: accounts[index]! } })
+      }
+    }
+    return drawn.map(({ number }) => all.get(number)!)
+  }
+
+  /** One after the other: all money comes from one account. */
+  #fund(addresses: readonly Hex[], token = this.#world.devnet.asset as Hex): Promise<void> {
+    this.#funded = this.#funded.then(() => this.#mint(addresses, token))
+    return this.#funded
+  }
+
+  async #mint(addresses: readonly Hex[], token: Hex): Promise<void> {
+    const { devnet } = this.#world
+    for (let start = 0; start < addresses.length; start += FUNDED_AT_ONCE) {
+      const some = addresses.slice(start, start + FUNDED_AT_ONCE)
+      const mints = some.map((address) => ({ to: token, data: encodeMint(address, FUNDS) }))
+      const call = { to: devnet.multicall3, data: aggregate(mints) }
+      const transaction = { from: MINTER, gas: '0x1c00000', ...call }
+      await untilMined(devnet, await askNode(devnet, 'eth_sendTransaction', transaction))
+    }
+  }
+
+  /** A buyer, of whom there are some, who is served all the time, whatever others present. */
+  async #serveHonest(buyer: number, isOver: () => boolean): Promise<void> {
+    const [kind] = kinds
+    const [target] = TARGETS
+    for (let index = 0; !isOver(); index++) {
+      const payers = Array.from({ length: 50 }, (_, next) =>
+        this.#payer(`honest ${buyer} ${index} ${next}`),
+      )
+      await this.#fund(payers.map(({ address }) => address))
+      for (const payer of payers) {
+        if (isOver()) return
+        const asked = await this.#market.ask(target!)
+        const [entry] = asked.accepts
+        const payment = await kind!.pay(payer, entry!, this.#terms(entry!, payer.address))
+        const context = { target: target! } as MutationContext
+        const request = this.#write(payment, {
+          ...{ asked, context },
+          entry: entry!,
+          mutations: [],
+        })
+        const told = await this.#market.present(target!, payer.address, request)
+        this.#honest += 1
+        if (!told.isGood)
+          this.#violations.push(`an honest buyer was refused: ${told.status} ${told.reason}`)
+      }
+    }
+  }
+
+  /** What the chain, the ledger and the gateway's own process say in the end. */
+  async #judge(): Promise<readonly string[]> {
+    const world = this.#world
+    const { answers, handled } = this.#market
+    const evidence = await world.evidence()
+    const { devnet, merchant } = world
+    const ofOthers = await Promise.all(
+      TOKENS.map((asset) => readTransfers(devnet.rpcUrl, { asset, merchant })),
+    )
+    // A payer pays once: he is the name of his payment, whatever of it was changed.
+    const transfers = [...evidence.transfers, ...ofOthers.flat()].map((transfer) => ({
+      ...transfer,
+      authorization: authorizationOf({ from: transfer.from, nonce: '' }),
+    }))
+    const records = evidence.records.map((record) => ({ ...record, nonce: '' as Hex }))
+    const found = findViolations({
+      ...{ ...evidence, answers, transfers, records },
+      prices: this.#prices,
+    })
+    const paid = new Set(transfers.map(({ authorization }) => authorization))
+    const unpaid = answers
+      .filter(({ visit, authorization }) => handled.has(visit) && !paid.has(authorization))
+      .map(({ authorization }) => `a handler ran, and nothing was paid: ${authorization}`)
+    const others = records
+      .filter(({ state }) => state !== 'settled')
+      .map((record) => `a record is left ${record.state}: ${authorizationOf(record)}`)
+    return [
+      ...[...found, ...unpaid, ...others].map((violation) => this.#withCase(violation)),
+      ...(await this.#needlessTransactions(new Set(transfers.map((one) => one.transaction)))),
+      ...this.#needlessRows(transfers.length),
+    ]
+  }
+
+  #withCase(violation: string): string {
+    const [name = ''] = /0x[0-9a-f]{40}:/.exec(violation) ?? []
+    return `${this.#cases.get(name) ?? 'the honest buyer'}: ${violation}`
+  }
+
+  /** Transactions that moved nothing, and what moved to others. */
+  async #needlessTransactions(known: ReadonlySet<Hex>): Promise<readonly string[]> {
+    const { devnet, relayers, merchant } = this.#world
+    let sent = 0
+    for (const { address } of relayers)
+      sent += Number(await askNode(devnet, 'eth_getTransactionCount', address, 'latest'))
+    const filter = { address: [devnet.asset, ...TOKENS], fromBlock: '0x0', topics: [TRANSFER] }
+    const moved = await askNode<{ topics: Hex[]; transactionHash: Hex }[]>(
+      devnet,
+      'eth_getLogs',
+      filter,
+    )
+    const elsewhere = moved.filter(
+      ({ topics: [, from, to] }) => BigInt(from!) !== 0n && BigInt(to!) !== BigInt(merchant),
+    )
+    return [
+      ...(sent === known.size
+        ? []
+        : [`${sent} transactions were sent, ${known.size} of them paid`]),
+      ...elsewhere.map(({ transactionHash }) => `money moved elsewhere by ${transactionHash}`),
+    ]
+  }
+
+  #needlessRows(payments: number): readonly string[] {
+    const database = new Database(this.#world.ledger, { readOnly: true })
+    try {
+      const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
+      return tables.flatMap(({ name }) => {
+        const row = database.prepare(`SELECT count(*) AS rows FROM "${String(name)}"`).get()
+        const rows = Number(row?.['rows'])
+        const links = this.#market.answers.length
+        const isLinks = String(name).includes('checkout')
+        const most = MOST_OTHER_ROWS + (isLinks ? links : 2 * payments)
+        return rows > most ? [`the ledger has ${rows} rows of ${String(name)}`] : []
+      })
+    } finally {
+      database.close()
+    }
+  }
+}
+
+function changeTerms(
+  terms: Terms,
+  mutations: readonly Mutation[],
+  context: MutationContext,
+): Terms {
+  return mutations.reduce(
+    (changed, mutation) =>
+      mutation.stage === 'terms' ? mutation.change(changed, context) : changed,
+    terms,
+  )
+}
+
+function verdictOf({ verdict }: Mutation, context: MutationContext): Verdict {
+  return typeof verdict === 'function' ? verdict(context) : verdict
+}
+
+/** Another route of the same price. */
+const elsewhere = (path: string): string => (path.startsWith('/report') ? '/stream' : '/report')

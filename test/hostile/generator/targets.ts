@@ -1,0 +1,36 @@
+/** Where payments are presented. */
+
+/** A paid route, a payment link, or an endpoint of the API. */
+export interface Target {
+  readonly name: string
+  /** Method and path of the request that presents a payment; links get their path when they are made. */
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** In cents. */
+  readonly cents: number
+  /** It is an endpoint of the API: the payment comes in a body, with the offer that it is for. */
+  readonly isApi: boolean
+  /** Takes payments of version 1. */
+  readonly takesVersion1: boolean
+  /** Its offers carry a signed quote. */
+  readonly hasQuote: boolean
+}
+
+const route: Omit<Target, 'name' | 'path'> = {
+  method: 'GET',
+  cents: 1,
+  isApi: false,
+  takesVersion1: false,
+  hasQuote: false,
+}
+const endpoint = { ...route, method: 'POST', isApi: true } as const
+
+export const TARGETS: readonly Target[] = [
+  { ...route, name: 'a fixed price', path: '/report' },
+  { ...route, name: 'a price function', path: '/priced?cents=3', cents: 3, hasQuote: true },
+  { ...route, name: 'the upfront flow', path: '/stream' },
+  { ...route, name: 'a route open to version 1', path: '/old', takesVersion1: true },
+  { ...route, name: 'a payment link', path: '/pay/', cents: 5 },
+  { ...endpoint, name: 'verify', path: '/api/v2/payment/verify' },
+  { ...endpoint, name: 'settle', path: '/api/v2/payment/settle' },
+]
