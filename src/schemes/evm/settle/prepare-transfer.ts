@@ -39,9 +39,9 @@ export async function prepareTransfer(
   // It was one when the payment was verified.
   if (named !== undefined && caller === undefined) return 'upto_facilitator_mismatch'
   const sender = caller ? caller.sender : checked.sender
-  const from = named ?? sender ?? core.relayers.addresses[0]
-  const call = method.call(transfer, { asset, from })
-  const measured = { call, token: asset.address }
+  const relayer = sender ?? core.relayers.addresses[0]
+  const call = method.call(transfer, { asset, from: named ?? relayer })
+  const measured = { call, token: asset.address, relayer }
   const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
   if (limit === 'reverts') return method.reasons.simulationFailed
   const mayCost = core.payers.take(key, checked, facts.validBefore)
