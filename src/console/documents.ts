@@ -93,7 +93,7 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
       id: text('Id of the entry.'),
       at: time('When it was changed.'),
       actor: text(
-        'Who changed it: the name of a person, or the beginning of the hash of an admin token without one.',
+        'Who changed it: the name of a person, or the beginning of the hash of an admin token without one; or `merchant`, with the id and the label of its token.',
       ),
       action: z.enum(ACTIONS).meta({ description: 'What was done.' }),
       project: text('Id of the project; absent for the operator’s own webhooks.').optional(),

@@ -2,8 +2,8 @@
 import type { Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
-import { changeAuthor } from '../router/acting.js'
-import { holderOf, projectOf } from '../router/authenticate.js'
+import { merchantAuthor } from '../router/acting.js'
+import { projectOf } from '../router/authenticate.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { invalidBody } from '../router/json-body.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
@@ -41,7 +41,7 @@ const ownTokens: TokensOwner = {
   async projectOf(_context, { res }) {
     return ownProject(res).id
   },
-  authorOf: merchantAuthor,
+  authorOf: (res) => merchantAuthor(res),
   keyOf: ({ req, res }, body) =>
     readHeaderKey(req, { res, project: ownProject(res).id, endpoint: 'tokens', body }),
   async beforeCreation({ directory, ledger }, project) {
@@ -106,12 +106,6 @@ export const merchantEndpoints = [
   }),
   ...tokenEndpoints(ownTokens),
 ]
-
-/** A merchant in the audit log: with the token, where the ledger has it. */
-function merchantAuthor(res: Response) {
-  const { token } = holderOf(res) ?? {}
-  return changeAuthor(token === undefined ? 'merchant' : `merchant ${token}`)
-}
 
 /** The project of an authenticated request. */
 function ownProject(res: Response) {

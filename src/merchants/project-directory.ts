@@ -37,6 +37,8 @@ export interface TokenHolder {
   readonly scopes: readonly TokenScope[]
   /** Id of the token, if it comes from the ledger. */
   readonly token?: string
+  /** What its owner calls it. */
+  readonly label?: string
 }
 
 interface ReadToken extends TokenHolder {
@@ -214,10 +216,10 @@ export class ProjectDirectory {
     ]
     this.#waiting = projects.filter(({ nextPayTo }) => nextPayTo !== undefined)
     this.#tokens = new Map(
-      tokens.flatMap(({ id: token, hash, scopes, project: owner }) => {
+      tokens.flatMap(({ id: token, hash, label, scopes, project: owner }) => {
         const project = this.find(owner)
         if (project === undefined) return []
-        return [[hash, { token, hash: Buffer.from(hash, 'hex'), project, scopes }] as const]
+        return [[hash, { token, label, hash: Buffer.from(hash, 'hex'), project, scopes }] as const]
       }),
     )
   }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { sha256 } from '../crypto/sha256.js'
 import type { ChangeAuthor } from '../ledger/projects.js'
 import type { Merchant, Project } from '../merchants/project.js'
-import { merchantOf, projectOf, setProject } from './authenticate.js'
+import { holderOf, merchantOf, projectOf, setProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import type { KeyedRequest } from './repeatable-request.js'
 
@@ -56,6 +56,13 @@ export function authorOf(res: Response, key?: KeyedRequest): ChangeAuthor | unde
   return admin === undefined ? undefined : changeAuthor(admin, key)
 }
 
+/** A merchant that makes a change itself: with the token, where the ledger has it. */
+export function merchantAuthor(res: Response, key?: KeyedRequest): ChangeAuthor {
+  const { token, label } = holderOf(res) ?? {}
+  const name = ['merchant', token, label && `(${label})`].filter(Boolean).join(' ')
+  return changeAuthor(name, key)
+}
+
 /**
  * Who makes a change.
  *
@@ -74,7 +81,5 @@ export function nameOf({ key, fingerprint }: KeyedRequest): string {
 
 /** The endpoints of webhooks, as the sender of a request changes them. */
 export function endpointsFor({ ledger }: RouterContext, res: Response, key?: KeyedRequest) {
-  const { endpoints } = ledger.webhooks
-  const author = authorOf(res, key)
-  return author === undefined ? endpoints : endpoints.by(author)
+  return ledger.webhooks.endpoints.by(authorOf(res, key) ?? merchantAuthor(res, key))
 }

@@ -23,11 +23,13 @@ const MINUTE_MS = 60_000
 
 /**
  * What a project may do in a minute. `sendings` have something sent to a URL of the project's choice: a gateway
- * must not become a tool against others. `changes` of a project are read again by all gateways.
+ * must not become a tool against others. `changes` of a project, and of its `webhooks`, are read again by all
+ * gateways, and stay in the audit log.
  */
 const LIMITS = {
   sendings: { limit: 60, words: 'webhooks were sent by hand' },
   changes: { limit: 30, words: 'changes were made' },
+  webhooks: { limit: 120, words: 'webhooks were changed' },
 } as const
 
 /** Name of a limit of some endpoints. */

@@ -71,7 +71,7 @@ describe('The own settings', () => {
     expect(none.body.merchant).toEqual({ ...merchant, name: 'Next' })
     const { body } = await api.ask('GET', '/audit-log?project=acme&limit=1')
     expect(body.entries).toMatchObject([
-      { actor: expect.stringMatching(/^merchant tok_/), action: 'project.updated' },
+      { actor: expect.stringMatching(/^merchant tok_\w+ \(till\)$/), action: 'project.updated' },
     ])
   })
 
@@ -161,8 +161,8 @@ describe('The own tokens', () => {
     expect([await status(token), await status(made.body.token)]).toEqual([401, 200])
     const log = await api.ask('GET', '/audit-log?project=acme&limit=2')
     expect(log.body.entries).toMatchObject([
-      { actor: `merchant ${made.body.id}`, action: 'token.revoked', token: old },
-      { actor: `merchant ${old}`, action: 'token.created', token: made.body.id },
+      { actor: `merchant ${made.body.id} (till)`, action: 'token.revoked', token: old },
+      { actor: `merchant ${old} (till)`, action: 'token.created', token: made.body.id },
     ])
     expect(log.text).not.toContain(made.body.token)
   })

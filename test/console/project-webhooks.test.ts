@@ -94,7 +94,36 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     expect(JSON.stringify(entries)).not.toContain('whsec_')
   })
 
-  it('write nothing into the audit log if nothing changed, or if projects act themselves', async () => {
+  it('are in the audit log with the token of the project where it acts itself', async () => {
+    const made = await api.ask('POST', '/projects/acme/tokens', { label: 'till' })
+    const { token, id: tokenId } = made.body
+    for (const [project, given, actor] of [
+      ['shop', SHOP_TOKEN, 'merchant'],
+      ['acme', token, `merchant ${tokenId} (till)`],
+    ]) {
+      const headers = { 'X-Project-Identify-Token': given, 'Content-Type': 'application/json' }
+      const own = (method: string, path = '', body?: object) =>
+        api.send(method, `/api/v2/merchant/webhooks${path}`, {
+          headers,
+          ...(body && { body: JSON.stringify(body) }),
+        })
+      const { id } = (await own('POST', '', { url: URL_A })).body
+      expect((await own('PATCH', `/${id}`, { events: ['payment.failed'] })).status).toBe(200)
+      expect((await own('POST', `/${id}/rotate-secret`)).status).toBe(200)
+      expect((await own('DELETE', `/${id}`)).status).toBe(204)
+      const entries = (await audit()).slice(0, 4)
+      expect(entries.map(({ action }: { action: string }) => action)).toEqual([
+        'webhook.deleted',
+        'webhook.secret_rotated',
+        'webhook.updated',
+        'webhook.created',
+      ])
+      for (const entry of entries) expect(entry).toMatchObject({ project, actor })
+      expect(JSON.stringify(entries)).not.toContain('whsec_')
+    }
+  })
+
+  it('write nothing into the audit log if nothing changed', async () => {
     const before = await audit()
     expect((await api.ask('DELETE', `${HOOKS}/${NOBODY}`)).status).toBe(404)
     expect((await api.ask('POST', `${HOOKS}/${NOBODY}/rotate-secret`)).status).toBe(404)
@@ -108,7 +137,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
       ...{ status: 409, body: { code: 'too_many_webhooks' } },
     })
     expect(await audit()).toEqual(logged)
-    expect(logged).toHaveLength(before.length + 9)
+    expect(logged).toHaveLength(before.length + 10)
     expect((await asShop()).body.webhooks).toHaveLength(10)
   })
 

@@ -27,13 +27,19 @@ export const LAPSED_SECONDS = 3600
 /** Time between two sweeps. */
 const SWEEP_MS = 5000
 
+/**
+ * The chain knows nothing of a payment that nothing was charged for. Its missing transaction says the same, but there
+ * is an index of those: SQLite would read all of it, and a payment would take 4 ms.
+ */
+const IS_SENT = `coalesce(charged, '') <> '0'`
+
 /** The oldest payments that the chain alone refuses from now on. */
 const OLDEST = `SELECT id, updated_at FROM x402_authorizations
-  WHERE state = 'settled' AND delivered = 1 AND refund_of IS NULL AND transaction_hash IS NOT NULL`
+  WHERE state = 'settled' AND delivered = 1 AND refund_of IS NULL AND ${IS_SENT}`
 
-/** Whether a record is of those: the chain knows nothing of a payment that nothing was charged for. */
+/** Whether a record is of those. */
 const isDelivered = (row: 'NEW' | 'OLD'): string =>
-  `(${row}.delivered AND ${row}.transaction_hash IS NOT NULL)`
+  `(${row}.delivered AND ${IS_SENT.replace('charged', `${row}.charged`)})`
 
 /**
  * SQL that limits the number of records: triggers count them, forget the oldest of those that were settled
@@ -89,8 +95,8 @@ async function sweep(store: SqlStore): Promise<void> {
     const lapsed = (ms: number) => sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
     const long = sql`updated_at < ${now} - ${UNFETCHED_MS}`
     await sql`DELETE FROM x402_authorizations WHERE
-      ((state = 'failed' OR state = 'settled' AND transaction_hash IS NULL) AND ${lapsed(LAPSED_SECONDS * 1000)}
-        OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND transaction_hash IS NOT NULL AND ${long}
+      ((state = 'failed' OR state = 'settled' AND charged = '0') AND ${lapsed(LAPSED_SECONDS * 1000)}
+        OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND ${sql.raw(IS_SENT)} AND ${long}
         OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(UNFETCHED_MS)}
         OR state = 'settled' AND refund_of IS NOT NULL AND ${long})
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment

@@ -223,7 +223,8 @@ export function finalRows(
     .select(now.as('now'))
     .where('state', '=', state)
     .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
-  if (isSent) select = select.where('transaction_hash', 'is not', null)
+  if (isSent)
+    select = select.where((where) => where(where.fn.coalesce('charged', where.val('')), '<>', '0'))
   return select.orderBy('updated_at', 'desc').limit(limit).execute()
 }
 

@@ -27,7 +27,7 @@ export function entryColumns(entry: LedgerEntry, record_id: string) {
   return {
     chain_id: entry.chainId,
     asset: digitsOf(entry.asset),
-    contract: sameHex(entry.contract, entry.asset) ? null : digitsOf(entry.contract),
+    contract: sameHex(entry.contract, entry.asset) ? undefined : digitsOf(entry.contract),
     payer: digitsOf(entry.from),
     nonce: digitsOf(entry.nonce),
     record_id,

@@ -150,9 +150,10 @@ export const SUBMIT_NEXT: Statement = {
      SELECT CAST(? AS INTEGER) AS chain_id, CAST(? AS BLOB) AS raw, CAST(? AS TEXT) AS replaces
    )
    INSERT INTO x402_next_submission
-     (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, payments)
+     (chain_id, relayer, account_nonce, transaction_hash, raw, replaces, payments, charges)
    SELECT bytes.chain_id, sent.relayer, sent.account_nonce, sent.transaction_hash, bytes.raw, bytes.replaces,
-     (SELECT json_group_object(hex(w.record_id), json_array(w.replaces, w.charged)) FROM w)
+     (SELECT json_group_object(hex(w.record_id), w.replaces) FROM w),
+     (SELECT json_group_object(hex(w.record_id), w.charged) FROM w WHERE w.charged IS NOT NULL)
    FROM sent, bytes, x402_relayer_nonces AS n
    WHERE n.chain_id = bytes.chain_id AND n.relayer = sent.relayer AND n.next_nonce = sent.account_nonce
      AND (SELECT count(*) FROM w CROSS JOIN x402_authorizations AS a
@@ -174,12 +175,13 @@ export const SUBMIT_NEXT: Statement = {
  * nonce is the next one and all payments may be written. View and trigger are temporary: each connection
  * has its own, and the file contains neither.
  *
- * `payments` is a JSON object: the hashes that the transaction replaces and the charge, by id of a record. They are
- * written by another view, one by one: an update of several, in a statement of a trigger, could not name its index.
+ * `payments` and `charges` are JSON objects, by id of a record: the hashes that the transaction replaces, and what it
+ * takes. They are written by another view, one by one: an update of several, in a statement of a trigger, could not
+ * name its index.
  */
 export const createNextSubmission = (now: string): string => `
   CREATE TEMP VIEW IF NOT EXISTS x402_next_submission AS
-    SELECT chain_id, relayer, account_nonce, transaction_hash, raw, replaces, '{}' AS payments
+    SELECT chain_id, relayer, account_nonce, transaction_hash, raw, replaces, '{}' AS payments, '{}' AS charges
     FROM x402_relayer_transactions;
   CREATE TEMP TRIGGER IF NOT EXISTS x402_next_submission_insert INSTEAD OF INSERT ON x402_next_submission BEGIN
     UPDATE x402_relayer_nonces SET next_nonce = NEW.account_nonce + 1
@@ -191,7 +193,8 @@ export const createNextSubmission = (now: string): string => `
         SET transaction_hash = excluded.transaction_hash, raw = excluded.raw,
           replaces = excluded.replaces, written_at = excluded.written_at;
     INSERT INTO x402_next_payment (id, transaction_hash, relayer, account_nonce, replaces, charged)
-      SELECT unhex(key), NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value->>0, value->>1
+      SELECT unhex(key), NEW.transaction_hash, NEW.relayer, NEW.account_nonce, value,
+        CASE NEW.charges WHEN '{}' THEN NULL ELSE NEW.charges->>key END
       FROM json_each(NEW.payments);
   END;
   CREATE TEMP VIEW IF NOT EXISTS x402_next_payment AS

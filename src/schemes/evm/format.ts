@@ -9,6 +9,11 @@ import { isPermit2Payload, readPermit } from './permit2/payload.js'
 /** Finds the domain in which a token takes approvals by signature (EIP-2612). */
 export type FindPermitDomain = (asset: Asset) => DomainName | undefined
 
+const isSignedByPayer: SchemeFormat['isSignedByPayer'] = async (payment) => {
+  const { isSignedByPayer: check } = await import('./verify/signed-by-payer.js')
+  return check(payment)
+}
+
 /**
  * The scheme `exact` on EVM. A token's own signatures (ERC-3009) are offered before Permit2: they need no approval.
  */
@@ -51,11 +56,4 @@ function offersOf(asset: Asset, findPermitDomain: FindPermitDomain): readonly Of
 /** With a domain, clients may sign their approval to Permit2 as well: it is settled with the payment. */
 function permit2Extra(domain: DomainName | undefined): OfferExtra {
   return { ...domain, assetTransferMethod: 'permit2' }
-}
-
-async function isSignedByPayer(
-  payment: Parameters<SchemeFormat['isSignedByPayer']>[0],
-): Promise<boolean> {
-  const { isSignedByPayer: check } = await import('./verify/signed-by-payer.js')
-  return check(payment)
 }

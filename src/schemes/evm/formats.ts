@@ -6,7 +6,7 @@ import type { Network } from '../../protocol/networks.js'
 import { EXACT, UPTO, type Address, type Hex } from '../../protocol/payment.js'
 import type { SchemeFormats } from '../scheme.js'
 import type { PermitDomains } from '../../money/permit-domains.js'
-import { exactFormat, exactFormatWith, uptoFormat } from './format.js'
+import { exactFormatWith, uptoFormat } from './format.js'
 
 /** A network, as far as offers depend on it. */
 interface OfferedNetwork {
@@ -28,7 +28,8 @@ export function evmFormats({
   /** @defaultValue no token is known to take approvals by signature */
   readonly permits?: PermitDomains | undefined
 }): SchemeFormats {
-  if (facilitator !== undefined) return new Map([[EXACT, exactFormat]])
+  const exact = exactFormatWith((asset) => permits?.find(asset))
+  if (facilitator !== undefined) return new Map([[EXACT, exact]])
   const known = new Map<string, Address | undefined>()
   const facilitatorOf = ({ caip2 }: Network): Address | undefined => {
     if (!known.has(caip2)) {

@@ -26,6 +26,10 @@ export async function fillWorld(
     await world.buy(`/report/${index + 1}`, payer)
     await world.buy(`/any/page-${index + 1}?reference=visit-${index + 1}`, payer)
   }
+  const links = `projects/${CREATED}/checkouts`
+  const link = { amount: '15.00', currency: 'USD', expiresIn: 7_776_000 }
+  await ask('POST', links, { ...link, reference: 'order-7', description: 'Two books' })
+  await ask('POST', links, { ...link, reference: 'order-8' })
   interface List {
     settlements: { id: string; amount: string; status: string }[]
   }
@@ -47,6 +51,7 @@ export async function fillWorld(
     refunds: ['#/refunds', 'Refunds'],
     merchants: ['#/merchants', 'Merchants'],
     merchant: [`#/merchants/${CREATED}`, CREATED],
+    links: [`#/merchants/${CREATED}/links`, 'Payment links'],
     webhook: [`#/merchants/${CREATED}/webhooks/${webhook}`, 'Webhook'],
     webhooks: ['#/webhooks', 'Webhooks'],
     relayers: ['#/relayers', 'Relayers and networks'],

@@ -84,14 +84,16 @@ export function SettlementFilters({ value }: { readonly value: Filters }) {
       <NetworkField value={value.network} onValue={(network) => go({ network })} />
       <ProjectField value={value.project} onValue={(project) => go({ project })} />
       <TokenField value={value.token} onValue={(token) => go({ token })} />
-      <TextField
-        label="Amount from"
-        inputMode="decimal"
-        value={minAmount}
-        onValue={setLeast}
-        placeholder="0.25"
-      />
-      <TextField label="Amount to" inputMode="decimal" value={maxAmount} onValue={setMost} />
+      <div class="amounts">
+        <TextField
+          label="Amount from"
+          inputMode="decimal"
+          value={minAmount}
+          onValue={setLeast}
+          placeholder="0.25"
+        />
+        <TextField label="Amount to" inputMode="decimal" value={maxAmount} onValue={setMost} />
+      </div>
       <DateRangeFields value={value} onValue={({ from, to }) => go({ from, to })} mayBeOpen />
     </form>
   )

@@ -13,8 +13,8 @@ import { EXACT_SPENDER, findSpender, UPTO_SPENDER, type Spender } from './contra
 import { diagnosePermit } from './diagnose.js'
 import { permitDigest } from './digest.js'
 import { judgePermit } from './judge.js'
-import { approvalOf, signedPermitOf, type SignedPermit } from './payload.js'
-import { checkApproval } from './sponsored-approval.js'
+import { signedPermitOf, type SignedPermit } from './payload.js'
+import { approvalOf, checkApproval } from './sponsored-approval.js'
 
 /** How many blocks are searched for a transfer; fewer where a node refuses that. */
 const LOOK_BACK_BLOCKS = [9999n, 2000n, 500n] as const
@@ -43,14 +43,14 @@ export const permit2: TransferMethod = {
   takes: () => true,
   signatureOf: (facts) => signedPermitOf(facts).signature,
   unsignedOf(facts) {
-    const approval = approvalOf(facts)
+    const approval = approvalOf(signedPermitOf(facts))
     return approval ? `${approval.deadline}:${Object.values(approval.signature).join()}` : ''
   },
   checkUnsignedTime(facts, until) {
-    const approval = approvalOf(facts)
+    const approval = approvalOf(signedPermitOf(facts))
     return approval && approval.deadline < until ? 'eip2612_deadline_expired' : undefined
   },
-  bringsAllowance: (facts) => approvalOf(facts) !== undefined,
+  bringsAllowance: (facts) => approvalOf(signedPermitOf(facts)) !== undefined,
   checkTerms(facts, requirements) {
     const permit = signedPermitOf(facts)
     const { scheme, asset, payTo, amount } = requirements
@@ -60,7 +60,7 @@ export const permit2: TransferMethod = {
     if (!sameHex(permit.token, asset)) return 'permit2_token_mismatch'
     if (!sameHex(facts.payTo, payTo)) return 'invalid_permit2_recipient_mismatch'
     if (facts.amount !== BigInt(amount)) return 'permit2_amount_mismatch'
-    return checkApproval(permit.approval, { ...permit, payer: facts.payer })
+    return checkApproval(permit, facts.payer)
   },
   digest(facts, { permit2Separator }) {
     const permit = signedPermitOf(facts)
