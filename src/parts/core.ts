@@ -66,7 +66,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
   const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
   const schemes = new Map(
-    [...evmFormats(resolved)].map(([name, format]) => [
+    [...evmFormats({ ...resolved, permits: parts.permits })].map(([name, format]) => [
       name,
       watchScheme(new EvmScheme(context, format), all),
     ]),

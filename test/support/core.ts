@@ -139,10 +139,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     ['exact', new EvmScheme(context, exactFormat)],
     [
       'upto',
-      new EvmScheme(
-        context,
-        uptoFormat(() => undefined, facilitatorOf),
-      ),
+      new EvmScheme(context, uptoFormat({ facilitatorOf, findPermitDomain: () => undefined })),
     ],
   ])
   const facilitator = createSchemeFacilitator({ schemes, events: bus })
