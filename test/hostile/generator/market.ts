@@ -48,13 +48,9 @@ export class Market {
   }
 
   static async open(world: World): Promise<Market> {
-<<<<<<< HEAD
-    const network = { allowedFactories: [world.devnet.accountFactory] }
-    const gateway = await world.start({ network })
-=======
     const assets = ['USDC', ...kinds.flatMap(({ asset }) => asset ?? [])]
-    const gateway = await world.start({ network: { assets } })
->>>>>>> main
+    const allowedFactories = [world.devnet.accountFactory]
+    const gateway = await world.start({ network: { assets, allowedFactories } })
     return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
   }
 

@@ -6,8 +6,11 @@ import { permit2, sponsoredPermit2 } from './permit2.js'
 import { erc3009 } from './erc3009.js'
 
 /** Every kind of payment that is generated. */
-<<<<<<< HEAD
-export const kinds: readonly Kind[] = [erc3009, erc1271, counterfactual, eip7702]
-=======
-export const kinds: readonly Kind[] = [erc3009, erc1271, eip7702, permit2, sponsoredPermit2]
->>>>>>> main
+export const kinds: readonly Kind[] = [
+  erc3009,
+  erc1271,
+  counterfactual,
+  eip7702,
+  permit2,
+  sponsoredPermit2,
+]
