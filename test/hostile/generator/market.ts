@@ -49,8 +49,8 @@ export class Market {
 
   static async open(world: World): Promise<Market> {
     const assets = ['USDC', ...kinds.flatMap(({ asset }) => asset ?? [])]
-    const network = { assets, allowedFactories: [world.devnet.accountFactory] }
-    const gateway = await world.start({ network })
+    const allowedFactories = [world.devnet.accountFactory]
+    const gateway = await world.start({ network: { assets, allowedFactories } })
     return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
   }
 
