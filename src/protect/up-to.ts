@@ -47,7 +47,7 @@ export interface ReadPrice {
   readonly maximum?: Pick<UpToPrice, 'defaultCharge'> | undefined
 }
 
-const upToSchema = z.strictObject({ upTo: z.unknown(), defaultCharge: z.unknown() })
+const upToSchema = z.strictObject({ upTo: z.unknown(), defaultCharge: z.unknown().optional() })
 
 /** @throws `ConfigError` if options are mixed with a price. */
 export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
