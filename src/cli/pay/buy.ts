@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import { encodeHeader, PAYMENT_SIGNATURE } from '../../protocol/headers.js'
+import { encodeHeader, PAYMENT_REQUIRED, PAYMENT_SIGNATURE } from '../../protocol/headers.js'
 import { UPTO, X402_VERSION, type Address, type Hex } from '../../protocol/payment.js'
 import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
 import {
@@ -13,6 +13,7 @@ import {
 } from './http.js'
 import { describeProblem, isBeforeSending } from './problem.js'
 import { paymentOf, prepare, type Unsigned } from './sign-offer.js'
+import { PERMIT2 } from '../../crypto/sign-permit2.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /** An authorization is valid for at most this long (s), whatever the server asks for. */
@@ -131,10 +132,23 @@ function judge(answer: Answer, tell: Purchase['tell']): Bought {
   if (isSettled) tell(`Settled on ${text(settlement['network'])}${hashOf(answer)}`)
   else if (settlement !== undefined)
     tell(`Not settled: ${text(settlement['errorReason'])}${hashOf(answer)}`)
-  else if (answer.status === 402) tell(`Refused: ${text(readRequired(answer)['error'])}`)
+  else if (answer.status === 402 || answer.status === 412) tell(refusal(answer))
   else tell('The response reports no settlement.')
   return { answer, isGood: answer.status < 400 && isSettled }
 }
+
+/** Words for a refusal, and what to do about a token that was not approved. */
+function refusal(answer: Answer): string {
+  const { error } =
+    answer.status === 402 || answer.headers.has(PAYMENT_REQUIRED) ? readRequired(answer) : {}
+  if (error !== NOT_APPROVED) return `Refused: ${text(error)}`
+  return `Refused: ${NOT_APPROVED}. Nothing was charged.
+    Your account has not allowed Permit2 to take this much of the token. Send one transaction from it, then pay again:
+    approve(${PERMIT2}, amount) of the token's contract, for example with
+    cast send <token> 'approve(address,uint256)' ${PERMIT2} <amount> --rpc-url <url> --private-key <key>`
+}
+
+const NOT_APPROVED = 'permit2_allowance_required'
 
 function hashOf(answer: Answer): string {
   const transaction = readSettlement(answer)?.['transaction']
