@@ -122,6 +122,7 @@ async function meet(
   const tab = await openTab(browser, { expected: /\b4(02|12) \(/ })
   const wallet = await addWallet(tab.page, { address, privateKey }, { rpcUrl: devnet.rpcUrl })
   person = { ...tab, wallet, address }
+  tab.page.setDefaultTimeout(10_000)
   await tab.page.goto(url)
   return person
 }
