@@ -98,8 +98,10 @@ app.get(
 )
 app.get('/old', x402Protect('$0.01', { v1: true }), (req, res) => void res.json(make(req)))
 // A maximum, of which the handler charges a part.
-app.get('/metered/:cents', x402Protect({ upTo: '$0.10' }), (req, res) => {
-  paidRequest(req).charge(`$0.${req.params.cents.padStart(2, '0')}`)
+app.get(['/metered', '/metered/:cents'], x402Protect({ upTo: '$0.10' }), (req, res) => {
+  const { cents } = req.params
+  const said = req.get('x-test-charge') ?? '$0'
+  paidRequest(req).charge(cents === undefined ? said : `$0.${cents.padStart(2, '0')}`)
   res.json(make(req))
 })
 if (other)

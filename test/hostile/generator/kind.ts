@@ -63,8 +63,6 @@ export interface Kind {
   readonly signatureForms?: readonly Form[]
   /** The token that it moves. @defaultValue the devnet's USDC */
   readonly asset?: AssetOptions
-  /** What becomes of a refused payment depends on others of the same payer. */
-  readonly isAlone?: boolean
   /** Its extensions cannot be left out. */
   readonly needsExtensions?: boolean
   /** Makes the accounts that pay, where they are not their owners, and what they need beside money. */

@@ -54,11 +54,13 @@ export class Market {
       .map((secret) => secret.toLowerCase())
   }
 
-  /** @param network - What its network has beside the assets. */
-  static async open(world: World, network: Partial<NetworkOptions> = {}): Promise<Market> {
+  /** @param options - Of its network, beside what payments need. */
+  static async open(world: World, options: Partial<NetworkOptions> = {}): Promise<Market> {
     const own = kinds.flatMap(({ asset }) => asset ?? [])
     const assets = ['USDC', ...new Map(own.map((asset) => [asset.address, asset])).values()]
-    const gateway = await world.start({ network: { ...network, assets } as NetworkOptions })
+    const allowedFactories = [world.devnet.accountFactory]
+    const network = { assets, allowedFactories, ...options } as NetworkOptions
+    const gateway = await world.start({ network })
     return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
   }
 

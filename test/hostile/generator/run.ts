@@ -87,8 +87,6 @@ const MANNERS = [
   // Another payment of the same nonce: of another token, scheme, route or merchant.
   ...['beside a rival', 'after a rival', 'before a rival'],
 ] as const
-/** Those that involve no other payment. */
-const ALONE = ['once', 'twice at once', 'again', 'elsewhere'] as const
 
 /** What payers have beside USDC. */
 const OTHER_ASSETS = [...new Set(kinds.flatMap(({ asset }) => (asset?.address as Hex) ?? []))]
@@ -386,7 +384,7 @@ class Run {
     }
     mutations.sort((one, other) => STAGES.indexOf(one.stage) - STAGES.indexOf(other.stage))
     for (const { name } of mutations) this.#drawn.set(name, (this.#drawn.get(name) ?? 0) + 1)
-    const manner = random.pick(kind.isAlone ? ALONE : MANNERS)
+    const manner = random.pick(MANNERS)
     return { number, random, payer: this.#payer(number), kind, target, mutations, manner }
   }
 

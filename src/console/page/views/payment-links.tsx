@@ -49,27 +49,12 @@ export function PaymentLinks({ route, project }: PaymentLinksProps) {
         </May>
       }
     >
-      <div class="toolbar">
-        <SelectField
-          label="Status"
-          value={status}
-          onValue={(chosen) => navigate(linkTo(route.path, { status: chosen }))}
-          options={STATUSES}
-        />
-      </div>
+      <StatusField route={route} value={status} />
       <LoadedView of={loaded} room="tall">
         {({ checkouts, nextCursor }) => (
           <>
-            {checkouts.length === 0 && status !== '' ? (
-              <Empty title="No results">
-                <p>
-                  <a href={linkTo(route.path)}>Clear filters</a>
-                </p>
-              </Empty>
-            ) : checkouts.length === 0 ? (
-              <Empty title="No payment links yet">
-                <p>A payment link can be sent to anybody, and is paid once.</p>
-              </Empty>
+            {checkouts.length === 0 ? (
+              <NoLinks route={route} isFiltered={status !== ''} />
             ) : (
               <LinkTable of={checkouts} onShow={setShown} />
             )}
@@ -101,6 +86,40 @@ export function PaymentLinks({ route, project }: PaymentLinksProps) {
         </Dialog>
       )}
     </Page>
+  )
+}
+
+function StatusField({ route, value }: { readonly route: Route; readonly value: string }) {
+  return (
+    <div class="toolbar">
+      <SelectField
+        label="Status"
+        value={value}
+        onValue={(status) => navigate(linkTo(route.path, { status }))}
+        options={STATUSES}
+      />
+    </div>
+  )
+}
+
+interface NoLinksProps {
+  readonly route: Route
+  readonly isFiltered: boolean
+}
+
+function NoLinks({ route, isFiltered }: NoLinksProps) {
+  if (isFiltered)
+    return (
+      <Empty title="No results">
+        <p>
+          <a href={linkTo(route.path)}>Clear filters</a>
+        </p>
+      </Empty>
+    )
+  return (
+    <Empty title="No payment links yet">
+      <p>A payment link can be sent to anybody, and is paid once.</p>
+    </Empty>
   )
 }
 
