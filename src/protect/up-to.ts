@@ -1,11 +1,9 @@
 /** Prices that are a maximum: the handler says what is charged. */
-import { z } from 'zod'
-import { ConfigError } from '../errors.js'
+import { ConfigError, type ConfigIssue } from '../errors.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { compare } from '../money/decimal.js'
 import type { ParsedPrice, Price } from '../money/price.js'
 import { isObject } from '../protocol/document.js'
-import { readOptions } from '../protocol/option-issues.js'
 import { isFree } from './checked-price.js'
 import type { PriceFunction } from './options.js'
 
@@ -47,25 +45,23 @@ export interface ReadPrice {
   readonly maximum?: Pick<UpToPrice, 'defaultCharge'> | undefined
 }
 
-const upToSchema = z.strictObject({ upTo: z.unknown(), defaultCharge: z.unknown() })
-
 /** @throws `ConfigError` if options are mixed with a price. */
 export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
   if (!isUpTo(declared)) return { price: declared }
-  const read = readOptions(upToSchema, declared)
-  if (read.ok) return { price: declared.upTo, maximum: declared }
-  throw new ConfigError(
-    Object.keys(declared)
-      .filter((name) => !(name in upToSchema.shape))
-      .map((name) => ({
-        option: name,
-        code: 'conflicting_options',
-        message:
-          name === 'price'
-            ? 'a route has a price or a maximum (upTo): remove one of the two'
-            : "does not belong beside upTo: options follow it, x402Protect({ upTo: '$0.10' }, { … })",
-      })),
-  )
+  const { upTo: price, defaultCharge, ...others } = declared
+  const issues = Object.keys(others).map((option): ConfigIssue => ({
+    option,
+    code: 'conflicting_options',
+    message: explain(option),
+  }))
+  if (issues.length > 0) throw new ConfigError(issues)
+  return { price, maximum: { defaultCharge } }
+}
+
+function explain(option: string): string {
+  return option === 'price'
+    ? 'a route has a price or a maximum (upTo): remove one of the two'
+    : "does not belong beside upTo: options follow it, x402Protect({ upTo: '$0.10' }, { … })"
 }
 
 function isUpTo(declared: DeclaredPrice): declared is UpToPrice {

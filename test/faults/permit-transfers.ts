@@ -19,11 +19,12 @@ export interface UsedPermit {
   readonly value: bigint
 }
 
-interface Frame {
-  readonly to?: Hex
-  readonly input: Hex
+/** A call inside a transaction; those that it has made come after it. */
+interface Trace {
+  readonly action: { readonly to?: Hex; readonly input?: Hex }
   readonly error?: string
-  readonly calls?: readonly Frame[]
+  /** Its place among the calls of its caller, after that caller's own. */
+  readonly traceAddress: readonly number[]
 }
 
 /** Where a transaction is on the chain. */
@@ -46,30 +47,32 @@ export async function readPermits(
   )
   while (unread.length > 0) {
     const some = unread.splice(0, AT_ONCE)
-    const tracer = { tracer: 'callTracer' }
-    const frames = await sendBatch(
+    const traces = await sendBatch(
       rpcUrl,
-      some.map(({ transactionHash }) => ['debug_traceTransaction', transactionHash, tracer]),
+      some.map(({ transactionHash }) => ['trace_transaction', transactionHash]),
     )
-    some.forEach((one, index) => known.set(idOf(one), permitsIn(frames[index] as Frame)))
+    some.forEach((one, index) => known.set(idOf(one), permitsIn(traces[index] as Trace[])))
   }
   return new Map(mined.map((one) => [one.transactionHash, known.get(idOf(one)) ?? []]))
 }
 
-/** What was undone counts for nothing, with all that is below it. */
-function permitsIn({ to, input, error, calls = [] }: Frame): readonly UsedPermit[] {
-  if (error !== undefined) return []
-  if (to?.toLowerCase() !== PERMIT2) return calls.flatMap(permitsIn)
-  const { functionName, args } = decodeFunctionData({ abi: permit2Abi, data: input })
-  if (functionName !== 'permitWitnessTransferFrom') return []
-  const [{ permitted, nonce }, { to: payee, requestedAmount }, owner] = args
-  return [
-    {
+/** What was undone counts for nothing, with all that it has called. */
+function permitsIn(traces: readonly Trace[]): readonly UsedPermit[] {
+  const failed = traces.filter(({ error }) => error !== undefined)
+  const isUndone = ({ traceAddress }: Trace): boolean =>
+    failed.some((one) => one.traceAddress.every((place, depth) => traceAddress[depth] === place))
+  return traces.flatMap((trace) => {
+    const { to, input = '0x' } = trace.action
+    if (to?.toLowerCase() !== PERMIT2 || isUndone(trace)) return []
+    const { functionName, args } = decodeFunctionData({ abi: permit2Abi, data: input })
+    if (functionName !== 'permitWitnessTransferFrom') return []
+    const [{ permitted, nonce }, { to: payee, requestedAmount }, owner] = args
+    return {
       owner: owner.toLowerCase(),
       nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
       token: permitted.token.toLowerCase(),
       payee: payee.toLowerCase(),
       value: requestedAmount,
-    },
-  ]
+    } satisfies UsedPermit
+  })
 }
