@@ -57,6 +57,20 @@ describe('the house', () => {
     ])
   })
 
+  it('knows ERC-3009 in its folder alone, and where buyers and merchants sign it', () => {
+    const isErc3009 = (file: string): boolean => /\/erc3009(?:\/|\.ts$)/.test(file)
+    const users = files.filter((file) => !isErc3009(file) && importsOf(file).some(isErc3009))
+    expect(users.map((file) => relative(SRC, file)).toSorted()).toEqual([
+      'crypto/sign-authorization.ts',
+      'router/refund-endpoints.ts',
+      'router/refund-payment.ts',
+      'schemes/evm/format.ts',
+      'schemes/evm/methods.ts',
+      // A transfer that an authorization has made is no permit's.
+      'schemes/evm/permit2/judge.ts',
+    ])
+  })
+
   it('imports only files that are there', () => {
     const missing = files.flatMap((file) =>
       importsOf(file).filter((one) => !files.includes(one) && !one.endsWith('.json')),

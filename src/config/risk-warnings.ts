@@ -1,3 +1,4 @@
+import { addressOfKey } from '../crypto/address-of-key.js'
 import cluster from 'node:cluster'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEVNET_ADDRESSES } from '../crypto/devnet-addresses.js'
@@ -109,9 +110,8 @@ function warnOfUnpayable({ projects, hasRates, logger }: RiskyParts): void {
 
 async function warnOfAccounts({ networks, projects, logger }: RiskyParts): Promise<void> {
   const keys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])
-  // Not before the app listens: it takes long to load.
+  // Not before the app listens: each key takes a millisecond.
   await nextTurn()
-  const { addressOfKey } = await import('../crypto/address-of-key.js')
   const relayers = keys.map((key) => addressOfKey(key).toLowerCase())
   const relayer = relayers.find((address) => DEVNET_ACCOUNTS.has(address))
   if (relayer !== undefined) warnOnce(logger, DEVNET_RELAYER, { relayer })

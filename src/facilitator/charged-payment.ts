@@ -1,4 +1,4 @@
-import { paymentFor, type Payment } from '../protocol/decoded-payment.js'
+import type { Payment } from '../protocol/decoded-payment.js'
 import type { Reservation, SchemeFormats } from '../schemes/scheme.js'
 
 /** What is taken of a payment, where its amount is a maximum. */
@@ -17,11 +17,10 @@ export interface ChargedPayment {
  * More than that is left as it is: then payer and merchant do not mean the same offer.
  */
 export function chargedPayment(payment: Payment, formats: SchemeFormats): ChargedPayment {
-  const { requirements, accepted, facts } = payment
+  const { requirements, accepted } = payment
   if (formats.get(requirements.scheme)?.isMetered !== true || !accepted.ok) return { payment }
-  const [amount, maximum] = [requirements.amount, accepted.value.amount].map(BigInt)
-  if (amount === undefined || maximum === undefined || amount > maximum) return { payment }
+  const [charged, maximum] = [BigInt(requirements.amount), BigInt(accepted.value.amount)]
+  if (charged > maximum) return { payment }
   const offered = { ...requirements, amount: accepted.value.amount }
-  const read = facts ? ({ ok: true, value: facts } as const) : ({ ok: false, errors: [] } as const)
-  return { payment: paymentFor({ ...payment, read }, offered), charge: { amount } }
+  return { payment: { ...payment, requirements: offered }, charge: { amount: charged } }
 }

@@ -1,5 +1,6 @@
 import type { Chain } from '../chain/chain.js'
-import { EXACT_SPENDER, PERMIT2 } from '../schemes/evm/permit2/contracts.js'
+import { PERMIT2 } from '../schemes/evm/permit2/address.js'
+import { EXACT_SPENDER } from '../schemes/evm/permit2/contracts.js'
 import type { Asset } from '../money/assets.js'
 import { readPermitDomain } from '../schemes/evm/permit2/find-permits.js'
 import { failed, fine, type Finding, type Place } from './finding.js'

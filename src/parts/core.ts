@@ -66,7 +66,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
   const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
   const schemes = new Map(
-    [...evmFormats(resolved)].map(([name, format]) => [
+    [...evmFormats({ ...resolved, permits: parts.permits })].map(([name, format]) => [
       name,
       watchScheme(new EvmScheme(context, format), all),
     ]),
@@ -81,7 +81,7 @@ function openNetwork(
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
-  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, executor } = core
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, allowedFactories, executor } = core
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
   const alerts = new RelayerAlerts(ledger.webhooks.alerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
@@ -111,6 +111,7 @@ function openNetwork(
       assets: settlementAssets(assets),
       onGas: (project, wei) => counters.spendFor(project, network.chainId, wei),
       acceptContractPayers,
+      allowedFactories,
       codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger.counts, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),

@@ -7,6 +7,7 @@ import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Merchant } from '../merchants/project.js'
 import type { Price } from '../money/price.js'
+import { isObject } from '../protocol/document.js'
 import { readOptions } from '../protocol/option-issues.js'
 import type { PaymentFlow } from '../protocol/payment.js'
 import { paywallSchema, type PaywallOptions } from './paywall/options.js'
@@ -227,7 +228,7 @@ const optionsSchema = z.strictObject({
  * @throws `ConfigError` with everything that is wrong.
  */
 export function checkOptions(options: ProtectOptions): void {
-  if ('upTo' in options)
+  if (isObject(options) && 'upTo' in options)
     throw new ConfigError(
       'upTo',
       "takes the place of the price: x402Protect({ upTo: '$0.10' }, { … })",

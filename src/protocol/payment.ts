@@ -93,12 +93,14 @@ export interface PaymentSubmission {
   readonly paymentRequirements: PaymentRequirements
 }
 
-/** What a scheme says beside the members that all schemes have. */
-type Extra = { readonly [member: string]: unknown }
-
 /** Answer of verify (VerifyResponse2): whether the payment could be settled now, and its payer. */
 export type VerifyResponse =
-  | { readonly isValid: true; readonly payer: string; readonly extra?: Extra | undefined }
+  | {
+      readonly isValid: true
+      readonly payer: string
+      /** What the scheme says beside that. */
+      readonly extra?: { readonly [member: string]: unknown } | undefined
+    }
   | {
       readonly isValid: false
       readonly invalidReason: Reason
@@ -127,9 +129,10 @@ export type SettleResponse =
       readonly payer: string
       /** What was charged, in the token's atomic units. Only of schemes whose price is a maximum. */
       readonly amount?: string | undefined
-      readonly extra?: Extra | undefined
+      /** What the scheme says beside that. */
+      readonly extra?: { readonly [member: string]: unknown } | undefined
       /** By key. */
-      readonly extensions?: Extra | undefined
+      readonly extensions?: { readonly [key: string]: unknown } | undefined
     }
   | {
       readonly success: false
@@ -152,7 +155,7 @@ export interface SupportedResponse {
     readonly scheme: string
     readonly network: string
     /** What an offer must carry: `facilitatorAddress` of `upto`. */
-    readonly extra?: Extra | undefined
+    readonly extra?: { readonly [member: string]: unknown } | undefined
   }[]
   /** Keys of supported extensions. */
   readonly extensions: readonly string[]

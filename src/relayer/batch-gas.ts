@@ -7,7 +7,9 @@ export interface GasShare {
   readonly token: Address
   readonly payer: Address
   readonly payee: Address
-  /** Gas of calling the token, measured without any other call. */
+  /** The contract that is called in place of the token, and that has Permit2 move it. */
+  readonly spender?: Address | undefined
+  /** Gas of the call, measured without any other call. */
   readonly execution: bigint
   /** The part of it that only the first call of the token in a transaction pays. */
   readonly sharedGas: bigint
@@ -41,6 +43,15 @@ const COLD_BALANCE_GAS = 2000n
 
 /** Extra gas of the first write of a balance in a transaction over a second one (EIP-2200). */
 const FIRST_WRITE_GAS = 2800n
+
+/** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929). */
+const COLD_ACCOUNT_GAS = 2500n
+
+/** Gas that only the first payment by Permit2 takes: to reach its spender, and Permit2. */
+const FIRST_SPENDER_GAS = 2n * COLD_ACCOUNT_GAS
+
+/** Gas that only a payer's first payment by Permit2 takes: to look at its account, and its allowance. */
+const FIRST_ALLOWANCE_GAS = COLD_ACCOUNT_GAS + COLD_BALANCE_GAS
 
 /** Extra gas of writing a balance where there was none. */
 export const FIRST_BALANCE_GAS = 17_100n
@@ -107,11 +118,18 @@ function measuredGasLimit(shares: readonly GasShare[], data: Hex): bigint {
     const key = parts.join()
     return seen.has(key) || !seen.add(key)
   }
-  const savedFor = ({ token, payer, payee, sharedGas, isFirstBalance }: GasShare): bigint => {
+  const savedByPermit2 = ({ spender, token, payer }: GasShare): bigint =>
+    spender === undefined
+      ? 0n
+      : (isRepeated('spender', spender) ? FIRST_SPENDER_GAS : 0n) +
+        (isRepeated('allowance', token, payer) ? FIRST_ALLOWANCE_GAS : 0n)
+  const savedFor = (share: GasShare): bigint => {
+    const { token, payer, payee, sharedGas, isFirstBalance } = share
     const balance = COLD_BALANCE_GAS + FIRST_WRITE_GAS
     const first = isFirstBalance ? FIRST_BALANCE_GAS : 0n
     const byToken = sharedGas > COLD_BALANCE_GAS ? sharedGas - COLD_BALANCE_GAS : 0n
     return (
+      savedByPermit2(share) +
       (isRepeated(token) ? byToken : 0n) +
       (isRepeated('payer', token, payer) ? balance : 0n) +
       (isRepeated('payee', token, payee) ? balance + first : 0n)

@@ -110,14 +110,15 @@ export function permit2Of(devnet: Devnet) {
     return client().waitForTransactionReceipt({ hash })
   }
 
-  const settleExact = (settlement: Settlement, approval?: SponsoredApproval) => {
+  const settleExact = (settlement: Settlement, approval?: SponsoredApproval, index = 0) => {
     const { permit, owner, witness, signature } = settlement
-    return send({
+    const call = {
       address: devnet.exactPermit2Proxy,
       abi: exactAbi,
       functionName: approval ? 'settleWithPermit' : 'settle',
       args: [...permitOf(approval), permit, owner, witness, signature],
-    })
+    }
+    return send(call, index)
   }
 
   const settleUpto = (settlement: Settlement, approval?: SponsoredApproval) => {
@@ -167,7 +168,10 @@ export function permit2Of(devnet: Devnet) {
   return { relayer, pay, send, settleExact, settleUpto, sendFrom, approve, isUsed, balanceOf }
 }
 
-function settlementOf({ signature, permit2Authorization: signed }: Permit2Payload): Settlement {
+export function settlementOf({
+  signature,
+  permit2Authorization: signed,
+}: Permit2Payload): Settlement {
   const { from: owner, permitted, nonce, deadline, witness } = signed
   const amount = BigInt(permitted.amount)
   return {

@@ -13,7 +13,9 @@ function unionsOf(path: string, ending: string): readonly string[] {
     new RegExp(`type \\w*${ending} =([^=]*?)(?=\\n\\n|\\n\\/\\*\\*)`, 'g'),
   )
   return [...unions].flatMap(([, text = '']) =>
-    [...text.replaceAll(/Exclude<.*>/g, '').matchAll(/'([a-z0-9_]+)'/g)].map(([, code = '']) => code),
+    [...text.replaceAll(/Exclude<.*>/g, '').matchAll(/'([a-z0-9_]+)'/g)].map(
+      ([, code = '']) => code,
+    ),
   )
 }
 

@@ -13,7 +13,7 @@ import type { PaymentRequirements } from '../../src/protocol/payment.js'
 import { paidRequest } from '../../src/protect/paid-request.js'
 import { permit2Of } from '../devnet/permit2.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
-import { listen, paymentHeader, type TestServer } from '../support/http.js'
+import { listen, type TestServer } from '../support/http.js'
 import { paymentRequiredOf, settlementOf, useShop } from '../support/shop.js'
 import type { TestPayer } from '../support/sign-payment.js'
 
@@ -37,11 +37,34 @@ async function buy(url: string, payer: TestPayer) {
   return {
     status: response.status,
     body: await response.text(),
-    settlement: response.ok ? settlementOf(response) : undefined,
+    settlement: response.headers.has('payment-response') ? settlementOf(response) : undefined,
     spent: before[0] - after[0],
     earned: after[1] - before[1],
   }
 }
+
+/** Signs the offer of a URL as the official client does. */
+async function signUpTo(
+  url: string,
+  { privateKey }: TestPayer,
+  extra: Readonly<Record<string, unknown>> = {},
+) {
+  const { accepts, resource } = paymentRequiredOf(await fetch(url))
+  const [offer] = accepts
+  const accepted = { ...offer, extra: { ...offer?.extra, ...extra } } as PaymentRequirements
+  const made = await new UptoClient(privateKeyToAccount(privateKey)).createPaymentPayload(
+    2,
+    accepted as never,
+  )
+  return { x402Version: 2, accepted, resource, payload: made.payload }
+}
+
+/** Options of a gateway that sends by an executor. */
+const withExecutor = () => ({
+  networks: {
+    'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: devnet.relayerKeys, executor: true },
+  },
+})
 
 let errors: unknown[] = []
 let runs = 0
@@ -158,21 +181,148 @@ describe('a route with a maximum', () => {
   })
 })
 
-/** Signs the offer of a URL as the official client does. */
-async function signUpTo(
-  url: string,
-  { privateKey }: TestPayer,
-  extra: Readonly<Record<string, unknown>> = {},
-) {
-  const { accepts, resource } = paymentRequiredOf(await fetch(url))
-  const [offer] = accepts
-  const accepted = { ...offer, extra: { ...offer?.extra, ...extra } } as PaymentRequirements
-  const made = await new UptoClient(privateKeyToAccount(privateKey)).createPaymentPayload(
-    2,
-    accepted as never,
-  )
-  return { x402Version: 2, accepted, resource, payload: made.payload }
-}
-void [UptoServer, HTTPFacilitatorClient, paymentMiddleware, setSettlementOverrides, express]
-void [x402ResourceServer, executorOf, createGateway, SHOP_TOKEN, listen, paymentHeader, afterAll]
-void [shopOptions, {} as TestServer]
+describe('with an executor', () => {
+  const relayers = () => devnet.relayerKeys.map((_key, index) => permit2.relayer(index))
+  const executor = () => executorOf(relayers())
+  beforeAll(async () => {
+    const { to, data } = executor().deployment
+    await permit2.sendFrom(relayers()[0]!, to, data)
+  })
+  const shop = useShop(devnet, routes, () => withExecutor())
+
+  it('names it in offers, and sells payments that come at once in one transaction', async () => {
+    const { accepts } = paymentRequiredOf(await shop.ask('/below'))
+    expect(accepts[0]?.extra).toMatchObject({ facilitatorAddress: executor().address })
+    const payers = devnet.payers.slice(0, 5)
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    const payments = await Promise.all(payers.map((one) => signUpTo(`${shop.url}/below`, one)))
+    const sold = await Promise.all(payments.map((payment) => shop.pay('/below', payment)))
+    expect(sold.map(({ status }) => status)).toEqual(payers.map(() => 200))
+    const settlements = sold.map((response) => settlementOf(response))
+    expect(settlements).toEqual(
+      payers.map(({ address }) =>
+        expect.objectContaining({ success: true, amount: '23400', payer: address }),
+      ),
+    )
+    const transactions = new Set(settlements.map(({ transaction }) => transaction))
+    expect(transactions.size).toBeLessThan(payers.length)
+    const earned = (await balanceOf(devnet, devnet.merchant.address)) - before
+    expect(earned).toBe(23_400n * BigInt(payers.length))
+  })
+
+  it('sells one alone, below the maximum and with zero', async () => {
+    expect(await buy(`${shop.url}/below`, payer())).toMatchObject({ status: 200, spent: 23_400n })
+    expect(await buy(`${shop.url}/zero`, payer())).toMatchObject({ status: 200, spent: 0n })
+  })
+
+  it('still takes what names one of the relayers', async () => {
+    const payment = await signUpTo(`${shop.url}/below`, payer(), {
+      facilitatorAddress: relayers()[1],
+    })
+    expect((await shop.pay('/below', payment)).status).toBe(200)
+  })
+})
+
+describe('a gateway whose executor is not deployed', () => {
+  const relayerKeys = () => devnet.relayerKeys.slice(0, 1)
+  const shop = useShop(devnet, routes, () => ({
+    networks: {
+      'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: relayerKeys(), executor: true },
+    },
+  }))
+
+  it('refuses payments before the handler runs', async () => {
+    const before = runs
+    const payment = await signUpTo(`${shop.url}/below`, payer())
+    const refused = await shop.pay('/below', payment)
+    expect(paymentRequiredOf(refused).error).toBe('upto_facilitator_mismatch')
+    expect(runs).toBe(before)
+  })
+})
+
+describe.each([
+  ['a relayer', () => ({})],
+  ['an executor', () => withExecutor()],
+])('an official resource server behind our gateway, settled by %s', (_name, options) => {
+  const opened: { close(): Promise<void> }[] = []
+  const open = async (app: Express): Promise<TestServer> => {
+    const server = await listen(app)
+    opened.unshift(server)
+    return server
+  }
+  let facilitatorUrl: string
+  let url: string
+  const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
+  beforeAll(async () => {
+    const gateway = createGateway(shopOptions(devnet, options()))
+    opened.push(gateway)
+    const gatewayApp = express().use(gateway.gatewayRouter())
+    facilitatorUrl = `${(await open(gatewayApp)).url}/api/v2/payment`
+    const facilitator = new HTTPFacilitatorClient({
+      url: facilitatorUrl,
+      createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
+    })
+    const server = new x402ResourceServer(facilitator).register('eip155:84532', new UptoServer())
+    const accepts = {
+      scheme: 'upto',
+      network: 'eip155:84532',
+      price: '$0.10',
+      payTo: devnet.merchant.address,
+    } as const
+    const app = express()
+    app.use(paymentMiddleware({ 'GET /:amount': { accepts } }, server))
+    app.get('/:amount', (req, res) => {
+      setSettlementOverrides(res, { amount: req.params.amount })
+      res.send('sold')
+    })
+    url = (await open(app)).url
+  })
+  afterAll(async () => {
+    for (const { close } of opened) await close()
+  })
+
+  it.each([
+    ['23400', 23_400n],
+    ['100000', 100_000n],
+    ['0', 0n],
+  ])('sells for %s units', async (amount, charged) => {
+    const { status, settlement, spent, earned } = await buy(`${url}/${amount}`, payer())
+    expect(status).toBe(200)
+    expect({ spent, earned }).toEqual({ spent: charged, earned: charged })
+    expect(settlement).toMatchObject({ success: true, amount })
+  })
+
+  it('gives nothing for more than the maximum', async () => {
+    const { status, body, spent } = await buy(`${url}/100001`, payer())
+    expect(status).toBe(402)
+    expect(body).not.toContain('sold')
+    expect(spent).toBe(0n)
+  })
+
+  it('settles less than was accepted for this scheme alone, once, and for its own project', async () => {
+    const payment = await signUpTo(`${url}/23400`, payer())
+    const settle = async (changed: Partial<PaymentRequirements>, token = SHOP_TOKEN) => {
+      const response = await fetch(`${facilitatorUrl}/settle`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'X-Project-Identify-Token': token },
+        body: JSON.stringify({
+          paymentPayload: payment,
+          paymentRequirements: { ...payment.accepted, ...changed },
+        }),
+      })
+      return (await response.json()) as Record<string, unknown>
+    }
+    expect(await settle({ amount: '1', scheme: 'exact' })).toMatchObject({ success: false })
+    expect(await settle({ amount: '100001' })).toMatchObject({
+      errorReason: 'invalid_upto_evm_payload_settlement_exceeds_amount',
+    })
+    expect(await settle({ amount: '1' }, 'x402_a-token-of-nobody-at-all')).not.toHaveProperty(
+      'success',
+      true,
+    )
+    const before = await balanceOf(devnet, payer().address)
+    expect(await settle({ amount: '7' })).toMatchObject({ success: true, amount: '7' })
+    expect(await settle({ amount: '8' })).toMatchObject({ success: false })
+    expect(before - (await balanceOf(devnet, payer().address))).toBe(7n)
+  })
+})

@@ -31,7 +31,12 @@ describe('an app that only protects routes', () => {
     expect(filesIn(first, 'protect').length).toBeGreaterThan(10)
     for (const folder of ['router', 'console', 'parts', 'relayer', 'schemes/evm/verify'])
       expect(filesIn(first, folder)).toEqual([])
-    expect(filesIn(first, 'chain')).toEqual(['chain/chainlink-rates.ts'])
+    expect(filesIn(first, 'chain').toSorted()).toEqual([
+      'chain/chainlink-rates.ts',
+      // Offers name its address.
+      'chain/executor-code.ts',
+      'chain/executor.ts',
+    ])
     expect(filesIn(first, 'health')).toEqual(['health/health-router.ts'])
     expect(filesIn(first, 'webhooks')).not.toContain('webhooks/dispatcher.ts')
     expect(first.packages.filter((name) => HEAVY.includes(name))).toEqual([])

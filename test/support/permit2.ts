@@ -1,5 +1,5 @@
 import { ExactEvmScheme, toClientEvmSigner } from '@x402/evm'
-import { encodeFunctionData } from 'viem'
+import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Devnet } from '../../src/devnet/index.js'
 import type { Asset } from '../../src/money/assets.js'
@@ -7,7 +7,12 @@ import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protoco
 import type { MerchantTerms } from '../../src/schemes/scheme.js'
 import { plainTokenAbi, permit2Abi } from '../devnet/abis.js'
 import { publicClient } from '../devnet/clients.js'
-import { permit2Of } from '../devnet/permit2.js'
+import {
+  permit2Of,
+  settlementOf,
+  type Permit2Payload,
+  type SponsoredApproval,
+} from '../devnet/permit2.js'
 import { offerOf, termsOf, usdc } from './core.js'
 import { newNonce, type TestPayer } from './sign-payment.js'
 
@@ -15,6 +20,10 @@ import { newNonce, type TestPayer } from './sign-payment.js'
 const SPONSORED = {
   eip2612GasSponsoring: { info: { description: '', version: '1' }, schema: {} },
 }
+
+const permitAbi = parseAbi([
+  'function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
+])
 
 /** What a test's payer signs. */
 export interface Permit2Options {
@@ -25,9 +34,37 @@ export interface Permit2Options {
   readonly isSponsored?: boolean
 }
 
+/** How a permit differs from what a wallet would sign. */
+export interface PermitChange {
+  /** An account whose owner signs. */
+  readonly from?: Hex
+  readonly nonce?: bigint
+  /** The nonce as it is written. @defaultValue in decimal digits */
+  readonly written?: string
+  readonly spender?: Hex
+}
+
+const permitTypes = {
+  PermitWitnessTransferFrom: [
+    { name: 'permitted', type: 'TokenPermissions' },
+    { name: 'spender', type: 'address' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+    { name: 'witness', type: 'Witness' },
+  ],
+  TokenPermissions: [
+    { name: 'token', type: 'address' },
+    { name: 'amount', type: 'uint256' },
+  ],
+  Witness: [
+    { name: 'to', type: 'address' },
+    { name: 'validAfter', type: 'uint256' },
+  ],
+} as const
+
 /** Pays by Permit2 on a devnet, by the unmodified official client. */
 export function permit2On(devnet: Devnet) {
-  const { approve, isUsed, balanceOf, sendFrom } = permit2Of(devnet)
+  const { approve, isUsed, balanceOf, sendFrom, send, settleExact } = permit2Of(devnet)
 
   const offer = ({ token = devnet.asset, amount = '10000', extra }: Permit2Options = {}) =>
     offerOf(devnet, {
@@ -63,7 +100,36 @@ export function permit2On(devnet: Devnet) {
     return { ...(made as unknown as PaymentPayload), accepted: { ...accepted } }
   }
 
+  /** Signs as no wallet would: with a nonce, a spender or a payee of its own. */
+  const signPermit = async (
+    payer: TestPayer,
+    accepted: PaymentRequirements,
+    change: PermitChange = {},
+  ): Promise<PaymentPayload> => {
+    const { from = payer.address, nonce = BigInt(newNonce()) } = change
+    const { spender = devnet.exactPermit2Proxy } = change
+    const permitted = { token: accepted.asset as Hex, amount: BigInt(accepted.amount) }
+    const deadline = BigInt(Math.floor(Date.now() / 1000) + accepted.maxTimeoutSeconds)
+    const witness = { to: accepted.payTo as Hex, validAfter: 0n }
+    const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
+      domain: { name: 'Permit2', chainId: devnet.chainId, verifyingContract: devnet.permit2 },
+      types: permitTypes,
+      primaryType: 'PermitWitnessTransferFrom',
+      message: { permitted, spender, nonce, deadline, witness },
+    })
+    const permit2Authorization = {
+      ...{ from, spender },
+      permitted: { ...permitted, amount: accepted.amount },
+      nonce: change.written ?? String(nonce),
+      deadline: String(deadline),
+      witness: { ...witness, validAfter: '0' },
+    }
+    const payload = { signature, permit2Authorization }
+    return { x402Version: 2, accepted: { ...accepted }, payload }
+  }
+
   return {
+    signPermit,
     ...{ approve, isUsed, balanceOf, sendFrom, offer, sign, assets, asset },
     terms: (): MerchantTerms => ({ ...termsOf(devnet), accepts: [usdc, ...assets()] }),
     /** An account with ten of a token, and no gas money. */
@@ -81,6 +147,20 @@ export function permit2On(devnet: Devnet) {
       const data = encodeFunctionData({ abi: permit2Abi, functionName, args })
       return sendFrom(payer.address, devnet.permit2, data)
     },
+    /** Has anybody bring a payer's signed approval (EIP-2612) to the token. */
+    usePermit: (payer: TestPayer, token: Hex, approval: SponsoredApproval) => {
+      const { r, s, yParity } = parseSignature(approval.signature)
+      const { amount, deadline } = approval
+      const args = [
+        ...[payer.address, devnet.permit2, BigInt(amount), BigInt(deadline)],
+        ...[27 + yParity, r, s],
+      ]
+      const functionName = 'permit'
+      return send({ address: token, abi: permitAbi, functionName, args }, 1)
+    },
+    /** Has a stranger settle a payment. */
+    settleAsStranger: (payment: PaymentPayload) =>
+      settleExact(settlementOf(payment.payload as unknown as Permit2Payload), undefined, 1),
     /** Has the payer move tokens away. */
     moveAway: (payer: TestPayer, amount: bigint, token: Hex = devnet.asset) => {
       const args = ['0x000000000000000000000000000000000000dEaD', amount] as const
@@ -93,4 +173,9 @@ export function permit2On(devnet: Devnet) {
 /** The nonce that a payment by Permit2 uses up. */
 export function nonceOf({ payload }: PaymentPayload): bigint {
   return BigInt((payload['permit2Authorization'] as { nonce: string }).nonce)
+}
+
+/** The sponsored approval of a payment. */
+export function approvalOf({ extensions }: PaymentPayload): SponsoredApproval {
+  return (extensions?.['eip2612GasSponsoring'] as { info: SponsoredApproval }).info
 }

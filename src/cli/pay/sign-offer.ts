@@ -3,7 +3,12 @@ import { authorizationFor, signAuthorization } from '../../crypto/sign-authoriza
 import { permit2AuthorizationFor, signPermit2 } from '../../crypto/sign-permit2.js'
 import { isObject } from '../../protocol/document.js'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment-identifier.js'
-import { X402_VERSION, type Address, type Hex, type PaymentPayload } from '../../protocol/payment.js'
+import {
+  X402_VERSION,
+  type Address,
+  type Hex,
+  type PaymentPayload,
+} from '../../protocol/payment.js'
 import { methodOf } from '../../protocol/same-offer.js'
 import type { PayableOffer } from './choose-offer.js'
 

@@ -89,7 +89,10 @@ export async function downloadSettlements(
     }
     // The pipeline has cut the connection, so that a part of the file is not taken for the whole.
     res.destroy()
-    context.logger.warn('A download of settlements was cut.', { ...requestFields(context, req, res), error })
+    context.logger.warn('A download of settlements was cut.', {
+      ...requestFields(context, req, res),
+      error,
+    })
   } finally {
     endRating()
     free()

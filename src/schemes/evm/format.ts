@@ -17,46 +17,43 @@ const isSignedByPayer: SchemeFormat['isSignedByPayer'] = async (payment) => {
 /**
  * The scheme `exact` on EVM. A token's own signatures (ERC-3009) are offered before Permit2: they need no approval.
  */
-export function exactFormatWith(findPermitDomain: FindPermitDomain): SchemeFormat {
-  return {
-    offers(asset, { isMaximum }) {
-      if (isMaximum) return []
-      return [
-        ...(takesErc3009(asset) ? [{ ...asset.eip712 }] : []),
-        ...(takesPermit2(asset) ? [permit2Extra(findPermitDomain(asset))] : []),
-      ]
-    },
-    decode: (payload, extensions) =>
-      isPermit2Payload(payload) ? readPermit(payload, extensions) : readAuthorization(payload),
-    isSignedByPayer,
-  }
+export const exactFormatWith = (findPermitDomain: FindPermitDomain): SchemeFormat => ({
+  offers: (asset, { isMaximum }) => (isMaximum ? [] : offersOf(asset, findPermitDomain)),
+  decode: (payload, extensions) =>
+    isPermit2Payload(payload) ? readPermit(payload, extensions) : readAuthorization(payload),
+  isSignedByPayer,
+})
+
+/** {@link exactFormatWith} where no contract can be asked. */
+export const exactFormat = exactFormatWith(() => undefined)
+
+/** Where the formats of metered payments are asked for. */
+export interface MeteredOptions {
+  /** The address that offers name; none where nobody here settles. */
+  readonly facilitatorOf: (network: Network) => Address | undefined
+  readonly findPermitDomain: FindPermitDomain
 }
 
-/**
- * The scheme `upto` on EVM: Permit2, for any token. An offer names who makes the call.
- *
- * @param facilitatorOf - The address that offers name; none where nobody here settles.
- */
-export function uptoFormat(
-  findPermitDomain: FindPermitDomain,
-  facilitatorOf: (network: Network) => Address | undefined,
-): SchemeFormat {
-  return {
-    isMetered: true,
-    offers(asset, { isMaximum }) {
-      const facilitatorAddress = isMaximum ? facilitatorOf(asset.network) : undefined
-      if (facilitatorAddress === undefined) return []
-      return [{ ...permit2Extra(findPermitDomain(asset)), facilitatorAddress }]
-    },
-    decode: readPermit,
-    isSignedByPayer,
-  }
+/** The scheme `upto` on EVM: Permit2, which moves any token. An offer names who makes the call. */
+export const uptoFormat = ({ facilitatorOf, findPermitDomain }: MeteredOptions): SchemeFormat => ({
+  isMetered: true,
+  offers(asset, { isMaximum }) {
+    const facilitatorAddress = isMaximum ? facilitatorOf(asset.network) : undefined
+    if (facilitatorAddress === undefined) return []
+    return [{ ...asset.eip712, ...permit2Extra(findPermitDomain(asset)), facilitatorAddress }]
+  },
+  decode: readPermit,
+  isSignedByPayer,
+})
+
+function offersOf(asset: Asset, findPermitDomain: FindPermitDomain): readonly OfferExtra[] {
+  return [
+    ...(takesErc3009(asset) ? [{ ...asset.eip712 }] : []),
+    ...(takesPermit2(asset) ? [permit2Extra(findPermitDomain(asset))] : []),
+  ]
 }
 
 /** With a domain, clients may sign their approval to Permit2 as well: it is settled with the payment. */
 function permit2Extra(domain: DomainName | undefined): OfferExtra {
   return { ...domain, assetTransferMethod: 'permit2' }
 }
-
-/** {@link exactFormatWith} where no contract can be asked. */
-export const exactFormat = exactFormatWith(() => undefined)

@@ -1,10 +1,11 @@
 /** The schemes on EVM networks, and who makes the calls of metered payments. */
 import { executorOf } from '../../chain/executor.js'
 import { addressOfKey } from '../../crypto/address-of-key.js'
-import type { PermitDomains } from '../../money/permit-domains.js'
+import type { Asset } from '../../money/assets.js'
 import type { Network } from '../../protocol/networks.js'
 import { EXACT, UPTO, type Address, type Hex } from '../../protocol/payment.js'
 import type { SchemeFormats } from '../scheme.js'
+import type { PermitDomains } from '../../money/permit-domains.js'
 import { exactFormatWith, uptoFormat } from './format.js'
 
 /** A network, as far as offers depend on it. */
@@ -24,7 +25,7 @@ export function evmFormats({
   readonly networks: readonly OfferedNetwork[]
   /** A remote one settles `exact` alone. */
   readonly facilitator?: object | undefined
-  /** @defaultValue no contract was asked */
+  /** @defaultValue no token is known to take approvals by signature */
   readonly permits?: PermitDomains | undefined
 }): SchemeFormats {
   const exact = exactFormatWith((asset) => permits?.find(asset))
@@ -37,11 +38,10 @@ export function evmFormats({
     }
     return known.get(caip2)
   }
-  // Whether a token takes signed approvals is asked of those that Permit2 is configured for; others have a known domain.
-  const upto = uptoFormat((asset) => permits?.find(asset) ?? asset.eip712, facilitatorOf)
+  const findPermitDomain = (asset: Asset) => permits?.find(asset)
   return new Map([
-    [EXACT, exact],
-    [UPTO, upto],
+    [EXACT, exactFormatWith(findPermitDomain)],
+    [UPTO, uptoFormat({ facilitatorOf, findPermitDomain })],
   ])
 }
 

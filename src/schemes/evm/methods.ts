@@ -3,7 +3,7 @@ import { sameHex } from '../../protocol/hex.js'
 import type { PaymentFacts } from '../../protocol/decoded-payment.js'
 import type { PaymentKey } from '../../protocol/payment-key.js'
 import { erc3009 } from './erc3009/erc3009.js'
-import { PERMIT2 } from './permit2/contracts.js'
+import { PERMIT2 } from './permit2/address.js'
 import { permit2 } from './permit2/permit2.js'
 import type { TransferMethod } from './transfer-method.js'
 

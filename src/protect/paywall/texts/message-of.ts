@@ -50,6 +50,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   invalid_exact_evm_eip3009_not_supported: 'wrongSetup',
   invalid_exact_evm_transfer_event_mismatch: 'alreadyUsed',
   eip6492_factory_not_allowed: 'contractAccount',
+  smart_wallet_deployment_failed: 'contractAccount',
   duplicate_settlement: 'stillRunning',
   settlement_pending: 'pending',
   extension_echo_mismatch: 'wrongSetup',

@@ -3,7 +3,7 @@ import type { ReadablePayment } from '../../../protocol/decoded-payment.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import { methodOf } from '../../../protocol/same-offer.js'
 import { domainSeparator } from '../eip712.js'
-import { permit2Separator } from '../permit2/digest.js'
+import { permit2Separator } from '../permit2/contracts.js'
 import type { SettlementAsset } from './settlement-asset.js'
 
 /** The EIP-712 domain of a token, as an offer carries it. */

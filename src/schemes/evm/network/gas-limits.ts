@@ -57,6 +57,8 @@ export interface CheckedTransfer {
   readonly limit?: GasLimit | undefined
   /** The relayer that it was estimated for, and that must send it: a payer's code may look at it. */
   readonly sender?: Address | undefined
+  /** Goes before the transfer, in the same transaction: the payer had no code. */
+  readonly deployment?: Call | undefined
 }
 
 /**
@@ -93,10 +95,11 @@ export class GasLimits {
     const execution = this.#bounded(`${call.to}:${token}:${call.data.slice(0, 10)}`, simulation.gas)
     const networkGas = await this.#askNetworkGas(call)
     const measured = intrinsicGas(call.data) + execution + networkGas
+    const spender = call.to === token ? undefined : call.to
     return {
       gas: isFirstBalance ? percent(measured, HEADROOM_PERCENT) : withFirstBalance(measured),
       isAlone: false,
-      gasShare: { token, payer, payee, execution, sharedGas, isFirstBalance, networkGas },
+      gasShare: { token, payer, payee, spender, execution, sharedGas, isFirstBalance, networkGas },
     }
   }
 

@@ -2,7 +2,7 @@ import { takesErc3009, type Asset } from '../../../money/assets.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { domainSeparator } from '../eip712.js'
-import { permit2Separator } from '../permit2/digest.js'
+import { permit2Separator } from '../permit2/contracts.js'
 
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */
 export interface SettlementAsset {

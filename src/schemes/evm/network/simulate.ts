@@ -84,8 +84,8 @@ export class TransferSimulator {
     const { to, data } = method.call(probed, { asset })
     const { payer, payTo: payee } = transfer.facts
     const item = { transfer, asset, token: asset.address, to, payer, payee, data }
-    const isBound = method.callerOf?.(transfer.facts) !== undefined
-    return isBound ? simulateAlone(this.#chain, item) : this.#coalesced(item)
+    if (method.callerOf?.(transfer.facts) !== undefined) return simulateAlone(this.#chain, item)
+    return this.#coalesced(item)
   }
 
   async #simulateTogether(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
@@ -190,17 +190,21 @@ async function simulateAlone(
   const caller = method.callerOf?.(transfer.facts)
   const call = method.call(transfer, { asset, from: caller })
   const isDirect = call.to === token
-  const reads = [balanceCall(token, from), balanceCall(token, to)]
-  if (!isDirect) reads.push(allowanceCall(token, from))
-  const [code, tokenCode, calledCode, [payer, payee, ...rest], alone] = await Promise.all([
+  const reads = [
+    balanceCall(token, from),
+    balanceCall(token, to),
+    ...(isDirect ? [] : [allowanceCall(token, from)]),
+    ...(caller ? [] : [call]),
+  ]
+  const [code, tokenCode, calledCode, results, alone] = await Promise.all([
     chain.getCode(from),
     chain.getCode(token),
     isDirect ? undefined : chain.getCode(call.to),
-    chain.callMany(caller ? reads : [...reads, call]),
+    chain.callMany(reads),
     caller && chain.call(call),
   ])
-  const ran = alone ?? rest.at(-1)
-  const allowance = isDirect ? undefined : rest[0]
+  const [payer, payee, allowance] = results
+  const ran = caller ? alone : results.at(-1)
   const hasCode = code !== '0x'
   return {
     codeHash: hasCode ? keccakHex(code) : undefined,
@@ -209,7 +213,7 @@ async function simulateAlone(
     gas: undefined,
     sharedGas: 0n,
     balance: wordOf(payer),
-    allowance: wordOf(allowance),
+    allowance: isDirect ? undefined : wordOf(allowance),
     isFirstBalance: wordOf(payee) === 0n,
     at,
   }

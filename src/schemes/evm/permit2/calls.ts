@@ -6,8 +6,10 @@ import { lowerHex } from '../../../protocol/hex.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { TransferSignature } from '../transfer-method.js'
-import { findSpender, PERMIT2, type Spender } from './contracts.js'
+import { PERMIT2 } from './address.js'
+import { findSpender, type Spender } from './contracts.js'
 import type { SignedPermit } from './payload.js'
+import { approvalOf, type SponsoredApproval } from './sponsored-approval.js'
 
 const NONCE_BITMAP = toFunctionSelector('nonceBitmap(address,uint256)')
 const ALLOWANCE = toFunctionSelector('allowance(address,address)')
@@ -26,9 +28,9 @@ export interface PermitTransfer {
 
 /** The call of `settle`, or of `settleWithPermit` where the payer has signed an approval. */
 export function settleCall(transfer: PermitTransfer, by: Spender): Call {
-  const { token, amount, nonce, deadline, witness, approval } = transfer.permit
+  const { token, amount, nonce, deadline, witness } = transfer.permit
   const { isMetered, selectors } = by
-  const approved = typeof approval === 'object' ? approval : undefined
+  const approved = approvalOf(transfer.permit)
   const permit = [addressWord(token), word(amount), word(nonce), word(deadline)]
   const charge = isMetered ? [word(transfer.charge ?? amount)] : []
   const named = isMetered ? [addressWord(witness.facilitator ?? '0x')] : []
@@ -108,7 +110,7 @@ function approvalWords({
   amount,
   deadline,
   signature: { r, s, v },
-}: Extract<SignedPermit['approval'], object>): readonly string[] {
+}: SponsoredApproval): readonly string[] {
   return [word(amount), word(deadline), r.slice(2), s.slice(2), word(v)]
 }
 

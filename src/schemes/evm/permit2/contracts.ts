@@ -3,10 +3,23 @@ import { toEventSelector, toFunctionSelector } from 'viem/utils'
 import type { Log } from '../../../chain/types.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
-import { hashText } from '../eip712.js'
+import { hashText, Words } from '../eip712.js'
+import { PERMIT2 } from './address.js'
 
-/** The same address on every chain. In lower case, as all addresses here. */
-export const PERMIT2 = lowerHex('0x000000000022D473030F116dDEE9F6B43aC78BA3')
+const DOMAIN_TYPE_HASH = hashText(
+  'EIP712Domain(string name,uint256 chainId,address verifyingContract)',
+)
+const DOMAIN_NAME = hashText('Permit2')
+
+/** Hashes the EIP-712 domain of Permit2, which has no version; done once per token. */
+export function permit2Separator(chainId: number): Hex {
+  return new Words(4)
+    .bytes(DOMAIN_TYPE_HASH)
+    .bytes(DOMAIN_NAME)
+    .number(BigInt(chainId))
+    .address(PERMIT2)
+    .hashHex()
+}
 
 /** A contract of x402 that payers name as the spender: it pays nobody but whom they have named beside it. */
 export interface Spender {

@@ -8,7 +8,7 @@ import type { SettlementAsset } from '../network/settlement-asset.js'
 import { balanceCall, clockCall, wordOf } from '../reads.js'
 import type { SignedTransfer } from '../transfer-method.js'
 import { allowanceCall, isUsedIn, nonceBitmapCall } from './calls.js'
-import { PERMIT2 } from './contracts.js'
+import { PERMIT2 } from './address.js'
 
 const PAUSED = toFunctionSelector('paused()')
 const IS_BLACKLISTED = toFunctionSelector('isBlacklisted(address)')

@@ -1,23 +1,9 @@
 import type { Hex } from '../../../protocol/payment.js'
 import { hashText, typedDataDigest, Words } from '../eip712.js'
-import { PERMIT2, type Spender } from './contracts.js'
+import type { Spender } from './contracts.js'
 import type { SignedPermit } from './payload.js'
 
-const DOMAIN_TYPE_HASH = hashText(
-  'EIP712Domain(string name,uint256 chainId,address verifyingContract)',
-)
-const DOMAIN_NAME = hashText('Permit2')
 const PERMISSIONS_TYPE_HASH = hashText('TokenPermissions(address token,uint256 amount)')
-
-/** Hashes the EIP-712 domain of Permit2, which has no version; done once per token. */
-export function permit2Separator(chainId: number): Hex {
-  return new Words(4)
-    .bytes(DOMAIN_TYPE_HASH)
-    .bytes(DOMAIN_NAME)
-    .number(BigInt(chainId))
-    .address(PERMIT2)
-    .hashHex()
-}
 
 /** What the payer's wallet signed: the EIP-712 digest of a permit, with the spender's witness. */
 export function permitDigest(permit: SignedPermit, by: Spender, separator: Hex): Hex {

@@ -6,8 +6,7 @@ import { lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { parseUint256, UINT256_LIMIT } from '../../../protocol/primitives.js'
 import { address, signature, uint256 } from '../../../protocol/wire-schemas.js'
-import { PERMIT2 } from './contracts.js'
-import { readApproval, type SponsoredApproval } from './sponsored-approval.js'
+import { PERMIT2 } from './address.js'
 
 /** The specification writes nonces as hexadecimal numbers, `@x402/evm` as decimal ones. */
 const nonce = z.string().refine((text) => readNonce(text) !== undefined, {
@@ -44,8 +43,8 @@ export interface SignedPermit {
   }
   /** As sent, in lower case. */
   readonly signature: Hex
-  /** The approval of Permit2 beside it, which the signature does not cover; `invalid` if it is unreadable. */
-  readonly approval: SponsoredApproval | 'invalid' | undefined
+  /** The payment's extensions, which the signature does not cover: an approval of Permit2 may be among them. */
+  readonly extensions: unknown
 }
 
 /** Whether `payload` is one of a payment by Permit2. */
@@ -75,7 +74,7 @@ export function readPermit(payload: unknown, extensions?: unknown): Parsed<Payme
       validAfter: BigInt(witness.validAfter),
     },
     signature: lowerHex(parsed.value.signature),
-    approval: readApproval(extensions),
+    extensions,
   }
   const facts: PaymentFacts = {
     payer: lowerHex(from),
@@ -99,10 +98,4 @@ function readNonce(text: string): bigint | undefined {
 /** What was signed of a payment by Permit2. */
 export function signedPermitOf({ signed }: PaymentFacts): SignedPermit {
   return signed as SignedPermit
-}
-
-/** The readable approval that came with a payment by Permit2. */
-export function approvalOf(facts: PaymentFacts): SponsoredApproval | undefined {
-  const { approval } = signedPermitOf(facts)
-  return approval === 'invalid' ? undefined : approval
 }

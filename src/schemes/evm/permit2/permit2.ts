@@ -13,8 +13,8 @@ import { EXACT_SPENDER, findSpender, UPTO_SPENDER, type Spender } from './contra
 import { diagnosePermit } from './diagnose.js'
 import { permitDigest } from './digest.js'
 import { judgePermit } from './judge.js'
-import { approvalOf, signedPermitOf, type SignedPermit } from './payload.js'
-import { checkApproval } from './sponsored-approval.js'
+import { signedPermitOf, type SignedPermit } from './payload.js'
+import { approvalOf, checkApproval } from './sponsored-approval.js'
 
 /** How many blocks are searched for a transfer; fewer where a node refuses that. */
 const LOOK_BACK_BLOCKS = [9999n, 2000n, 500n] as const
@@ -43,22 +43,24 @@ export const permit2: TransferMethod = {
   takes: () => true,
   signatureOf: (facts) => signedPermitOf(facts).signature,
   unsignedOf(facts) {
-    const approval = approvalOf(facts)
+    const approval = approvalOf(signedPermitOf(facts))
     return approval ? `${approval.deadline}:${Object.values(approval.signature).join()}` : ''
   },
   checkUnsignedTime(facts, until) {
-    const approval = approvalOf(facts)
+    const approval = approvalOf(signedPermitOf(facts))
     return approval && approval.deadline < until ? 'eip2612_deadline_expired' : undefined
   },
-  bringsAllowance: (facts) => approvalOf(facts) !== undefined,
+  bringsAllowance: (facts) => approvalOf(signedPermitOf(facts)) !== undefined,
   checkTerms(facts, requirements) {
     const permit = signedPermitOf(facts)
     const { scheme, asset, payTo, amount } = requirements
-    if (permit.spender !== spenderOf(scheme).address) return 'invalid_permit2_spender'
+    const { address, isMetered } = spenderOf(scheme)
+    if (permit.spender !== address) return 'invalid_permit2_spender'
+    if (isMetered && permit.witness.facilitator === undefined) return 'upto_facilitator_mismatch'
     if (!sameHex(permit.token, asset)) return 'permit2_token_mismatch'
     if (!sameHex(facts.payTo, payTo)) return 'invalid_permit2_recipient_mismatch'
     if (facts.amount !== BigInt(amount)) return 'permit2_amount_mismatch'
-    return checkApproval(permit.approval, { ...permit, payer: facts.payer })
+    return checkApproval(permit, facts.payer)
   },
   digest(facts, { permit2Separator }) {
     const permit = signedPermitOf(facts)
@@ -69,6 +71,11 @@ export const permit2: TransferMethod = {
     const transfer = { permit, payer: facts.payer, signature, charge }
     return { ...settleCall(transfer, spenderOfPermit(permit)), ...(from && { from }) }
   },
+  callerOf(facts) {
+    const { spender, witness } = signedPermitOf(facts)
+    return findSpender(spender)?.isMetered ? witness.facilitator : undefined
+  },
+  callerIn: (call) => readSettleCall(call)?.facilitator,
   stateCall: nonceBitmapCall,
   isUsed(result, { nonce }) {
     const bits = wordOf(result)

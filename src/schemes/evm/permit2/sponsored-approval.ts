@@ -7,7 +7,8 @@ import type { Reason } from '../../../protocol/reasons.js'
 import { address, signature, uint256 } from '../../../protocol/wire-schemas.js'
 import type { EcdsaSignature } from '../transfer-method.js'
 import { parseEcdsaSignature } from '../verify/signature.js'
-import { PERMIT2 } from './contracts.js'
+import type { SignedPermit } from './payload.js'
+import { PERMIT2 } from './address.js'
 
 const KEY = 'eip2612GasSponsoring'
 
@@ -31,8 +32,22 @@ export interface SponsoredApproval {
   readonly signature: EcdsaSignature
 }
 
-/** Reads the approval among a payment's extensions. */
-export function readApproval(extensions: unknown): SponsoredApproval | 'invalid' | undefined {
+/** What was read of payments: their signatures are parsed once. */
+const known = new WeakMap<SignedPermit, SponsoredApproval | 'invalid' | undefined>()
+
+/** The approval that came with a payment; `invalid` if it is unreadable. */
+export function approvalIn(permit: SignedPermit): SponsoredApproval | 'invalid' | undefined {
+  if (!known.has(permit)) known.set(permit, readApproval(permit.extensions))
+  return known.get(permit)
+}
+
+/** The readable approval that came with a payment. */
+export function approvalOf(permit: SignedPermit): SponsoredApproval | undefined {
+  const approval = approvalIn(permit)
+  return approval === 'invalid' ? undefined : approval
+}
+
+function readApproval(extensions: unknown): SponsoredApproval | 'invalid' | undefined {
   const sent = isObject(extensions) ? extensions[KEY] : undefined
   const info = isObject(sent) ? sent['info'] : undefined
   // What the offer says is sent back by clients that need no approval.
@@ -52,14 +67,12 @@ export function readApproval(extensions: unknown): SponsoredApproval | 'invalid'
 }
 
 /** Why an approval is not one for its payment. */
-export function checkApproval(
-  approval: SponsoredApproval | 'invalid' | undefined,
-  payment: { readonly payer: Address; readonly token: Address; readonly amount: bigint },
-): Reason | undefined {
+export function checkApproval(permit: SignedPermit, payer: Address): Reason | undefined {
+  const approval = approvalIn(permit)
   if (approval === undefined) return undefined
   if (approval === 'invalid') return 'invalid_eip2612_extension_format'
-  if (!sameHex(approval.from, payment.payer)) return 'eip2612_from_mismatch'
-  if (!sameHex(approval.asset, payment.token)) return 'eip2612_asset_mismatch'
+  if (!sameHex(approval.from, payer)) return 'eip2612_from_mismatch'
+  if (!sameHex(approval.asset, permit.token)) return 'eip2612_asset_mismatch'
   if (!sameHex(approval.spender, PERMIT2)) return 'eip2612_spender_not_permit2'
-  return approval.amount === payment.amount ? undefined : 'permit2_2612_amount_mismatch'
+  return approval.amount === permit.amount ? undefined : 'permit2_2612_amount_mismatch'
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { recordId, type Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
@@ -29,6 +30,8 @@ import type { SubmissionPatience, SubmitResult } from './submit.js'
 const UNLOCK_GRACE_MS = 500
 
 const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
+/** How long until a transfer that was not found is searched for once more (ms). */
+const UNFOUND_MS = 3500
 
 /** Dependencies of {@link Settlement}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {
@@ -90,7 +93,7 @@ export class Settlement implements Reservation {
           return await this.#awaitOutcome(sent, deadline)
         case 'refused':
           return isNonceUsed(sent.reason)
-            ? await this.#onNonceUsed()
+            ? await this.#onNonceUsed(sent.reason)
             : await this.#refuse(sent.reason)
         case 'late':
           return await this.#orRelease(this.#onTimeout(sending))
@@ -198,22 +201,29 @@ export class Settlement implements Reservation {
   }
 
   /** The authorization was used since it was verified: perhaps the merchant has been paid. */
-  async #onNonceUsed(): Promise<SettleResponse> {
+  async #onNonceUsed(reason: Reason): Promise<SettleResponse> {
     const { ledger, reconciler } = this.#context
     const { core, entry, key } = this.#payment
     const { superseded, failed } = this.#taken
     const submission = superseded ?? failed
     const known = { ...entry, ...(submission && { submission }) }
-    const use = await findUse(core, known).catch(async (error: unknown) => {
-      // It is not known to have failed: the next request with it checks again.
-      await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
-      throw error
-    })
+    const find = () =>
+      findUse(core, known).catch(async (error: unknown) => {
+        // It is not known to have failed: the next request with it checks again.
+        await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
+        throw error
+      })
+    let use = await find()
+    // Permit2 does not log who has used a nonce, and the node may not have the transfer yet.
+    if (use.kind === 'open' && reason === 'permit2_invalid_nonce') {
+      await sleep(UNFOUND_MS, undefined, { signal: this.#context.closed }).catch(() => undefined)
+      use = await find()
+    }
     if (use.kind === 'paid')
       return this.#toResponse(await reconciler.concluder.conclude(entry, use))
     return use.kind === 'open' && superseded !== undefined
       ? this.#toPending(superseded)
-      : this.#refuse('invalid_exact_evm_nonce_already_used')
+      : this.#refuse(reason)
   }
 
   /** Time is over while the transaction is on its way to the node: it goes on in the background. */

@@ -2,8 +2,12 @@ import { describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, hashTypedData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readSettleCall, settleCall } from '../../../../src/schemes/evm/permit2/calls.js'
-import { EXACT_SPENDER, UPTO_SPENDER } from '../../../../src/schemes/evm/permit2/contracts.js'
-import { permit2Separator, permitDigest } from '../../../../src/schemes/evm/permit2/digest.js'
+import {
+  EXACT_SPENDER,
+  permit2Separator,
+  UPTO_SPENDER,
+} from '../../../../src/schemes/evm/permit2/contracts.js'
+import { permitDigest } from '../../../../src/schemes/evm/permit2/digest.js'
 import { readPermit, signedPermitOf } from '../../../../src/schemes/evm/permit2/payload.js'
 import { exactPermit2ProxyAbi, uptoPermit2ProxyAbi } from '../../../devnet/abis.js'
 
@@ -132,6 +136,7 @@ describe('permits of Permit2', () => {
         nonce: facts.nonce,
         payer: facts.payer,
         payee: payTo.toLowerCase(),
+        facilitator: by.isMetered ? facilitator.toLowerCase() : undefined,
       })
     },
   )

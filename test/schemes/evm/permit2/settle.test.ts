@@ -50,6 +50,19 @@ describe('a payment by Permit2', () => {
     },
   )
 
+  it('of 32 buyers at once takes a third of a request to the node', async () => {
+    const payers = await Promise.all(Array.from({ length: 32 }, () => newPayer()))
+    for (const { address } of payers) await approve(address)
+    const payments = await Promise.all(payers.map((payer) => sign(payer, offer())))
+    await core.facilitator.settle(payments[0]!, offer(), terms())
+    const before = proxy.methods.length
+    const settled = await Promise.all(
+      payments.slice(1).map((one) => core.facilitator.settle(one, offer(), terms())),
+    )
+    expect(settled.every(({ success }) => success)).toBe(true)
+    expect((proxy.methods.length - before) / 31).toBeLessThanOrEqual(0.4)
+  })
+
   it('needs no more requests to the node than one by ERC-3009', async () => {
     const payer = await newPayer()
     await approve(payer.address)
