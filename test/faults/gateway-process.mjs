@@ -109,10 +109,6 @@ app.get(
   gateway.x402Protect((req) => `$0.0${Number(req.query.cents)}`, { signQuotes: true }),
   (req, res) => void res.json(make(req)),
 )
-app.get('/metered', gateway.x402Protect({ upTo: '$0.10' }), (req, res) => {
-  paidRequest(req).charge(req.get('x-test-charge') ?? '$0')
-  res.json(make(req))
-})
 app.get('/old', gateway.x402Protect('$0.01', { v1: true }), (req, res) => void res.json(make(req)))
 app.get('/heap', (_req, res) => {
   setFlagsFromString('--expose-gc')
