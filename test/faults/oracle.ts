@@ -2,7 +2,8 @@
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import type { LedgerRecord } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
-import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
+import { AUTHORIZATION_USED, callsIn, TRANSFER } from '../../src/chain/abi.js'
+import { readSettleCall } from '../../src/schemes/evm/permit2/calls.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { visitRules } from './visit-rules.js'
 
@@ -176,14 +177,36 @@ export async function readTransfers(
     `${blockHash}:${Number(logIndex) + offset}`
   const usedAt = new Map(used.map((log) => [position(log), log]))
   const isCanonical = await canonicalBlocks(rpcUrl, moved)
+  const permits = await permitsOf(
+    rpcUrl,
+    moved.filter((log) => !usedAt.has(position(log, -1))),
+  )
   return moved.filter(isCanonical).map((log) => {
     // The token says whose authorization it uses, and then moves the money.
     const before = usedAt.get(position(log, -1))
-    const nonce = before?.topics[2] ?? '0x'
     const from: Hex = `0x${log.topics[1]!.slice(-40)}`
+    const nonce = before?.topics[2] ?? permits.get(log.transactionHash + from) ?? '0x'
     const authorization = authorizationOf({ from, nonce })
     return { authorization, from, transaction: log.transactionHash, value: BigInt(log.data) }
   })
+}
+
+/** Nonces of payments by Permit2, by transaction and payer, who pays once in each: no log tells them. */
+async function permitsOf(
+  rpcUrl: string,
+  logs: readonly RawLog[],
+): Promise<ReadonlyMap<string, Hex>> {
+  const hashes = [...new Set(logs.map(({ transactionHash }) => transactionHash))]
+  if (hashes.length === 0) return new Map()
+  const asked = hashes.map((hash) => ['eth_getTransactionByHash', hash] as const)
+  const sent = (await sendBatch(rpcUrl, asked)) as ({ to: Hex; input: Hex } | null)[]
+  return new Map(
+    sent.flatMap((one, index) => {
+      const calls = one === null ? [] : callsIn({ to: one.to, data: one.input })
+      const settled = calls.flatMap((call) => readSettleCall(call) ?? [])
+      return settled.map(({ payer, nonce }) => [hashes[index]! + payer, nonce] as const)
+    }),
+  )
 }
 
 /** After a reorganisation anvil may still tell of logs in blocks that it has dropped. */

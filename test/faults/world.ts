@@ -15,6 +15,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
 import { signedAuthorization } from '../support/on-chain.js'
+import { nonceOf } from '../support/permit2.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import {
   newNonce,
@@ -153,7 +154,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   }
 
   const present: World['present'] = async (gateway, payment, how = {}) => {
-    const authorization = authorizationOf(signedAuthorization(payment))
+    const authorization = authorizationOf(signedBy(payment))
     const visit = typeof how === 'string' ? { path: how } : how
     const path = visit.path ?? '/report'
     const { patienceMs, key } = visit
@@ -162,7 +163,13 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     const headers = { ...visit.headers, 'x-test-visit': name }
     const request = { payment, path, key, signal, headers }
     const told = await (
-      path === 'settle' ? settleOver(gateway, request, offer) : payFor(gateway, request)
+      path === 'settle'
+        ? settleOver(
+            gateway,
+            request,
+            isPermit(payment) ? (payment.accepted as unknown as PaymentRequirements) : offer,
+          )
+        : payFor(gateway, request)
     ).catch(() => ({ status: 0, delivered: false }))
     const gaveUp = told.status === 0 && patienceMs !== undefined && signal.aborted
     const answer = { authorization, visit: name, path, hasKey: key !== undefined, gaveUp, ...told }
@@ -337,4 +344,14 @@ async function settleOver(
     reason: body.errorReason ?? (response.status === 502 ? undefined : body.code),
     transaction: body.transaction,
   }
+}
+
+const isPermit = ({ payload }: PaymentPayload): boolean =>
+  payload['permit2Authorization'] !== undefined
+
+/** Payer and nonce of a payment, by either way of moving the token. */
+function signedBy(payment: PaymentPayload): { readonly from: string; readonly nonce: string } {
+  if (!isPermit(payment)) return signedAuthorization(payment)
+  const { from } = payment.payload['permit2Authorization'] as { from: string }
+  return { from, nonce: `0x${nonceOf(payment).toString(16).padStart(64, '0')}` }
 }
