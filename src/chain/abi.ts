@@ -49,10 +49,18 @@ const EXECUTE = '0x3f707e6b'
 export const WORD_DIGITS = 64
 
 /** Encodes a Multicall3 `aggregate3` of several calls, each of which may fail by itself. */
-export function aggregate(calls: readonly { readonly to: Hex; readonly data: Hex }[]): Hex {
+export const aggregate = (calls: readonly Call[]): Hex => aggregate3(calls, true)
+
+/** A call of Multicall3 that makes all of several calls, in their order, or none. */
+export const allOrNothing = (calls: readonly Call[]): Call => ({
+  to: MULTICALL3,
+  data: aggregate3(calls, false),
+})
+
+function aggregate3(calls: readonly Call[], allowFailure: boolean): Hex {
   const all = calls.map(({ to, data }) => {
     // viem refuses a mistaken checksum, which is the app's business.
-    return { target: lowerHex(to), allowFailure: true, callData: data }
+    return { target: lowerHex(to), allowFailure, callData: data }
   })
   return encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [all] })
 }
@@ -78,6 +86,13 @@ export function callsIn({ to, data }: Call): readonly Call[] {
   if (!data.startsWith(EXECUTE)) return [{ to, data }]
   const { args } = decodeFunctionData({ abi: executorAbi, data })
   return args[0].map((call) => ({ to: call.to, data: call.data, from: to }))
+}
+
+/** Tells whether a call is one of {@link allOrNothing}. */
+export function isAllOrNothing({ to, data }: Call): boolean {
+  if (!sameHex(to, MULTICALL3) || !data.startsWith(AGGREGATE3)) return false
+  const { args } = decodeFunctionData({ abi: multicall3Abi, data })
+  return args?.[0]?.every(({ allowFailure }) => !allowFailure) === true
 }
 
 /** A number as 32 bytes, in hexadecimal digits. */

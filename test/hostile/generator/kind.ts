@@ -1,4 +1,5 @@
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { AssetOptions } from '../../../src/config/options.js'
 import type { Devnet } from '../../../src/devnet/index.js'
 import type { TestPayer } from '../../support/sign-payment.js'
 import type { Form } from './forms.js'
@@ -42,8 +43,8 @@ export interface Kind {
   readonly parts: MutableParts
   /** What can be made of its signatures. @defaultValue what can be made of one by an account's own key */
   readonly signatureForms?: readonly Form[]
-  /** What its payers have. @defaultValue the devnet's USDC */
-  readonly token?: Hex
+  /** The token that its payers have. @defaultValue the devnet's USDC */
+  readonly asset?: AssetOptions
   /** Its extensions cannot be left out. */
   readonly needsExtensions?: boolean
   /** Makes the accounts that pay, where they are not their owners, and what they need beside money. */

@@ -7,6 +7,7 @@ import { authorizationOf, type Answer } from '../../faults/oracle.js'
 import type { World } from '../../faults/world.js'
 import { decodeDocument } from '../../support/http.js'
 import { OpenApiValidator, wholeDocument } from '../../support/openapi-validator.js'
+import { kinds } from './kinds/kinds.js'
 import { send, type WireAnswer } from './buyer.js'
 import type { WireRequest } from './mutation.js'
 import type { Target } from './targets.js'
@@ -47,7 +48,9 @@ export class Market {
   }
 
   static async open(world: World): Promise<Market> {
-    const gateway = await world.start()
+    const assets = ['USDC', ...kinds.flatMap(({ asset }) => asset ?? [])]
+    const allowedFactories = [world.devnet.accountFactory]
+    const gateway = await world.start({ network: { assets, allowedFactories } })
     return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
   }
 

@@ -84,7 +84,7 @@ const MANNERS = [
 const SETTLE = TARGETS.find(({ name }) => name === 'settle')!
 
 /** What payers have beside USDC. */
-const TOKENS = kinds.flatMap(({ token }) => token ?? [])
+const TOKENS = kinds.flatMap(({ asset }) => (asset === undefined ? [] : [asset.address as Hex]))
 
 /** Everything about a case that chance decides. */
 interface Case {
@@ -139,7 +139,7 @@ class Run {
     for (const kind of kinds)
       await this.#fund(
         drawn.filter((one) => one.kind === kind).map(({ payer }) => payer.address),
-        kind.token,
+        kind.asset?.address as Hex | undefined,
       )
     let isOver = false
     const honest = Promise.all([0, 1].map((buyer) => this.#serveHonest(buyer, () => isOver)))
