@@ -69,10 +69,29 @@ function boughtWith(chunk) {
   }
 }
 
+/** Charges what a visit asks for, in two parts; never more than was signed. Only metered routes have that. */
+function meter(req) {
+  const { requirements, amount, charge } = paidRequest(req)
+  const { scheme, asset, network } = requirements
+  if (scheme !== 'upto') return undefined
+  const asked = req.get('x-test-charge')
+  try {
+    charge({ asset, network, amount: String(BigInt(amount) + 1n) })
+  } catch (error) {
+    if (error.code !== 'charge_exceeds_maximum') throw error
+  }
+  if (asked === undefined) return amount
+  const first = BigInt(asked) / 3n
+  for (const part of [first, BigInt(asked) - first])
+    charge({ asset, network, amount: String(part) })
+  return asked
+}
+
 /** Makes a good that no other handler has made. */
 function make(req, fields) {
   const good = randomUUID()
-  report(req, 'ran', { good, ...fields })
+  const charge = meter(req)
+  report(req, 'ran', { good, ...fields, ...(charge !== undefined && { charge }) })
   return { sold: true, good, ...(fields?.isFree && { free: true }) }
 }
 
@@ -98,7 +117,7 @@ app.get(
 )
 app.get('/old', x402Protect('$0.01', { v1: true }), (req, res) => void res.json(make(req)))
 // A maximum, of which the handler charges a part.
-app.get(['/metered', '/metered/:cents'], x402Protect({ upTo: '$0.10' }), (req, res) => {
+app.get(['/charged', '/charged/:cents'], x402Protect({ upTo: '$0.10' }), (req, res) => {
   const { cents } = req.params
   const said = req.get('x-test-charge') ?? '$0'
   paidRequest(req).charge(cents === undefined ? said : `$0.${cents.padStart(2, '0')}`)
@@ -146,12 +165,14 @@ const MOODS = {
     res.status(200).json({ sold: true, good: 'none', free: true })
   },
 }
-app.get('/moody', x402Protect('$0.01'), (req, res, next) => {
+const moody = (req, res, next) => {
   const mood = MOODS[req.get('x-test-mood')] ?? MOODS.well
   sleep(Number(req.get('x-test-delay') ?? 0))
     .then(() => mood(req, res, next))
     .catch(next)
-})
+}
+app.get('/moody', x402Protect('$0.01'), moody)
+app.get('/metered', x402Protect({ upTo: '$0.01' }), moody)
 const resourceUrl = () => 'https://shop.example/numbered'
 app.get('/numbered', x402Protect('$0.01', { resourceUrl }), (req, res) => {
   res.json({ number: req.query.n })

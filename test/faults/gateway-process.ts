@@ -43,6 +43,8 @@ export interface VisitReport {
   readonly status?: number
   /** What was made or sent: the handler's good, or the transaction of a settlement. */
   readonly good?: string
+  /** Token units that the handler charges, where it says so. */
+  readonly charge?: string
   /** It costs nothing: waived, or an error of the handler. */
   readonly isFree?: boolean
   /** What the handler was asked to do. */

@@ -29,7 +29,7 @@ export interface Told extends Answer {
 }
 
 /** A route with a maximum. */
-const METERED = '/metered/3'
+const METERED = '/charged/3'
 
 /** Asks and presents. */
 export class Market {

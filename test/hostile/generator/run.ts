@@ -441,9 +441,9 @@ class Run {
         ? request.path.startsWith('/report')
           ? '/stream'
           : '/report'
-        : request.path.startsWith('/metered/3')
-          ? '/metered/10'
-          : '/metered/3'
+        : request.path.startsWith('/charged/3')
+          ? '/charged/10'
+          : '/charged/3'
     const price = BigInt(chargeOf(path, entry))
     return { request: { ...request, path }, sale: { ...sale, price } }
   }
@@ -659,7 +659,7 @@ const suits = ({ shape }: Kind, { isApi, charges }: Target): boolean =>
 
 /** What a route takes of its price. */
 function chargeOf(path: string, { amount }: PaymentRequirements): string {
-  const cents = /^\/metered\/(\d+)/i.exec(path)?.[1]
+  const cents = /^\/charged\/(\d+)/i.exec(path)?.[1]
   return cents === undefined ? amount : String((BigInt(amount) * BigInt(cents)) / 10n)
 }
 

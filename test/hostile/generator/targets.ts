@@ -45,7 +45,7 @@ export const TARGETS: readonly Target[] = [
   { ...route, name: 'a route of another merchant', path: '/other', project: 'other' },
   ...[3, 0, 10].map((charges) => ({
     ...metered,
-    ...{ name: `a maximum, ${charges} ct charged`, path: `/metered/${charges}`, charges },
+    ...{ name: `a maximum, ${charges} ct charged`, path: `/charged/${charges}`, charges },
   })),
   { ...endpoint, name: 'verify', path: '/api/v2/payment/verify' },
   { ...endpoint, name: 'settle', path: '/api/v2/payment/settle' },
