@@ -1,6 +1,7 @@
 /** The contract functions and events we speak to, as calldata and topics. */
 import { encodeFunctionData, parseAbi } from 'viem/utils'
 import { lowerHex, sameHex } from '../protocol/hex.js'
+import { MULTICALL3 } from '../protocol/contracts.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Call } from './types.js'
 
@@ -36,8 +37,7 @@ export const aggregatorAbi = parseAbi([
   'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
 ])
 
-/** Canonical address of Multicall3. */
-export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+export { MULTICALL3 }
 
 /** Selector of `aggregate3((address,bool,bytes)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
