@@ -120,6 +120,8 @@ export async function runGenerated(devnet: Devnet, cases: GeneratedCases): Promi
   const payTo = privateKeyToAddress(keccak256(stringToHex(`${cases.seed} another merchant`)))
   const world = await openWorld(devnet, {
     relayers: 3,
+    // No process dies here: on a busy machine, a short hold would make a living one look dead.
+    lockMs: 60_000,
     options: { quoteSecret: QUOTE_SECRET },
     other: { payTo, token: TOKENS.other },
   })
