@@ -97,11 +97,16 @@ export class RpcChain {
   }
 
   /**
-   * Runs creation code against the latest block without deploying it, for questions that no contract
-   * answers. Not every node supports that: the result may be anything.
+   * Runs code against the latest block without deploying it, for questions that no contract answers. Not every
+   * node supports that: the result may be anything.
+   *
+   * @param at - The account that runs it. @defaultValue a new one, which it is the creation code of
    */
-  async runCode(code: Hex): Promise<CallResult> {
-    return callResult(await this.#rpc.read('eth_call', [{ data: code }, 'latest']))
+  async runCode(code: Hex, at?: Address): Promise<CallResult> {
+    const parameters = at
+      ? [{ to: at, data: '0x' }, 'latest', { [at]: { code } }]
+      : [{ data: code }, 'latest']
+    return callResult(await this.#rpc.read('eth_call', parameters))
   }
 
   /** The code at an address now; `0x` when there is none. */

@@ -7,13 +7,18 @@
 /// calldata in 2 bytes, and the calldata. What it returns is 224 bytes for each, as
 /// src/chain/transfer-probe.ts reads them. A node takes that for code to deploy, which must not begin with
 /// 0xef (EIP-3541): so no hash stands first.
+///
+/// Where payers have named who makes the call, an `eth_call` gives that account all of this as its code (a state
+/// override), and the calls are made by that account.
 object "TransferProbe" {
   code {
     let first := datasize("TransferProbe")
     let end := codesize()
     let trial := datasize("Trial")
     let results := 0x1000
-    datacopy(0, dataoffset("Trial"), trial)
+    datacopy(32, dataoffset("Trial"), trial)
+    // Creation code that deploys what follows it.
+    mstore(0, 0x600b380380600b3d393df3)
 
     // Each transfer by itself: a trial reverts, and with it what it changed and what it warmed up
     // (EIP-2929). So each meets the state of the block, and costs what it costs alone.
@@ -21,8 +26,13 @@ object "TransferProbe" {
     for { let at := first } lt(at, end) { count := add(count, 1) } {
       let size := sizeAt(at)
       // Results stand behind all that trials may take: a trial is copied in front of them.
-      codecopy(trial, at, size)
-      pop(create(0, 0, add(trial, size)))
+      codecopy(add(32, trial), at, size)
+      switch extcodesize(address())
+      case 0 { pop(create(0, 32, add(trial, size))) }
+      default {
+        let deployed := create(0, 21, add(11, add(trial, size)))
+        pop(delegatecall(gas(), deployed, 0, 0, 0, 0))
+      }
       if eq(returndatasize(), 192) { returndatacopy(add(results, mul(count, 224)), 0, 192) }
       at := add(at, size)
     }
@@ -49,7 +59,7 @@ object "TransferProbe" {
 
     /// Bytes of the transfer that begins there.
     function sizeAt(at_) -> bytes_ {
-      let scratch := datasize("Trial")
+      let scratch := add(32, datasize("Trial"))
       codecopy(scratch, add(at_, 80), 2)
       bytes_ := add(82, shr(240, mload(scratch)))
     }

@@ -61,6 +61,14 @@ export interface CheckedTransfer {
   readonly deployment?: Call | undefined
 }
 
+/** The call of a transfer that was simulated. */
+interface MeasuredCall {
+  readonly call: Call
+  readonly token: Address
+  /** A relayer that may send it, itself or through an executor. */
+  readonly relayer: Address
+}
+
 /**
  * Gas limits of settlements on one network.
  *
@@ -87,13 +95,13 @@ export class GasLimits {
    */
   async limitOf(
     { payer, payTo: payee }: PaymentFacts,
-    { call, token }: { readonly call: Call; readonly token: Address },
+    { call, token, relayer }: MeasuredCall,
     simulation: TransferSimulation,
   ): Promise<GasLimit | 'reverts'> {
     if (simulation.gas === undefined) return this.#estimateByNode(call)
     const { isFirstBalance, sharedGas } = simulation
     const execution = this.#bounded(`${call.to}:${token}:${call.data.slice(0, 10)}`, simulation.gas)
-    const networkGas = await this.#askNetworkGas(call)
+    const networkGas = await this.#askNetworkGas({ ...call, from: relayer })
     const measured = intrinsicGas(call.data) + execution + networkGas
     const spender = call.to === token ? undefined : call.to
     return {

@@ -54,6 +54,8 @@ interface Item {
   readonly payer: Address
   readonly payee: Address
   readonly data: Hex
+  /** The only account that may make the call. */
+  readonly caller: Address | undefined
 }
 
 /**
@@ -64,8 +66,11 @@ interface Item {
  */
 export class TransferSimulator {
   readonly #chain: Chain
-  /** Until when the node is not asked to run our code, by `performance.now()`. */
-  #unsupportedUntil = -Infinity
+  /**
+   * Until when the node is not asked to run our code, by `performance.now()`: as creation code, and in the place of
+   * an account.
+   */
+  readonly #unsupportedUntil = { created: -Infinity, placed: -Infinity }
   readonly #coalesced: (item: Item) => Promise<TransferSimulation>
 
   constructor(chain: Chain) {
@@ -83,28 +88,48 @@ export class TransferSimulator {
     const method = methodOf(transfer.facts)
     const { to, data } = method.call(probed, { asset })
     const { payer, payTo: payee } = transfer.facts
-    const item = { transfer, asset, token: asset.address, to, payer, payee, data }
-    if (method.callerOf?.(transfer.facts) !== undefined) return simulateAlone(this.#chain, item)
-    return this.#coalesced(item)
+    const caller = method.callerOf?.(transfer.facts)
+    return this.#coalesced({
+      transfer,
+      asset,
+      token: asset.address,
+      to,
+      payer,
+      payee,
+      data,
+      caller,
+    })
   }
 
   async #simulateTogether(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
     const different = [...new Map(items.map((item) => [idOf(item), item])).values()]
-    const found = await this.#probe(different)
-    const byItem = new Map(different.map((item, index) => [idOf(item), found[index]]))
+    const byItem = new Map<string, TransferSimulation | undefined>()
+    const callers = [...new Set(different.map(({ caller }) => caller))]
+    await Promise.all(
+      callers.map(async (one) => {
+        const group = different.filter(({ caller }) => caller === one)
+        const found = await this.#probe(group)
+        for (const [index, item] of group.entries()) byItem.set(idOf(item), found[index])
+      }),
+    )
     return Promise.all(
       items.map(async (item) => byItem.get(idOf(item)) ?? simulateAlone(this.#chain, item)),
     )
   }
 
-  /** @returns Nothing where the node runs no code of ours. */
+  /**
+   * @param items - With the same caller.
+   * @returns Nothing where the node runs no code of ours.
+   */
   async #probe(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
     const at = performance.now()
-    if (at < this.#unsupportedUntil) return []
-    const returned = await this.#run(encodeProbe(items))
+    const caller = items[0]?.caller
+    const way = caller === undefined ? 'created' : 'placed'
+    if (at < this.#unsupportedUntil[way]) return []
+    const returned = await this.#run(encodeProbe(items), caller)
     const results = returned?.ok ? decodeProbe(returned.data, items.length) : undefined
     if (returned !== undefined && results === undefined)
-      this.#unsupportedUntil = at + UNSUPPORTED_MS
+      this.#unsupportedUntil[way] = at + UNSUPPORTED_MS
     return (results ?? []).map((result, index) =>
       simulationFrom(result, {
         item: items[index] as Item,
@@ -118,9 +143,9 @@ export class TransferSimulator {
    * @returns Nothing if the node refuses the request, perhaps because of one of its transfers: each is then
    * simulated alone.
    */
-  async #run(code: Hex): Promise<CallResult | undefined> {
+  async #run(code: Hex, at: Address | undefined): Promise<CallResult | undefined> {
     try {
-      return await this.#chain.runCode(code)
+      return await this.#chain.runCode(code, at)
     } catch (error) {
       if (error instanceof ChainError && error.code === 'chain_refused') return undefined
       throw error
@@ -158,7 +183,7 @@ function simulationFrom(
   { codeHash, ran, gas, balances, allowance }: ProbeResult,
   { item, at, sharedGas }: ProbedItem,
 ): TransferSimulation {
-  const { amount: value } = item.transfer.facts
+  const { facts, amount: value = facts.amount } = item.transfer
   const { payer, payee, to, token } = item
   const succeeds = ran === 'well'
   const moved = succeeds && payer !== payee ? value : 0n

@@ -40,11 +40,11 @@ export async function prepareTransfer(
   // It was one when the payment was verified.
   if (named !== undefined && caller === undefined) return 'upto_facilitator_mismatch'
   const sender = caller ? caller.sender : checked.sender
-  const from = named ?? sender ?? core.relayers.addresses[0]
-  const transferCall = method.call(transfer, { asset, from })
+  const relayer = sender ?? core.relayers.addresses[0]
+  const transferCall = method.call(transfer, { asset, from: named ?? relayer })
   const { deployment } = checked
   const call = deployment ? deployingCall(deployment, transferCall) : transferCall
-  const measured = { call, token: asset.address }
+  const measured = { call, token: asset.address, relayer }
   const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
   if (limit === 'reverts') return method.reasons.simulationFailed
   const mayCost = core.payers.take(key, checked, facts.validBefore)

@@ -1,0 +1,85 @@
+/** What metered payments ask of a node. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { privateKeyToAccount } from 'viem/accounts'
+import { executorOf } from '../../src/chain/executor.js'
+import { paidRequest } from '../../src/protect/paid-request.js'
+import { permit2Of } from '../devnet/permit2.js'
+import { useDevnet } from '../support/devnet.js'
+import { newPayer } from '../support/on-chain.js'
+import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { openShop, paymentRequiredOf } from '../support/shop.js'
+import type { TestPayer } from '../support/sign-payment.js'
+
+const devnet = useDevnet()
+const permit2 = permit2Of(devnet)
+
+const BUYERS = 32
+
+describe.each([true, false])('a metered payment (executor: %s)', (executor) => {
+  let proxy: RpcProxy
+  let shop: Awaited<ReturnType<typeof openShop>>
+  let payers: TestPayer[]
+  const asked: string[] = []
+  beforeAll(async () => {
+    proxy = await startRpcProxy(devnet.rpcUrl)
+    proxy.fault = (method) => {
+      asked.push(method)
+      return undefined
+    }
+    const relayers = devnet.relayerKeys.map((_key, index) => permit2.relayer(index))
+    const { to, data } = executorOf(relayers).deployment
+    await permit2.sendFrom(relayers[0]!, to, data)
+    shop = await openShop(
+      devnet,
+      (app, { x402Protect }) =>
+        void app.get('/metered', x402Protect({ upTo: '$0.10' }), (req, res) => {
+          paidRequest(req).charge('$0.02')
+          res.send('sold')
+        }),
+      {
+        networks: {
+          'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys, executor },
+        },
+      },
+    )
+    payers = await Promise.all(Array.from({ length: BUYERS }, () => newPayer(devnet)))
+    for (const { address } of payers) await permit2.approve(address)
+  })
+  afterAll(async () => {
+    await shop.close()
+    await proxy.close()
+  })
+
+  const sign = async ({ privateKey }: TestPayer) => {
+    const { accepts, resource } = paymentRequiredOf(await shop.ask('/metered'))
+    const client = new UptoEvmScheme(privateKeyToAccount(privateKey))
+    const { payload } = await client.createPaymentPayload(2, accepts[0] as never)
+    return { x402Version: 2, accepted: accepts[0], resource, payload }
+  }
+  const buy = async (buyers: readonly TestPayer[]): Promise<readonly string[]> => {
+    const payments = await Promise.all(buyers.map(sign))
+    asked.length = 0
+    const sold = await Promise.all(payments.map((payment) => shop.pay('/metered', payment)))
+    expect(sold.map(({ status }) => status)).toEqual(buyers.map(() => 200))
+    return [...asked]
+  }
+
+  /** Without what is asked from time to time, whoever pays. */
+  const settling = (methods: readonly string[]) =>
+    methods.filter((method) => /_call|_send|Receipt/.test(method))
+
+  it('is simulated, sent and confirmed by one call each', async () => {
+    await buy(payers.slice(0, 1))
+    expect(settling(await buy(payers.slice(0, 1)))).toEqual([
+      ...['eth_call', 'eth_sendRawTransaction', 'eth_getTransactionReceipt'],
+    ])
+  })
+
+  it('shares its calls with others where an executor can make them together', async () => {
+    await buy(payers)
+    const calls = settling(await buy(payers)).length
+    if (executor) expect(calls).toBeLessThan(BUYERS / 2)
+    else expect(calls).toBeGreaterThan(BUYERS)
+  })
+})
