@@ -236,11 +236,10 @@ class Run {
       const foreign: Record<string, PaymentPayload> = {}
       for (const other of SHAPES)
         if (other.shape !== kind.shape)
-          foreign[other.shape] = await other.pay(
-            payer,
-            entry,
-            this.#terms(entry, `${number} first`),
-          )
+          foreign[other.shape] = await other.pay(payer, entry, {
+            ...this.#terms(entry, `${number} first`),
+            ...(await this.#market.facilitator()),
+          })
       const { accepts } = asked
       const context: MutationContext = {
         ...{ kind, target, random, foreign, accepts },
