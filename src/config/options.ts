@@ -144,6 +144,12 @@ export interface NetworkOptions {
    * executor; `older` has the addresses of those whose offers are still honoured. @defaultValue `false`
    */
   readonly executor?: boolean | ExecutorOptions | undefined
+  /**
+   * Contracts that may deploy accounts of payers (ERC-6492): addresses, or `coinbase`, `safe`, `kernel` and
+   * `light-account` for the usual ones. An account that is not deployed yet is deployed in the transaction in
+   * which it pays, at the relayer's cost, which is bounded. @defaultValue none
+   */
+  readonly allowedFactories?: readonly string[] | undefined
   /** Symbols of known tokens, or tokens described in full. @defaultValue `['USDC']` */
   readonly assets?: readonly (string | KnownAssetOptions | AssetOptions)[] | undefined
 }

@@ -5,8 +5,10 @@ import type { Merchant, Project } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import type { RateSource } from '../money/rates.js'
 import type { Network } from '../protocol/networks.js'
+import type { Address } from '../protocol/payment.js'
 import type { RelayerPool } from '../relayer/pool.js'
 import { checkExecutors } from './check-executors.js'
+import { checkFactories } from './check-factories.js'
 import { checkFacilitator } from './check-facilitator.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
@@ -19,6 +21,7 @@ import { findings, type Finding, type Place } from './finding.js'
 export interface OwnNetwork {
   readonly chain: Chain
   readonly relayers: RelayerPool
+  readonly factories: ReadonlySet<Address>
 }
 
 /** Dependencies of {@link checkGateway}. */
@@ -62,7 +65,7 @@ export async function facilitatorFindings({
 /** Checks a network, and its relayers and tokens if the node answers for the right chain. */
 async function checkCore(
   { ledger, networks, now }: CheckedParts,
-  { chain, relayers }: OwnNetwork,
+  { chain, relayers, factories }: OwnNetwork,
 ): Promise<readonly Finding[]> {
   const { caip2 } = chain.network
   const place: Place = { subject: 'network', network: caip2 }
@@ -73,6 +76,7 @@ async function checkCore(
   const rest = await Promise.all([
     checkRelayers({ chain, relayers, ledger }),
     checkExecutors(relayers, chain.network),
+    checkFactories(chain, factories),
     checkTokens(chain, assets),
   ])
   return [...own, ...rest.flat()]

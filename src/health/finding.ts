@@ -9,6 +9,7 @@ export type FindingSubject =
   | 'network'
   | 'relayer'
   | 'executor'
+  | 'factory'
   | 'token'
   | 'project'
   | 'rate'
@@ -24,7 +25,7 @@ export type FindingSubject =
  * account has pending transactions that are not the gateway's. `relayer_delegated`: it is an EIP-7702
  * account; nodes accept few pending transactions of those. `executor_missing`: it is not deployed.
  * `executor_foreign`: another contract is at its address. `executor_not_ours`: none of the relayers may
- * call it. `token_missing`: no such contract.
+ * call it. `factory_missing`: an allowed factory has no code. `token_missing`: no such contract.
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
  * not expose its domain. `token_decimals_mismatch`: it has other decimals. `permit2_missing`: the network
  * lacks a contract that Permit2 payments need. `merchant_missing`: the
@@ -45,6 +46,7 @@ export type FindingCode =
   | 'executor_missing'
   | 'executor_foreign'
   | 'executor_not_ours'
+  | 'factory_missing'
   | 'token_missing'
   | 'token_domain_mismatch'
   | 'token_domain_unknown'
@@ -82,7 +84,7 @@ export interface Finding {
   readonly cause?: string
   /** The network (CAIP-2). */
   readonly network?: string
-  /** The relayer's account, or the contract of the token or executor. */
+  /** The relayer's account, or the contract of the token, executor or factory. */
   readonly address?: string
   /** The token's symbol. */
   readonly symbol?: string

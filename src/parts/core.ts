@@ -81,7 +81,7 @@ function openNetwork(
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
   if (core === undefined || firstKey === undefined) return []
-  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, executor } = core
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, allowedFactories, executor } = core
   const onRequest = telemetry.metrics?.onRequest(network.caip2)
   const alerts = new RelayerAlerts(ledger.webhooks.alerts)
   const chain = new RpcChain({ network, rpcUrl, onRequest })
@@ -111,6 +111,7 @@ function openNetwork(
       assets: settlementAssets(assets),
       onGas: (project, wei) => counters.spendFor(project, network.chainId, wei),
       acceptContractPayers,
+      allowedFactories,
       codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger.counts, now }),
       onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
     }),

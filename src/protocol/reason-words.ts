@@ -36,7 +36,7 @@ const FINAL = {
   eip2612_deadline_expired:
     'The sponsored approval (EIP-2612) has lapsed, or will before it can be settled. Sign another one.',
   eip6492_factory_not_allowed:
-    'The account of the payer is not deployed, and its factory is not allowed here. Deploy the account first.',
+    'The account of the payer is not deployed, and this server does not deploy it: its factory is not allowed here, or the payment is made by Permit2. Deploy the account first.',
   unsupported_asset: 'The merchant does not take this token.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
   upto_facilitator_mismatch:
@@ -59,7 +59,7 @@ const UNSENT = {
   invalid_exact_evm_payload_authorization_valid_after:
     'The authorization is not valid yet: its validAfter is in the future. Check the clock of the payer.',
   invalid_exact_evm_payload_signature:
-    'The signature is not one of the payer over this authorization. Check the EIP-712 domain of the token: name, version, chain and contract.',
+    "The signature is not one of the payer over this authorization, or the code of the payer's account refuses it (ERC-1271, EIP-7702). Check that code, and the EIP-712 domain of the token: name, version, chain and contract.",
   insufficient_funds: 'The payer does not have enough of the token.',
   invalid_exact_evm_eip3009_not_supported:
     'The token does not support transfers by authorization (ERC-3009) on this network.',
@@ -73,6 +73,8 @@ const UNSENT = {
   permit2_proxy_not_deployed: 'Permit2, or the spender of x402, does not exist on this network.',
   asset_not_deployed_contract: 'The token does not exist on this network.',
   payment_identifier_conflict: 'Another payment has this payment-identifier. Take a new one.',
+  smart_wallet_deployment_failed:
+    'The call that came with the signature (ERC-6492) does not deploy the account of the payer.',
   contract_payer_not_accepted: 'Payments from accounts with code are not taken here.',
   payer_temporarily_refused:
     'Earlier transfers of this payer failed on chain. Its payments are refused for some time.',

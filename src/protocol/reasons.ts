@@ -34,6 +34,7 @@ export const reasons = [
   'invalid_exact_evm_eip3009_not_supported',
   'invalid_exact_evm_transfer_event_mismatch',
   'eip6492_factory_not_allowed',
+  'smart_wallet_deployment_failed',
   'duplicate_settlement',
   'settlement_pending',
   'extension_echo_mismatch',

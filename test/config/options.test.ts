@@ -394,6 +394,22 @@ it('options, networks and merchants may be undefined where they are not set', ()
   expect(unset.projects[0]?.merchant).toEqual(projects[0]?.merchant)
 })
 
+it('takes factories by name and by address, and none by default', () => {
+  const of = (network: object) => {
+    const networks = { base: { ...BASE, ...network } }
+    return resolveOptions({ networks, projects: [shop()] }).networks[0]?.core?.allowedFactories
+  }
+  expect(of({})).toStrictEqual([])
+  const own = '0x4200000000000000000000000000000000000042'
+  expect(of({ allowedFactories: ['coinbase', own, 'safe'] })).toStrictEqual([
+    '0xBA5ED110eFDBa3D005bfC882d75358ACBbB85842',
+    '0x0BA5ED0c6AA8c49038F819E587E2633c4A9F428a',
+    own,
+    '0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67',
+  ])
+  expect(of({ allowedFactories: ['kernel', 'light-account'] })).toHaveLength(3)
+})
+
 describe('executor', () => {
   const of = (executor: unknown) => {
     const networks = { base: { ...BASE, executor } }
@@ -450,6 +466,28 @@ describe('the code of a mistake', () => {
     ['out_of_range', 'networks.base.replaceAfterSeconds', network({ replaceAfterSeconds: 0 })],
     ['invalid_url', 'networks.base.rpcUrl', network({ rpcUrl: 'base.example' })],
     ['invalid_address', 'projects.0.merchant.payTo', shopOf({ payTo: '0xbEEF' })],
+    [
+      'invalid_address',
+      'networks.base.allowedFactories.0',
+      network({ allowedFactories: ['0xBA5ED110eFDBa3D005bfC882d75358ACBbB85843'] }),
+    ],
+    [
+      'invalid_address',
+      'networks.base.allowedFactories.1',
+      network({ allowedFactories: ['safe', '0x12'] }),
+    ],
+    ['invalid_value', 'networks.base.allowedFactories.0', network({ allowedFactories: ['saef'] })],
+    ...[
+      '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      '0xcA11bde05977b3631167028862bE2a173976CA11',
+      '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+      '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+      '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
+    ].map((factory): [ConfigErrorCode, string, unknown] => [
+      'conflicting_options',
+      'networks.base.allowedFactories',
+      network({ allowedFactories: ['coinbase', factory] }),
+    ]),
     ['invalid_value', 'projects.0.merchant.name', shopOf({ name: 'Shop\u001b[2J' })],
     ['invalid_value', 'projects.0.merchant.name', shopOf({ name: 'Shop \u202egnp' })],
     ['invalid_key', 'networks.base.relayerKeys.0', network({ relayerKeys: ['0x12'] })],

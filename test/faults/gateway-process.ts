@@ -7,11 +7,19 @@ import type { NetworkOptions } from '../../src/config/options.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex } from '../../src/protocol/payment.js'
 
+/** A second project of a gateway: its merchant and its identify token. */
+export interface OtherProject {
+  readonly payTo: Hex
+  readonly token: string
+}
+
 /** How a gateway of a test is to be. */
 export interface GatewayProcessOptions {
   readonly network: NetworkOptions
   readonly payTo: Hex
   readonly token: string
+  /** A second project. */
+  readonly other?: OtherProject | undefined
   /** A file, a `postgres://` URL, or `memory`. */
   readonly ledger: string
   /** Milliseconds for which a dead process holds what it worked on. */
@@ -35,6 +43,8 @@ export interface VisitReport {
   readonly status?: number
   /** What was made or sent: the handler's good, or the transaction of a settlement. */
   readonly good?: string
+  /** Token units that the handler charges, where it says so. */
+  readonly charge?: string
   /** It costs nothing: waived, or an error of the handler. */
   readonly isFree?: boolean
   /** What the handler was asked to do. */

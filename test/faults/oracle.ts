@@ -3,7 +3,9 @@ import { sendBatch } from '../../src/devnet/send-batch.js'
 import type { LedgerRecord } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
+import { amountOf } from '../../src/ledger/record.js'
 import type { GatewayProcess } from './gateway-process.js'
+import { readPermits } from './permit-transfers.js'
 import { visitRules } from './visit-rules.js'
 
 /** What a client was told, once. */
@@ -28,6 +30,10 @@ export interface Answer {
   readonly good?: string | undefined
   /** The handler gave its answer away. */
   readonly isFree?: boolean | undefined
+  /** Token units that its receipt says were taken; only metered payments say so. */
+  readonly amount?: string | undefined
+  /** Token units that its settlement was to take. */
+  readonly charge?: bigint | undefined
 }
 
 /** What the merchant was paid, as the chain has it. */
@@ -47,6 +53,8 @@ export interface Evidence {
   readonly price: bigint
   /** The same of those that are worth something else, by authorization. */
   readonly prices?: ReadonlyMap<string, bigint>
+  /** The most that metered payments may take, by authorization: what they take, their handlers say. */
+  readonly maxima?: ReadonlyMap<string, bigint>
   readonly processes: readonly Pick<GatewayProcess, 'visits' | 'endedBy'>[]
   /** What the ledger's file itself complains of. */
   readonly damage?: readonly string[] | undefined
@@ -59,7 +67,11 @@ const OPEN_REASONS = ['settlement_pending', 'duplicate_settlement']
 const FAILED_REASONS = ['invalid_transaction_state', 'invalid_exact_evm_transfer_event_mismatch']
 
 /** Answers to those who ask again for what was let out. */
-const LOST_REASONS = ['invalid_exact_evm_nonce_already_used', 'answer_not_kept']
+const LOST_REASONS = [
+  'invalid_exact_evm_nonce_already_used',
+  'permit2_invalid_nonce',
+  'answer_not_kept',
+]
 
 /** Whether an answer leaves open what became of the payment. */
 export function isOpen({ status, delivered, reason }: Answer): boolean {
@@ -70,9 +82,12 @@ export function isOpen({ status, delivered, reason }: Answer): boolean {
 
 /** Everything that must not be, one line for each kind; empty when all is well. */
 export function findViolations(evidence: Evidence): string[] {
-  const { answers, transfers, records, damage, price, prices } = evidence
+  const { answers, transfers, records, damage, price, prices, maxima } = evidence
   const recordOf = new Map(records.map((record) => [authorizationOf(record), record]))
   const paid = countBy(transfers.map(({ authorization }) => authorization))
+  const uncharged = new Set(records.filter(isUncharged).map(authorizationOf))
+  const isOver = (authorization: string): boolean =>
+    paid.has(authorization) || uncharged.has(authorization)
   const grants = countBy(
     answers.filter(({ delivered }) => delivered).map(({ authorization }) => authorization),
   )
@@ -104,9 +119,31 @@ export function findViolations(evidence: Evidence): string[] {
   for (const [authorization, count] of withoutKey)
     if (count > 1) report(`delivered ${count} times`, authorization)
   for (const authorization of grants.keys())
-    if (!paid.has(authorization)) report('delivered, but not paid', authorization)
-  for (const { authorization, value } of transfers)
-    if (value !== (prices?.get(authorization) ?? price)) report(`paid ${value}`, authorization)
+    if (!isOver(authorization)) report('delivered, but not paid', authorization)
+  for (const { authorization, value } of transfers) {
+    const maximum = maxima?.get(authorization)
+    if (maximum === undefined) {
+      if (value !== (prices?.get(authorization) ?? price)) report(`paid ${value}`, authorization)
+    } else if (value > maximum) report(`paid ${value}, more than the maximum`, authorization)
+    const record = recordOf.get(authorization)
+    if (record !== undefined && value !== amountOf(record))
+      report('paid something else than the ledger says', authorization)
+    if (uncharged.has(authorization)) report('paid, but for nothing in the ledger', authorization)
+  }
+  for (const [authorization, record] of recordOf) {
+    if (record.charged !== undefined && record.charged > record.value)
+      report('charged more than was signed, in the ledger', authorization)
+    // A refund, or a payment that was left without an answer, has no handler of its own.
+    const isSettled = record.state === 'settled' && maxima?.has(authorization) === true
+    if (isSettled && !rules.charges(authorization).has(amountOf(record)))
+      report(`charged ${amountOf(record)}, which no handler has said`, authorization)
+  }
+  for (const { authorization, amount, delivered } of answers) {
+    const record = recordOf.get(authorization)
+    if (!delivered || record === undefined || maxima?.has(authorization) !== true) continue
+    if (amount !== undefined && BigInt(amount) !== amountOf(record))
+      report(`told that ${amount} were taken, not ${amountOf(record)}`, authorization)
+  }
   for (const [authorization, count] of paid) {
     if (count > 1) report(`paid ${count} times`, authorization)
     const record = recordOf.get(authorization)
@@ -116,11 +153,11 @@ export function findViolations(evidence: Evidence): string[] {
   }
 
   for (const [authorization, { state }] of recordOf)
-    if (state === 'settled' && !paid.has(authorization))
+    if (state === 'settled' && !isOver(authorization))
       report('settled in the ledger, but not paid', authorization)
 
   for (const [authorization, heard] of told) {
-    if (!paid.has(authorization)) continue
+    if (!isOver(authorization)) continue
     const last = heard.at(-1)
     // One that failed may be presented again while its authorization is unused: its last answer counts.
     if (FAILED_REASONS.includes(last?.reason ?? ''))
@@ -145,6 +182,11 @@ function describeAnswer(answer: Answer, seen: string): string {
   const result = delivered ? 'delivered' : (reason ?? (gaveUp ? 'gave up' : ''))
   const words = [path, hasKey && 'key', status || 'none', result, transaction?.slice(0, 10), seen]
   return `#${visit} ${words.filter(Boolean).join(' ')}`
+}
+
+/** Whether a payment was used up without anything being taken. */
+export function isUncharged({ state, charged }: LedgerRecord): boolean {
+  return state === 'settled' && charged === 0n
 }
 
 /** Names an authorization as the oracle does. */
@@ -176,11 +218,26 @@ export async function readTransfers(
     `${blockHash}:${Number(logIndex) + offset}`
   const usedAt = new Map(used.map((log) => [position(log), log]))
   const isCanonical = await canonicalBlocks(rpcUrl, moved)
-  return moved.filter(isCanonical).map((log) => {
-    // The token says whose authorization it uses, and then moves the money.
-    const before = usedAt.get(position(log, -1))
-    const nonce = before?.topics[2] ?? '0x'
+  const canonical = moved.filter(isCanonical)
+  // The token says whose authorization it uses, and then moves the money.
+  const useOf = (log: RawLog): RawLog | undefined => usedAt.get(position(log, -1))
+  const ofPermits = canonical.filter((log) => useOf(log) === undefined)
+  const permits = new Map(
+    [...(await readPermits(rpcUrl, ofPermits))].map(([transaction, used]) => [
+      transaction,
+      used.filter(
+        ({ token, payee, value }) =>
+          value > 0n && token === asset.toLowerCase() && payee === merchant.toLowerCase(),
+      ),
+    ]),
+  )
+  return canonical.map((log) => {
     const from: Hex = `0x${log.topics[1]!.slice(-40)}`
+    const use = useOf(log)
+    // Permits move tokens one after the other.
+    const permit = use ? undefined : permits.get(log.transactionHash)?.shift()
+    const isOfPermit = permit?.owner === from && permit.value === BigInt(log.data)
+    const nonce = use?.topics[2] ?? (isOfPermit ? permit.nonce : '0x')
     const authorization = authorizationOf({ from, nonce })
     return { authorization, from, transaction: log.transactionHash, value: BigInt(log.data) }
   })

@@ -1,5 +1,5 @@
 /** What must hold of each visit, by what clients were told and by what the gateways' processes saw. */
-import type { Answer, Evidence } from './oracle.js'
+import { authorizationOf, isUncharged, type Answer, type Evidence } from './oracle.js'
 import type { VisitReport } from './gateway-process.js'
 
 /** What the oracle asks of visits. */
@@ -8,6 +8,8 @@ interface VisitRules {
   readonly violations: ReadonlyMap<string, readonly string[]>
   /** Whether what was paid for may have been let out by this visit, although its client has nothing. */
   mayBeLost(answer: Answer): boolean
+  /** What handlers and settlements have said that a payment is to be charged, in token units. */
+  charges(authorization: string): ReadonlySet<bigint>
   /** What its process says of a visit, for people. */
   seen(answer: Answer): string
 }
@@ -23,8 +25,13 @@ interface SeenVisit {
 const isUpfront = ({ path }: Answer): boolean => path.includes('stream')
 
 /** Judges visits. Answers without a good in them are judged by the other rules alone. */
-export function visitRules({ answers, transfers, processes }: Evidence): VisitRules {
-  const paid = new Set(transfers.map(({ authorization }) => authorization))
+export function visitRules({ answers, transfers, records, processes }: Evidence): VisitRules {
+  // What costs nothing uses its payment up as well.
+  const paid = new Set([
+    ...transfers.map(({ authorization }) => authorization),
+    ...records.filter(isUncharged).map(authorizationOf),
+  ])
+  const charges = new Map<string, Set<bigint>>()
   const visits = new Map<string, SeenVisit>()
   const reportsOf = new Map<string, VisitReport[]>()
   const processOf = new Map<string, SeenVisit['process']>()
@@ -55,6 +62,8 @@ export function visitRules({ answers, transfers, processes }: Evidence): VisitRu
     const { authorization } = answer
     if (sold(seen)) charged.add(authorization)
     else if (wasFree(seen)) free.set(authorization, answer)
+    const said = charges.get(authorization) ?? new Set()
+    for (const charge of chargesOf(seen)) charges.set(authorization, said.add(charge))
     if (answer.isFree && answer.transaction !== undefined)
       report('waived, and answered with a transaction', answer)
     if (wasLeft(seen)) report('left without an answer by a process that was stopped', answer)
@@ -75,11 +84,12 @@ export function visitRules({ answers, transfers, processes }: Evidence): VisitRu
 
   return {
     violations,
+    charges: (authorization) => charges.get(authorization) ?? new Set(),
     seen(answer) {
       const { reports, process } = visits.get(answer.visit) ?? {}
       if (reports === undefined || reports.length === 0) return ''
-      const events = reports.map(({ event, status, mood, isFree, isConnected }) =>
-        [event, mood, status, isFree && 'free', isConnected === false && 'gone']
+      const events = reports.map(({ event, status, mood, charge, isFree, isConnected }) =>
+        [event, mood, status, charge, isFree && 'free', isConnected === false && 'gone']
           .filter(Boolean)
           .join(' '),
       )
@@ -110,6 +120,14 @@ function goodsOf({ answer, reports }: SeenVisit): string[] {
   )
   const goods = [...sent, ...(answer.delivered ? [answer] : [])].flatMap(({ good }) => good ?? [])
   return [...new Set(goods)]
+}
+
+/** What the handler of a visit, or its settlement, was to take. */
+function chargesOf({ answer, reports }: SeenVisit): bigint[] {
+  const said = reports.flatMap(({ event, isFree, charge }) =>
+    event === 'ran' && !isFree && charge !== undefined ? [BigInt(charge)] : [],
+  )
+  return answer.charge === undefined ? said : [...said, answer.charge]
 }
 
 /** Whether something was made that costs something. Settlements need no handler. */

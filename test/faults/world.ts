@@ -14,7 +14,9 @@ import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
-import { signedAuthorization } from '../support/on-chain.js'
+import { executorOf } from '../../src/chain/executor.js'
+import { permit2Of } from '../devnet/permit2.js'
+import { keyOf, signPermit, withApproval } from '../support/sign-permit.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import {
   newNonce,
@@ -22,7 +24,7 @@ import {
   type SigningOverrides,
   type TestPayer,
 } from '../support/sign-payment.js'
-import { startGateway, type GatewayProcess } from './gateway-process.js'
+import { startGateway, type GatewayProcess, type OtherProject } from './gateway-process.js'
 import {
   authorizationOf,
   findViolations,
@@ -32,7 +34,8 @@ import {
   type Evidence,
 } from './oracle.js'
 
-const TOKEN = 'x402_test-token-of-the-fault-suite'
+/** The shop's identify token. */
+export const TOKEN = 'x402_test-token-of-the-fault-suite'
 const ONE_ETHER = `0x${(10n ** 18n).toString(16)}`
 
 /** Milliseconds for which a dead process holds what it worked on: short, since tests wait for it. */
@@ -58,6 +61,10 @@ export interface WorldOptions {
   readonly ledger?: string
   /** Whether the node answers a transaction with its receipt. @defaultValue false */
   readonly hasSync?: boolean
+  /** A second project beside the shop. */
+  readonly other?: OtherProject
+  /** How every gateway's network is set. */
+  readonly network?: NetworkOptions
   /** The same ledger as the oracle reaches it. @defaultValue `ledger` */
   readonly oracleLedger?: string
 }
@@ -70,7 +77,19 @@ export interface Visit {
   readonly key?: string | undefined
   /** Milliseconds after which the client gives up. */
   readonly patienceMs?: number | undefined
+  /** Token units to take of a metered payment. @defaultValue its maximum */
+  readonly charge?: bigint | undefined
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A payment by Permit2. */
+export interface PermitOptions {
+  /** @defaultValue the next of the devnet's */
+  readonly payer?: TestPayer | undefined
+  /** Who makes the call of a metered payment. Without it the price is fixed. */
+  readonly facilitator?: Hex | undefined
+  /** Brings the payer's first approval of Permit2 with it. */
+  readonly isSponsored?: boolean | undefined
 }
 
 /** A gateway, wherever it runs. */
@@ -101,6 +120,12 @@ export interface World {
   }): Promise<GatewayProcess>
   /** Signs one cent. */
   sign(overrides?: SigningOverrides, payer?: TestPayer): Promise<PaymentPayload>
+  /** Signs one cent by Permit2. */
+  signPermit(options?: PermitOptions): Promise<PaymentPayload>
+  /** Who may be named as facilitator: the relayers, and their executor where there is one. */
+  readonly facilitators: readonly Hex[]
+  /** Has payers let Permit2 take their USDC. @defaultValue the devnet's payers */
+  approve(payers?: readonly TestPayer[]): Promise<void>
   /** Pays for a route, or has a payment settled (`settle`). */
   present(gateway: AtUrl, payment: PaymentPayload, visit?: string | Visit): Promise<Answer>
   /** Presents the same payment until an answer is final. */
@@ -116,6 +141,10 @@ export interface World {
   /** The oracle's word, once every gateway was killed. */
   violations(): Promise<string[]>
   records(): Promise<readonly LedgerRecord[]>
+  /** Token units that the ledger says the merchant was paid. */
+  revenue(): Promise<bigint>
+  /** Token units that the merchant has on the chain. */
+  balance(): Promise<bigint>
   /** Kills what runs and removes what was made. */
   close(): Promise<void>
 }
@@ -137,6 +166,10 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     return result as T
   }
   for (const { address } of relayers) await node('anvil_setBalance', address, ONE_ETHER)
+  const executor = executorOf(relayers.map(({ address }) => address))
+  const hasExecutor = settings.network?.executor !== undefined
+  if (hasExecutor) await node('anvil_setCode', executor.address, executor.code)
+  const maxima = new Map<string, bigint>()
 
   const answers: Answer[] = []
   const gateways: GatewayProcess[] = []
@@ -153,19 +186,31 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   }
 
   const present: World['present'] = async (gateway, payment, how = {}) => {
-    const authorization = authorizationOf(signedAuthorization(payment))
-    const visit = typeof how === 'string' ? { path: how } : how
+    const authorization = authorizationOf(keyOf(payment))
+    const visit: Visit = typeof how === 'string' ? { path: how } : how
+    const { scheme, amount: signed } = acceptedOf(payment)
+    const isMetered = scheme === 'upto'
+    if (isMetered) maxima.set(authorization, BigInt(signed))
     const path = visit.path ?? '/report'
     const { patienceMs, key } = visit
     const name = String(++visits)
     const signal = AbortSignal.timeout(patienceMs ?? CLIENT_TIMEOUT_MS)
-    const headers = { ...visit.headers, 'x-test-visit': name }
-    const request = { payment, path, key, signal, headers }
+    const { charge = isMetered ? BigInt(signed) : undefined } = visit
+    const headers = {
+      ...visit.headers,
+      'x-test-visit': name,
+      ...(visit.charge !== undefined && { 'x-test-charge': String(visit.charge) }),
+    }
+    const request = { payment, path, key, signal, headers, charge }
     const told = await (
-      path === 'settle' ? settleOver(gateway, request, offer) : payFor(gateway, request)
+      path === 'settle' ? settleOver(gateway, request) : payFor(gateway, request)
     ).catch(() => ({ status: 0, delivered: false }))
     const gaveUp = told.status === 0 && patienceMs !== undefined && signal.aborted
-    const answer = { authorization, visit: name, path, hasKey: key !== undefined, gaveUp, ...told }
+    const answer = {
+      ...{ authorization, visit: name, path, hasKey: key !== undefined, gaveUp },
+      ...(path === 'settle' && { charge }),
+      ...told,
+    }
     answers.push(answer)
     return answer
   }
@@ -178,7 +223,10 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     if (oracleLedger === 'memory') return []
     const opened = openLedger()
     try {
-      return await opened.payments.list({ project: 'shop', limit: 1_000_000 })
+      const all = { limit: 1_000_000 }
+      const shop = await opened.payments.list({ project: 'shop', ...all })
+      if (settings.other === undefined) return shop
+      return [...shop, ...(await opened.payments.list({ project: 'other', ...all }))]
     } finally {
       await opened.close()
     }
@@ -188,6 +236,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     transfers: await readTransfers(devnet.rpcUrl, { asset: devnet.asset, merchant }),
     records: await records(),
     price: BigInt(offer.amount),
+    maxima,
     processes: gateways,
     damage: /^(postgres|memory$)/.test(oracleLedger) ? [] : damageOf(oracleLedger),
   })
@@ -205,9 +254,15 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     gateways,
     async start({ options, network, diesIn, closeMs = settings.closeMs } = {}) {
       const gateway = await startGateway({
-        network: { rpcUrl: proxy.url, relayerKeys: relayers.map(({ key }) => key), ...network },
+        network: {
+          rpcUrl: proxy.url,
+          relayerKeys: relayers.map(({ key }) => key),
+          ...settings.network,
+          ...network,
+        },
         payTo: merchant,
         token: TOKEN,
+        other: settings.other,
         ledger,
         lockMs,
         closeMs,
@@ -221,6 +276,28 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       // As each 402 offers it: its buyer is known by that when he comes again.
       const extra = { ...offer.extra, offerId: randomBytes(16).toString('base64url') }
       return signPayment(payer, { ...offer, extra }, overrides)
+    },
+    async signPermit({ payer = devnet.payers[next++ % devnet.payers.length]!, ...how } = {}) {
+      const { facilitator } = how
+      const payment = await signPermit(devnet, payer, {
+        ...offer,
+        scheme: facilitator ? 'upto' : 'exact',
+        extra: {
+          ...offer.extra,
+          assetTransferMethod: 'permit2',
+          ...(facilitator && { facilitatorAddress: facilitator }),
+          offerId: randomBytes(16).toString('base64url'),
+        },
+      })
+      return how.isSponsored ? withApproval(devnet, payer, payment) : payment
+    },
+    facilitators: [
+      ...relayers.map(({ address }) => address),
+      ...(hasExecutor ? [executor.address] : []),
+    ],
+    async approve(payers = devnet.payers) {
+      const { approve } = permit2Of(devnet)
+      await Promise.all(payers.map(({ address }) => approve(address)))
     },
     present,
     async presentUntilDecided(gateway, payment, path) {
@@ -245,6 +322,18 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       return findViolations(await evidence())
     },
     records,
+    async revenue() {
+      const opened = openLedger()
+      try {
+        const groups = await opened.payments.sumRevenue({
+          ...{ project: 'shop', from: 0, until: Date.now() + 1000, by: 'asset' },
+        })
+        return groups.reduce((sum, { amount }) => sum + amount, 0n)
+      } finally {
+        await opened.close()
+      }
+    },
+    balance: () => permit2Of(devnet).balanceOf(merchant),
     async close() {
       await Promise.all(gateways.map((gateway) => gateway.kill()))
       await proxy.close()
@@ -265,7 +354,10 @@ function damageOf(file: string): readonly string[] {
   }
 }
 
-type Told = Omit<Answer, 'authorization' | 'visit' | 'path' | 'hasKey' | 'gaveUp'>
+type Told = Omit<Answer, 'authorization' | 'visit' | 'path' | 'hasKey' | 'gaveUp' | 'charge'>
+
+const acceptedOf = ({ accepted }: PaymentPayload): PaymentRequirements =>
+  accepted as unknown as PaymentRequirements
 
 /** A payment on its way to a gateway. */
 interface PaymentRequest {
@@ -274,13 +366,18 @@ interface PaymentRequest {
   readonly key: string | undefined
   readonly signal: AbortSignal
   readonly headers: Readonly<Record<string, string>>
+  /** Token units to take of a metered payment. */
+  readonly charge: bigint | undefined
 }
 
 async function payFor(
   gateway: AtUrl,
   { payment, path, key, signal, headers }: PaymentRequest,
 ): Promise<Told> {
-  const extensions = { 'payment-identifier': { info: { required: false, id: key } } }
+  const extensions = {
+    ...payment.extensions,
+    'payment-identifier': { info: { required: false, id: key } },
+  }
   const presented = key === undefined ? payment : { ...payment, extensions }
   const response = await fetch(gateway.url + path, {
     headers: { ...headers, ...paymentHeader(presented) },
@@ -294,7 +391,8 @@ async function payFor(
   }
   const { status } = response
   const header = response.headers.get('payment-response')
-  const settlement = header === null ? {} : decodeDocument<{ transaction?: string }>(header)
+  const settlement =
+    header === null ? {} : decodeDocument<{ transaction?: string; amount?: string }>(header)
   const isFree = body.free === true
   return {
     status,
@@ -303,14 +401,18 @@ async function payFor(
     good: body.good,
     reason: isFree ? 'waived' : (body.error ?? body.code),
     transaction: settlement.transaction,
+    amount: settlement.amount,
   }
 }
 
 async function settleOver(
   gateway: AtUrl,
-  { payment, key, signal, headers }: PaymentRequest,
-  offer: PaymentRequirements,
+  { payment, key, signal, headers, charge }: PaymentRequest,
 ): Promise<Told> {
+  const accepted = acceptedOf(payment)
+  const { offerId: _offerId, ...extra }: Readonly<Record<string, unknown>> = accepted.extra ?? {}
+  const amount = charge === undefined ? accepted.amount : String(charge)
+  const paymentRequirements = { ...accepted, extra, amount }
   const response = await fetch(`${gateway.url}/api/v2/payment/settle`, {
     method: 'POST',
     headers: {
@@ -319,7 +421,7 @@ async function settleOver(
       'x-project-identify-token': TOKEN,
       ...(key !== undefined && { 'idempotency-key': key }),
     },
-    body: JSON.stringify({ paymentPayload: payment, paymentRequirements: offer }),
+    body: JSON.stringify({ paymentPayload: payment, paymentRequirements }),
     signal,
   })
   const body = (await response.json()) as {
@@ -327,12 +429,14 @@ async function settleOver(
     errorReason?: string
     code?: string
     transaction?: string
+    amount?: string
   }
   const delivered = body.success === true
   return {
     status: response.status,
     delivered,
     good: delivered ? body.transaction : undefined,
+    amount: delivered ? body.amount : undefined,
     // A 502 without a reason decides nothing.
     reason: body.errorReason ?? (response.status === 502 ? undefined : body.code),
     transaction: body.transaction,

@@ -66,6 +66,15 @@ describe('gateway.check()', () => {
     expect(JSON.stringify(found)).not.toContain('secret-provider-key')
   })
 
+  it('finds a factory that is not there', async () => {
+    const allowedFactories = [devnet.accountFactory, '0x4200000000000000000000000000000000000042']
+    const found = await open({ allowedFactories }).check()
+    expect(found.filter(({ subject }) => subject === 'factory')).toMatchObject([
+      { status: 'ok', address: devnet.accountFactory },
+      { status: 'warning', code: 'factory_missing', address: allowedFactories[1] },
+    ])
+  })
+
   it('finds a node that is away, and asks it nothing else', async () => {
     const gateway = open()
     await proxy.close()

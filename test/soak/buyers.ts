@@ -3,8 +3,8 @@ import { privateKeyToAddress } from 'viem/accounts'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { authorizationOf, isOpen, type Answer } from '../faults/oracle.js'
 import type { Visit, World } from '../faults/world.js'
-import { signedAuthorization } from '../support/on-chain.js'
-import { newNonce } from '../support/sign-payment.js'
+import { newNonce, type TestPayer } from '../support/sign-payment.js'
+import { keyOf } from '../support/sign-permit.js'
 import type { Deployments } from './deployments.js'
 import type { Random } from './random.js'
 
@@ -20,6 +20,20 @@ const PATHS = [
   ...['/report', '/stream', 'settle', '/slow/50'],
   ...['/moody', '/moody', '/slow-stream/300'],
 ] as const
+
+/** Where prices are a maximum, a response cannot be streamed. */
+const METERED_PATHS = ['/metered', '/metered', '/metered', 'settle'] as const
+
+/** How buyers pay: by the token's own authorization, by Permit2, or by Permit2 up to a maximum. */
+const KINDS = ['erc3009', 'permit2', 'upto'] as const
+
+/** Accounts that have not let Permit2 take anything yet. */
+const NEW_PAYERS = 40
+/** So many who pay by Permit2 have one of these accounts, and bring their approval with their payment. */
+const IS_NEW = 0.2
+
+/** So many metered payments cost nothing, and so many the maximum. */
+const [COSTS_NOTHING, COSTS_ALL] = [0.15, 0.15]
 
 /** What handlers do; see the shop's process. */
 const MOODS = [
@@ -53,6 +67,8 @@ interface Purchase {
   readonly keyed: (typeof KEYS)[number]
   /** Whether it is presented with its key from now on. */
   hasKey: boolean
+  /** What its settlement takes; what handlers take differs from visit to visit. */
+  readonly charge: bigint | undefined
 }
 
 /** What happens while clients pay. */
@@ -68,6 +84,7 @@ export class Crowd {
   readonly #shop: Deployments
   readonly #random: Random
   readonly #purchases: Purchase[] = []
+  readonly #newPayers: TestPayer[] = []
   /** Purchases that came to no end. */
   readonly stuck: string[] = []
   #visitsGivenUp = 0
@@ -81,6 +98,17 @@ export class Crowd {
   /** Visits whose clients did not wait for the answer. */
   get visitsGivenUp(): number {
     return this.#visitsGivenUp
+  }
+
+  /** Lets the devnet's payers pay by Permit2, and makes those that bring their approval. */
+  async open(): Promise<void> {
+    for (let count = 0; count < NEW_PAYERS; count++) {
+      const privateKey = newNonce()
+      const payer = { privateKey, address: privateKeyToAddress(privateKey) }
+      await this.#world.devnet.mint(payer.address, 1_000_000n)
+      this.#newPayers.push(payer)
+    }
+    await this.#world.approve()
   }
 
   /** Has every payment made, but for those whose buyers leave. */
@@ -122,11 +150,31 @@ export class Crowd {
     const isPoor = random.chance(0.03)
     const privateKey = newNonce()
     const poor = { privateKey, address: privateKeyToAddress(privateKey) }
-    const path = random.pick(PATHS)
+    const kind = random.pick(KINDS)
+    const path = random.pick(kind === 'upto' ? METERED_PATHS : PATHS)
     const keyed = random.pick(KEYS)
-    const payment = await this.#world.sign({}, isPoor ? poor : undefined)
+    const payment = await this.#signAs(kind, isPoor ? poor : undefined)
+    const charge = kind === 'upto' ? this.#charge() : undefined
     const key = `soak-${privateKey.slice(2, 34)}`
-    return { payment, path, keyed, key, hasKey: keyed === 'always' }
+    return { payment, path, keyed, key, hasKey: keyed === 'always', charge }
+  }
+
+  #signAs(kind: (typeof KINDS)[number], poor: TestPayer | undefined): Promise<PaymentPayload> {
+    const random = this.#random
+    if (kind === 'erc3009') return this.#world.sign({}, poor)
+    const isSponsored = poor === undefined && random.chance(IS_NEW)
+    const payer = isSponsored ? random.pick(this.#newPayers) : poor
+    const facilitator = kind === 'upto' ? random.pick(this.#world.facilitators) : undefined
+    return this.#world.signPermit({ payer, facilitator, isSponsored })
+  }
+
+  /** What a metered payment is to cost. */
+  #charge(): bigint {
+    const random = this.#random
+    const maximum = BigInt(this.#world.offer.amount)
+    if (random.chance(COSTS_NOTHING)) return 0n
+    if (random.chance(COSTS_ALL)) return maximum
+    return BigInt(Math.ceil(random.next() * Number(maximum)))
   }
 
   /** Presents a payment until its answer is final, or its buyer leaves. */
@@ -168,9 +216,12 @@ export class Crowd {
     const { payment, path, key, keyed } = purchase
     if (keyed === 'later' && path !== 'settle') purchase.hasKey ||= this.#random.chance(TAKES_KEY)
     const { hasKey } = purchase
+    const isMetered = purchase.charge !== undefined
+    const charge = path === 'settle' || !isMetered ? purchase.charge : this.#charge()
     return this.#world.present(this.#shop.any(), payment, {
       path,
       key: hasKey ? key : undefined,
+      charge,
       ...visit,
     })
   }
@@ -181,5 +232,5 @@ export class Crowd {
 }
 
 function nameOf(payment: PaymentPayload): string {
-  return authorizationOf(signedAuthorization(payment))
+  return authorizationOf(keyOf(payment))
 }

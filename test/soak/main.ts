@@ -5,7 +5,8 @@
  * doubles and garbles what it is asked, is away, or takes no transactions for up to 20 s; the chain is
  * reorganised. Gateways are killed, or stopped by SIGTERM and SIGINT as deployments do, and others take
  * their place. Clients give up at any moment and present the same payment again later, some by a
- * `payment-identifier`. Handlers answer twice, fail after their answer, refuse, and waive.
+ * `payment-identifier`. They pay by ERC-3009, by Permit2, some with a sponsored approval, and up to a maximum, by
+ * relayers and by their executor. Handlers charge some of it or nothing, answer twice, fail after their answer, refuse, and waive.
  *
  * When the last fault is over, nobody presents anything until the gateways have found out by themselves
  * what became of every payment that is still pending. Then the buyers who left come back. In the end the
@@ -17,7 +18,8 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createSchema, findPostgres } from '../support/postgres.js'
-import { authorizationOf, type Answer } from '../faults/oracle.js'
+import { amountOf } from '../../src/ledger/record.js'
+import { authorizationOf, isUncharged, type Answer } from '../faults/oracle.js'
 import { openWorld, type World } from '../faults/world.js'
 import { Crowd } from './buyers.js'
 import { Deployments } from './deployments.js'
@@ -70,14 +72,16 @@ async function soak(random: Random): Promise<boolean> {
     relayers: 4,
     hasSync,
     ...(schema && { ledger: schema.url }),
+    network: { assets: [{ asset: 'USDC', permit2: true }], executor: true },
     options: { settleTimeoutMs: 3000, webhooks: { allowPrivate: values.webhooks } },
   })
   const told = values.webhooks ? new ToldShop(world, random) : undefined
   try {
     const faults = new NodeFaults(random)
-    world.proxy.fault = faults.decide
     const shop = await Deployments.open(world, random)
     const crowd = new Crowd(world, shop, random)
+    await crowd.open()
+    world.proxy.fault = faults.decide
     await told?.open(shop.any())
     await crowd.payAll({
       payments,
@@ -100,6 +104,7 @@ async function soak(random: Random): Promise<boolean> {
     const untold = (await told?.violations(shop.any())) ?? []
     const violations = [
       ...(await world.violations()),
+      ...(await differentSums(world)),
       ...pending,
       ...charged,
       ...shop.violations,
@@ -133,6 +138,8 @@ async function soak(random: Random): Promise<boolean> {
       /** Let out by a process that was killed before its answer arrived. */
       lostOnTheWay: Math.max(0, transfers.length - delivered),
       records: count(records.map(({ state }) => state)),
+      /** Records of metered payments for which nothing was taken. */
+      uncharged: records.filter(isUncharged).length,
       stuck: crowd.stuck.length,
       /** Until nothing was pending any more, and nobody presented anything. */
       waitedSeconds: Math.round(waitedMs / 100) / 10,
@@ -166,7 +173,10 @@ async function untilDecided(world: World): Promise<readonly string[]> {
   const deadline = performance.now() + PATIENCE_MS
   for (;;) {
     const { records, answers, transfers } = await world.evidence()
-    const paid = new Set(transfers.map(({ authorization }) => authorization))
+    const paid = new Set([
+      ...transfers.map(({ authorization }) => authorization),
+      ...records.filter(isUncharged).map(authorizationOf),
+    ])
     // What a reorganisation dropped is sent again within a round or two.
     const isOwed = answers.some(
       ({ delivered, authorization }) => delivered && !paid.has(authorization),
@@ -179,6 +189,18 @@ async function untilDecided(world: World): Promise<readonly string[]> {
       return pending.map((record) => `still pending: ${authorizationOf(record)}`)
     await sleep(500)
   }
+}
+
+/** What the merchant has on the chain, against what his records add up to, and what the ledger sums. */
+async function differentSums(world: World): Promise<readonly string[]> {
+  const [records, revenue] = await Promise.all([world.records(), world.revenue()])
+  const recorded = records.reduce(
+    (sum, record) => sum + (record.state === 'settled' ? amountOf(record) : 0n),
+    0n,
+  )
+  const balance = await world.balance()
+  if (recorded === balance && revenue === balance) return []
+  return [`the merchant has ${balance}, his records say ${recorded}, and their sum ${revenue}`]
 }
 
 /** Payments that paid, although their buyers were told by nobody but gateways that were closing. */

@@ -52,6 +52,7 @@ export interface CoreOptions {
   /** Milliseconds a node is given to answer. @defaultValue 30000 */
   readonly rpcTimeoutMs?: number
   readonly acceptContractPayers?: boolean
+  readonly allowedFactories?: readonly Hex[]
   /** Beside the devnet's token. */
   readonly assets?: readonly Asset[]
 }
@@ -114,6 +115,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
           relayers,
           assets,
           acceptContractPayers: options.acceptContractPayers,
+          allowedFactories: options.allowedFactories,
           codeGas: new CodeGas({
             chainId: baseSepolia.chainId,
             counters: new Counters({ store: ledger.counts, logger, now }),

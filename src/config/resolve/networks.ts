@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { ACCOUNT_FACTORIES, NEVER_FACTORIES } from '../../chain/account-factories.js'
+import { lowerHex } from '../../protocol/hex.js'
 import { findKnownAsset, knownAssets, type Asset } from '../../money/assets.js'
 import { isCurrency } from '../../money/currency.js'
 import { closestName } from '../../protocol/did-you-mean.js'
@@ -38,6 +40,8 @@ interface ResolvedCore {
   readonly acceptContractPayers: boolean | undefined
   /** Absent where there is no executor. */
   readonly executor: { readonly older: readonly Address[] } | undefined
+  /** Contracts that may deploy accounts of payers. */
+  readonly allowedFactories: readonly Address[]
 }
 
 const WEI_PER_GWEI = 1e9
@@ -120,6 +124,26 @@ const executorSchema = z.strictObject({
   older: z.array(addressOf('an executor of earlier relayers')),
 } satisfies FieldsOf<ExecutorOptions>)
 
+/** A factory by its address, or the usual ones by name. */
+const accountFactories = z.string().transform((text, context): readonly Address[] => {
+  if (Object.hasOwn(ACCOUNT_FACTORIES, text))
+    return ACCOUNT_FACTORIES[text as keyof typeof ACCOUNT_FACTORIES]
+  if (!/^0x/i.test(text)) {
+    const names = Object.keys(ACCOUNT_FACTORIES)
+    const meant = closestName(text, names)
+    const hint = meant === undefined ? '' : `; did you mean '${meant}'?`
+    const message = `must be the address of a factory of smart accounts, or one of ${names.join(', ')}${hint}`
+    context.addIssue({ code: 'custom', message, params: { code: 'invalid_value' } })
+    return z.NEVER
+  }
+  const address = addressOf('a factory of smart accounts').safeParse(text)
+  if (!address.success) {
+    for (const issue of address.error.issues) context.addIssue({ ...issue })
+    return z.NEVER
+  }
+  return [address.data]
+})
+
 const localNetworkSchema = z.strictObject({
   rpcUrl: httpUrl('the URL of a JSON-RPC node'),
   relayerKeys: z
@@ -151,6 +175,10 @@ const localNetworkSchema = z.strictObject({
     .union([z.boolean(), executorSchema], "must be true, false or { older: ['0x…'] }")
     .transform((given) => (typeof given === 'object' ? given : given ? { older: [] } : undefined))
     .optional(),
+  allowedFactories: z
+    .array(accountFactories)
+    .transform((factories) => factories.flat())
+    .optional(),
   assets: z.array(listedAssetSchema).min(1).default([USDC]),
 } satisfies FieldsOf<NetworkOptions>)
 
@@ -173,15 +201,33 @@ export function resolveNetworks(
       reportHere('', 'duplicate_network', 'is there already, under its other name')
     if (settings === undefined || network === undefined) return []
     const assets = resolveAssets(settings.assets, network, reportHere)
+    refuseFactories(settings.allowedFactories, assets, reportHere)
     return [{ network, assets, core: coreOf(settings) }]
   })
 }
 
+/** A payment must not be able to make us call what payments depend on. */
+function refuseFactories(
+  factories: readonly Address[] = [],
+  assets: readonly Asset[],
+  report: Report,
+): void {
+  const never = new Set([...NEVER_FACTORIES, ...assets.map(({ address }) => lowerHex(address))])
+  for (const factory of factories)
+    if (never.has(lowerHex(factory)))
+      report(
+        'allowedFactories',
+        'conflicting_options',
+        `has ${factory}, which deploys no accounts: payments depend on it. Remove it`,
+      )
+}
+
 function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | undefined {
-  const { rpcUrl, relayerKeys, acceptContractPayers, executor } = settings
+  const { rpcUrl, relayerKeys, acceptContractPayers, executor, allowedFactories = [] } = settings
   if (rpcUrl === undefined || relayerKeys === undefined) return undefined
   const { maxFeePerGasGwei: maxFeePerGas, replaceAfterSeconds: stuckMs } = settings
-  return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, acceptContractPayers, executor }
+  const accounts = { acceptContractPayers, allowedFactories }
+  return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, ...accounts, executor }
 }
 
 /** Code and message for a name that is no network's. */

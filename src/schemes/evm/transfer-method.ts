@@ -23,6 +23,8 @@ export type TransferSignature = EcdsaSignature | Hex
 export interface SignedTransfer {
   readonly facts: PaymentFacts
   readonly signature: TransferSignature
+  /** Deploys the account of its payer; came with the signature (ERC-6492). */
+  readonly deployment?: Call | undefined
   /** What is taken, where that is less than was signed. */
   readonly amount?: bigint | undefined
 }

@@ -146,10 +146,11 @@ export const WORD_FORMS: readonly Form[] = [
   }),
 ]
 
-const ERC6492_MAGIC: Hex = `0x${'6492'.repeat(16)}`
+/** Ends the wrapper of a signature (ERC-6492). */
+export const ERC6492_MAGIC: Hex = `0x${'6492'.repeat(16)}`
 
 /** Puts a signature into the wrapper of an account that is not deployed yet. */
-function wrapErc6492(signature: Hex, factory: Hex, call: Hex): Hex {
+export function wrapErc6492(signature: Hex, factory: Hex, call: Hex): Hex {
   const wrapped = encodeAbiParameters(
     [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
     [factory, call, signature],

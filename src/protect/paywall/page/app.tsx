@@ -7,7 +7,7 @@ import type { PageOffer } from './page-data.js'
 import { allowsAnother, firstPhase, Purchases, type Notice, type Phase } from './purchases.js'
 import { Receipt } from './receipt.js'
 import { Result } from './result.js'
-import { isPermit2 } from './sign-payment.js'
+import { isPermit2, isSponsored } from './sign-payment.js'
 import { formatTime, text } from './texts.js'
 import { WalletList } from './wallet-list.js'
 
@@ -78,8 +78,12 @@ function Offers({ onPay }: OffersProps) {
       {data.offers.length > 1 && <Choices chosen={choice} onChoose={setChoice} />}
       <WalletList offer={offer} onChoose={(wallet) => onPay(wallet, offer)}>
         <p class="signed">
-          {text('signedWords', { amount, network, seller, minutes, address: terms.payTo })}
+          {text(terms.scheme === 'upto' ? 'signedUpTo' : 'signedWords', {
+            ...{ amount, network, seller, minutes },
+            address: terms.payTo,
+          })}
           {isPermit2(terms) && ` ${text('permit2Words', { amount })}`}
+          {isPermit2(terms) && !isSponsored(data.document, terms) && ` ${text('approvalFee')}`}
         </p>
       </WalletList>
     </>
@@ -95,7 +99,7 @@ function Choices({ chosen, onChoose }: ChoicesProps) {
   return (
     <fieldset>
       <legend>{text('choose')}</legend>
-      {data.offers.map(({ amount, network, testnet }, choice) => (
+      {data.offers.map(({ entry, amount, network, testnet }, choice) => (
         <label key={choice}>
           <input
             type="radio"
@@ -104,6 +108,7 @@ function Choices({ chosen, onChoose }: ChoicesProps) {
             onChange={() => onChoose(choice)}
           />
           {text('onNetwork', { amount, network })}
+          {isPermit2(data.document.accepts[entry]) && ' · Permit2'}
           {testnet && ` (${text('testBadge')})`}
         </label>
       ))}

@@ -1,10 +1,11 @@
 import { parseTransaction } from 'viem/utils'
-import { callsIn } from '../../../chain/abi.js'
+import { callsIn, isAllOrNothing } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
 import { intrinsicGas } from '../../../chain/intrinsic-gas.js'
-import type { Broadcast } from '../../../chain/types.js'
+import type { Broadcast, Call } from '../../../chain/types.js'
 import type { FinalEntry, LedgerRecord, LedgerStore, Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
+import { lowerHex } from '../../../protocol/hex.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { requestOf } from '../../../relayer/batcher.js'
@@ -124,14 +125,19 @@ export async function sendSuperseded(
  * relayers may not call its executor any more.
  */
 async function prepareAgain(
-  { gasLimits, relayers }: SettlementNetwork,
+  { chain, gasLimits, relayers, factories }: SettlementNetwork,
   key: PaymentKey,
   raw: Hex,
 ): Promise<(GasLimit & Pick<BatchMember, 'call' | 'sender' | 'via'>) | undefined> {
   const { to, data } = parseTransaction(raw)
   if (!to || !data) return undefined
-  const call = callsIn({ to, data }).find((one) => methodOf(key).pays(one, key))
-  if (call === undefined) return undefined
+  const calls = callsIn({ to, data })
+  const transfer = calls.find((one) => methodOf(key).pays(one, key))
+  if (transfer === undefined) return undefined
+  // A reorganisation may have dropped the payer's account as well: it is deployed again, if it still may be.
+  const deploys = isAllOrNothing({ to, data }) && (await chain.getCode(key.from)) === '0x'
+  if (deploys && !factories.has(lowerHex(calls[0]?.to ?? ''))) return undefined
+  const call: Call = deploys ? { to, data } : transfer
   const named = call.from ?? methodOf(key).callerIn?.(call)
   const caller = named && (await findCaller({ relayers }, named))
   if (named !== undefined && caller === undefined) return undefined

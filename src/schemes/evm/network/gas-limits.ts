@@ -57,6 +57,8 @@ export interface CheckedTransfer {
   readonly limit?: GasLimit | undefined
   /** The relayer that it was estimated for, and that must send it: a payer's code may look at it. */
   readonly sender?: Address | undefined
+  /** Goes before the transfer, in the same transaction: the payer had no code. */
+  readonly deployment?: Call | undefined
 }
 
 /** The call of a transfer that was simulated. */

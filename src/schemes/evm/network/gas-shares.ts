@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { AUTHORIZATION_USED } from '../../../chain/abi.js'
-import type { Receipt } from '../../../chain/types.js'
-import type { Hex } from '../../../protocol/payment.js'
+import type { Log, Receipt } from '../../../chain/types.js'
+import { lowerHex } from '../../../protocol/hex.js'
+import type { Address, Hex } from '../../../protocol/payment.js'
 import { isSettlement } from '../permit2/contracts.js'
 
 /** How many transactions are remembered. */
@@ -18,17 +19,25 @@ interface Cost {
 /** Divides the cost of a transaction among the payments that it made: they may be of several merchants. */
 export class GasShares {
   readonly #costs = new LRUCache<Hex, Cost>({ max: REMEMBERED })
+  readonly #assets: Pick<ReadonlySet<Address>, 'has'>
+
+  /** @param assets - Tokens, in lower case: a factory that a payer names may log what it likes. */
+  constructor(assets: Pick<ReadonlySet<Address>, 'has'>) {
+    this.#assets = assets
+  }
 
   /** Notes what a transaction of ours cost. */
   note({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
     if (this.#costs.has(transaction)) return
     const wei = gasUsed * gasPrice
-    const paid = logs.filter(
-      (log) => log.topics[0]?.toLowerCase() === AUTHORIZATION_USED || isSettlement(log),
-    ).length
+    const paid = logs.filter((log) => this.#isUse(log) || isSettlement(log)).length
     const members = BigInt(Math.max(paid, 1))
     // Rounded up, so that nothing is left over.
     this.#costs.set(transaction, { each: (wei + members - 1n) / members, left: wei })
+  }
+
+  #isUse({ address, topics }: Log): boolean {
+    return topics[0]?.toLowerCase() === AUTHORIZATION_USED && this.#assets.has(lowerHex(address))
   }
 
   /** Charges one payment with its share. @returns Wei; 0 for a transaction that is not ours. */

@@ -1,4 +1,6 @@
 import type { Chain } from '../../../chain/chain.js'
+import { NEVER_FACTORIES } from '../../../chain/account-factories.js'
+import { lowerHex } from '../../../protocol/hex.js'
 import { blockTimeMs } from '../../../protocol/networks.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { RelayerPool } from '../../../relayer/pool.js'
@@ -20,6 +22,8 @@ export interface SettlementNetwork {
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
   readonly gasShares: GasShares
+  /** Contracts that may deploy accounts of payers (ERC-6492), in lower case. */
+  readonly factories: ReadonlySet<Address>
   /** Called with what a payment or refund has cost, in wei. */
   readonly onGas?: ((project: string | undefined, wei: bigint) => void) | undefined
   /** Block time (ms). */
@@ -31,7 +35,7 @@ export type SettlementNetworkOptions = Pick<
   SettlementNetwork,
   'chain' | 'relayers' | 'assets' | 'onGas'
 > &
-  PayerGuardOptions
+  PayerGuardOptions & { readonly allowedFactories?: readonly Address[] | undefined }
 
 /** Makes the dependencies of settling on one network. */
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
@@ -44,8 +48,24 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     pendingSpend: new PendingSpend(chain),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
-    gasShares: new GasShares(),
+    gasShares: new GasShares(assets),
+    factories: usableFactories(parts),
     onGas,
     blockMs: blockTimeMs(chain.network),
   }
+}
+
+/** The allowed factories, without the contracts and accounts that payments depend on. */
+function usableFactories({
+  allowedFactories = [],
+  assets,
+  relayers,
+}: SettlementNetworkOptions): ReadonlySet<Address> {
+  const { addresses, executors } = relayers
+  const never = new Set(
+    [...NEVER_FACTORIES, ...assets.keys(), ...addresses, ...(executors?.addresses ?? [])].map(
+      lowerHex,
+    ),
+  )
+  return new Set(allowedFactories.map(lowerHex).filter((factory) => !never.has(factory)))
 }

@@ -5,6 +5,7 @@ import type { Reason } from '../../../protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
 import { intrinsicGas } from '../../../chain/intrinsic-gas.js'
 import { methodOf } from '../methods.js'
+import { deployingCall } from '../verify/check-deployment.js'
 import { findCaller } from '../network/find-caller.js'
 import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
@@ -40,7 +41,9 @@ export async function prepareTransfer(
   if (named !== undefined && caller === undefined) return 'upto_facilitator_mismatch'
   const sender = caller ? caller.sender : checked.sender
   const relayer = sender ?? core.relayers.addresses[0]
-  const call = method.call(transfer, { asset, from: named ?? relayer })
+  const transferCall = method.call(transfer, { asset, from: named ?? relayer })
+  const { deployment } = checked
+  const call = deployment ? deployingCall(deployment, transferCall) : transferCall
   const measured = { call, token: asset.address, relayer }
   const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
   if (limit === 'reverts') return method.reasons.simulationFailed

@@ -1,3 +1,5 @@
+import { concatHex, numberToHex } from 'viem/utils'
+import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { sameHex } from '../../../protocol/hex.js'
 import { methodOf } from '../methods.js'
@@ -5,7 +7,9 @@ import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { TransferSimulation } from '../network/simulate.js'
-import type { SignedTransfer } from '../transfer-method.js'
+import type { EcdsaSignature, SignedTransfer } from '../transfer-method.js'
+import { checkDeployment } from './check-deployment.js'
+import { askAccount } from './signature.js'
 
 /** How old a simulation may be when its transfer is sent (ms). */
 const MAX_AGE_MS = 500
@@ -22,7 +26,7 @@ const MAX_AGE_MS = 500
 export async function checkOnChain(
   core: SettlementNetwork,
   asset: SettlementAsset,
-  transfer: SignedTransfer & { readonly isWrapped?: boolean },
+  transfer: SignedTransfer,
 ): Promise<CheckedTransfer | Reason> {
   const { chain, relayers, payers, simulator } = core
   const { facts } = transfer
@@ -33,10 +37,12 @@ export async function checkOnChain(
   if (!simulation.isToken)
     return simulation.balance === undefined ? method.reasons.noToken : method.reasons.notDeployed
   const { codeHash } = simulation
+  const { deployment } = transfer
+  if (codeHash === undefined && deployment !== undefined)
+    return checkDeployment(core, asset, { transfer: { ...transfer, deployment }, simulation })
   const refused = await payers.refusalOf(facts.payer, codeHash)
   if (refused !== undefined) return refused
   if (codeHash === undefined) {
-    if (transfer.isWrapped) return 'eip6492_factory_not_allowed'
     // Only an account's own code can accept what its key has not signed.
     if (typeof transfer.signature === 'string') return method.reasons.badSignature
     return simulation.succeeds ? { simulation } : method.diagnose(chain, asset, transfer)
@@ -46,9 +52,28 @@ export async function checkOnChain(
   const call = method.call(transfer, { asset, from: sender })
   const limit = await core.gasLimits.estimate(call, { isSender })
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
-  if (limit === 'reverts') return method.diagnose(chain, asset, transfer)
+  if (limit === 'reverts') return diagnoseOfCode(core, asset, transfer)
   return { simulation, limit, sender }
 }
+
+/** Finds out why a transfer would fail whose payer has code. A key's signature may be good, and the code refuse it (EIP-7702). */
+async function diagnoseOfCode(
+  { chain }: SettlementNetwork,
+  asset: SettlementAsset,
+  transfer: SignedTransfer,
+): Promise<Reason> {
+  const { facts, signature } = transfer
+  const method = methodOf(facts)
+  const { simulationFailed, badSignature } = method.reasons
+  const reason = await method.diagnose(chain, asset, transfer)
+  if (reason !== simulationFailed || typeof signature === 'string') return reason
+  const digest = method.digest(facts, asset)
+  const asked = { account: facts.payer, digest, signature: bytesOf(signature) }
+  return (await askAccount(chain, asked)) === 'refuses' ? badSignature : reason
+}
+
+/** A signature in the form in which accounts are asked about it. */
+const bytesOf = ({ r, s, v }: EcdsaSignature): Hex => concatHex([r, s, numberToHex(v)])
 
 /** Whether a simulation still counts: it is not older than a block. */
 export function isFresh(

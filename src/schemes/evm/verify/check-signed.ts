@@ -9,7 +9,7 @@ import { checkOnChain } from './check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { SignedTransfer, TransferSignature } from '../transfer-method.js'
 import {
-  isSignedByContract,
+  askAccount,
   parseEcdsaSignature,
   recoverSigner,
   unwrapErc6492,
@@ -47,7 +47,7 @@ interface UncheckedTransfer {
 }
 
 /** A signature that is good, and what the chain said of its transfer, where it was asked. */
-interface CheckedSignature extends Pick<SignedTransfer, 'signature'> {
+interface CheckedSignature extends Pick<SignedTransfer, 'signature' | 'deployment'> {
   readonly checked: CheckedTransfer | undefined
 }
 
@@ -70,21 +70,24 @@ export async function checkSigned(
   const remembered = trustRecent ? recent.get(id) : undefined
   const unwrapped = unwrapErc6492(signed)
   if (unwrapped === undefined) return badSignature
-  const { isWrapped } = unwrapped
+  const { deployment } = unwrapped
   const signature =
     remembered?.signature ?? (await readSignature({ account, digest, ...unwrapped }))
   // Without a simulation, only the account itself can tell whether it signed this.
   if (isSubmitted && typeof signature === 'string') {
-    const isOwn = await isSignedByContract(core.chain, { account, digest, signature })
-    if (!isOwn) return badSignature
+    const isAllowed = deployment !== undefined && core.factories.has(deployment.to)
+    const asked = { account, digest, signature }
+    const answer = await askAccount(core.chain, asked, isAllowed ? deployment : undefined)
+    if (answer !== 'agrees') return badSignature
   }
   // What is reserved is compared with its record from now on.
   if (remembered !== undefined) recent.delete(id)
-  if (isSubmitted || remembered !== undefined) return { signature, checked: remembered?.checked }
-  const checked = await checkOnChain(core, asset, { facts, signature, isWrapped })
+  if (isSubmitted || remembered !== undefined)
+    return { signature, deployment, checked: remembered?.checked }
+  const checked = await checkOnChain(core, asset, { facts, signature, deployment })
   if (typeof checked === 'string') return checked
   if (!trustRecent) recent.set(id, { signature, checked })
-  return { signature, checked }
+  return { signature, deployment, checked }
 }
 
 /**
@@ -97,9 +100,9 @@ async function readSignature({
   account,
   digest,
   signature,
-  isWrapped,
+  deployment,
 }: AccountSignature & UnwrappedSignature): Promise<TransferSignature> {
-  if (isWrapped) return signature
+  if (deployment !== undefined) return signature
   const ecdsa = parseEcdsaSignature(signature)
   const signer = ecdsa && (await recoverSigner(digest, ecdsa))
   return ecdsa !== undefined && signer === account ? ecdsa : signature

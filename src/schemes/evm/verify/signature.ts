@@ -13,6 +13,7 @@ import {
 import { keccak } from '../../../crypto/keccak.js'
 import { nativeRecovery, SECP256K1_ORDER as N } from '../../../crypto/native-secp256k1.js'
 import type { KeyRecovery } from '../../../crypto/native-secp256k1.js'
+import type { Call, CallResult } from '../../../chain/types.js'
 import { bytesOf, lowerHex } from '../../../protocol/hex.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { EcdsaSignature } from '../transfer-method.js'
@@ -21,8 +22,8 @@ import type { Chain } from '../../../chain/chain.js'
 /** A signature without the wrapper that may have been around it (ERC-6492). */
 export interface UnwrappedSignature {
   readonly signature: Hex
-  /** Whether it came with the deployment of its account, which is never called here. */
-  readonly isWrapped: boolean
+  /** The call that deploys its account, where it came with one. Not checked. */
+  readonly deployment: Call | undefined
 }
 
 /**
@@ -33,11 +34,12 @@ export interface UnwrappedSignature {
  * @returns `undefined` for a wrapper that is cut short, empty, or inside another one.
  */
 export function unwrapErc6492(signature: Hex): UnwrappedSignature | undefined {
-  if (!isErc6492Signature(signature)) return { signature, isWrapped: false }
+  if (!isErc6492Signature(signature)) return { signature, deployment: undefined }
   try {
-    const inner = lowerHex(parseErc6492Signature(signature).signature)
-    const isEmpty = inner === '0x'
-    return isEmpty || isErc6492Signature(inner) ? undefined : { signature: inner, isWrapped: true }
+    const { address, data = '0x', signature: written } = parseErc6492Signature(signature)
+    const inner = lowerHex(written)
+    if (address === undefined || inner === '0x' || isErc6492Signature(inner)) return undefined
+    return { signature: inner, deployment: { to: lowerHex(address), data: lowerHex(data) } }
   } catch {
     return undefined
   }
@@ -142,20 +144,32 @@ export interface AccountSignature {
   readonly signature: Hex
 }
 
+/** An account's answer to a signature. */
+export type AccountAnswer = 'agrees' | 'refuses' | 'has_no_code'
+
 /**
  * Asks a contract account whether a signature is its own (ERC-1271).
  *
+ * @param deployment - Deploys the account first, if it has no code.
  * @throws {@link ChainError}
  */
-export async function isSignedByContract(
-  chain: Pick<Chain, 'call'>,
+export async function askAccount(
+  chain: Pick<Chain, 'call' | 'callMany'>,
   { account, digest, signature }: AccountSignature,
-): Promise<boolean> {
-  const data = encodeFunctionData({
-    abi: accountAbi,
-    functionName: 'isValidSignature',
-    args: [digest, signature],
-  })
-  const result = await chain.call({ to: account, data })
-  return result.ok && result.data.toLowerCase().startsWith(MAGIC_VALUE)
+  deployment?: Call,
+): Promise<AccountAnswer> {
+  const args = [digest, signature] as const
+  const data = encodeFunctionData({ abi: accountAbi, functionName: 'isValidSignature', args })
+  const question = { to: account, data }
+  const first = answerIn(await chain.call(question))
+  if (first !== 'has_no_code' || deployment === undefined) return first
+  const [deployed, second] = await chain.callMany([deployment, question])
+  return deployed?.ok && second ? answerIn(second) : 'has_no_code'
+}
+
+/** Only an account without code answers nothing at all. */
+function answerIn({ ok, data }: CallResult): AccountAnswer {
+  if (!ok) return 'refuses'
+  if (data === '0x') return 'has_no_code'
+  return data.toLowerCase().startsWith(MAGIC_VALUE) ? 'agrees' : 'refuses'
 }

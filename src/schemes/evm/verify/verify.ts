@@ -176,8 +176,8 @@ async function verifyRecorded(
   const unchecked = { facts, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
-  const transfer = { facts, signature: found.signature }
-  const { checked } = found
+  const { checked, ...signed } = found
+  const transfer = { facts, ...signed }
   const spend = { key, asset, facts, checked }
   const verified = {
     ...spend,

@@ -89,9 +89,12 @@ describe('a signature', () => {
       serializeErc6492Signature({ address: `0x${'22'.repeat(20)}`, data: '0xabcd', signature })
 
     it('is unwrapped, and is left alone without a wrapper', () => {
-      expect(unwrapErc6492(wrap('0xabcdef'))).toEqual({ signature: '0xabcdef', isWrapped: true })
+      expect(unwrapErc6492(wrap('0xabcdef'))).toEqual({
+        signature: '0xabcdef',
+        deployment: { to: `0x${'22'.repeat(20)}`, data: '0xabcd' },
+      })
       for (const plain of ['0x01', `0x${suffix}01`] as const)
-        expect(unwrapErc6492(plain)).toEqual({ signature: plain, isWrapped: false })
+        expect(unwrapErc6492(plain)).toEqual({ signature: plain, deployment: undefined })
     })
 
     it.each([

@@ -435,7 +435,7 @@ describe('verify', () => {
       expect(await core.facilitator.settle(approved, offer())).toMatchObject({ success: true })
       const disapproved = await signed(walletCode(APPROVED))
       expect(await core.facilitator.verify(disapproved, offer())).toEqual(
-        invalid('invalid_exact_evm_transaction_simulation_failed'),
+        invalid('invalid_exact_evm_payload_signature'),
       )
     })
 
