@@ -64,10 +64,17 @@ export const settleSchema = ({ amount }: Pick<PaymentRequirements, 'amount'>) =>
 export const supportedSchema = z.object({
   // Kinds of other x402 versions are dropped.
   kinds: z
-    .array(z.object({ x402Version: z.int(), scheme: name, network: name }))
+    .array(
+      z.object({
+        ...{ x402Version: z.int(), scheme: name, network: name },
+        extra: z.record(z.string(), z.unknown()).optional().catch(undefined),
+      }),
+    )
     .transform((kinds) =>
-      kinds.flatMap(({ x402Version, ...kind }) =>
-        x402Version === X402_VERSION ? [{ x402Version: X402_VERSION, ...kind }] : [],
+      kinds.flatMap(({ x402Version, extra, ...kind }) =>
+        x402Version === X402_VERSION
+          ? [{ x402Version: X402_VERSION, ...kind, ...(extra && { extra }) }]
+          : [],
       ),
     ),
   extensions: z.array(name).default([]),

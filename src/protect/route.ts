@@ -120,10 +120,7 @@ export class PaidRoute {
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
     this.v1 = options.v1 ?? this.merchant.v1
-    // Its page signs no permits yet.
-    this.paywall = this.#isMaximum
-      ? undefined
-      : openPaywall(context, this.merchant, options.paywall)
+    this.paywall = openPaywall(context, this.merchant, options.paywall)
     this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     const { networkNames } = context

@@ -1,7 +1,12 @@
+import { encodeFunctionData, erc20Abi, maxUint256 } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import type { Devnet } from '../../src/devnet/index.js'
 import { encodeMintEach, sendMint, waitUntilMinted } from '../../src/devnet/mint.js'
-import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { type RpcCall, sendBatch } from '../../src/devnet/send-batch.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { permit2AuthorizationFor, signPermit2 } from '../../src/crypto/sign-permit2.js'
+import { findNetwork } from '../../src/protocol/networks.js'
+import { methodOf } from '../../src/protocol/same-offer.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 
 /** Seconds for which a payment is good: longer than any benchmark takes. */
@@ -27,9 +32,10 @@ export function createBuyers(count: number): readonly TestPayer[] {
 export async function fund(devnet: Devnet, buyers: readonly TestPayer[]): Promise<void> {
   for (let start = 0; start < buyers.length; start += MINT_AT_ONCE) {
     const addresses = buyers.slice(start, start + MINT_AT_ONCE).map(({ address }) => address)
-    const hash = await sendMint(devnet, encodeMintEach(addresses, ONE_MILLION_USDC))
+    const mint = { rpcUrl: devnet.rpcUrl, to: devnet.asset }
+    const hash = await sendMint(mint, encodeMintEach(addresses, ONE_MILLION_USDC))
     await devnet.mine()
-    await waitUntilMinted(devnet, hash)
+    await waitUntilMinted(devnet.rpcUrl, hash)
   }
 }
 
@@ -40,11 +46,42 @@ export async function signAll(
   requirements: PaymentRequirements,
 ): Promise<SignedPayments> {
   const validBefore = String(Math.floor(Date.now() / 1000) + VALID_SECONDS)
+  const sign = (buyer: TestPayer): Promise<PaymentPayload> =>
+    methodOf(requirements) === 'permit2'
+      ? signPermit(buyer, requirements, validBefore)
+      : signPayment(buyer, requirements, { validBefore })
   return Promise.all(
-    buyers.map((buyer) =>
-      Promise.all(
-        Array.from({ length: each }, () => signPayment(buyer, requirements, { validBefore })),
-      ),
-    ),
+    buyers.map((buyer) => Promise.all(Array.from({ length: each }, () => sign(buyer)))),
   )
+}
+
+async function signPermit(
+  { address, privateKey }: TestPayer,
+  accepted: PaymentRequirements,
+  deadline: string,
+): Promise<PaymentPayload> {
+  const authorization = { ...permit2AuthorizationFor(accepted, address), deadline }
+  const chainId = findNetwork(accepted.network)?.chainId ?? 0
+  const payload = await signPermit2(authorization, { privateKey, chainId })
+  return { x402Version: 2, accepted: { ...accepted }, payload }
+}
+
+/** Has every buyer let Permit2 take his tokens. */
+export async function approve(devnet: Devnet, buyers: readonly TestPayer[]): Promise<void> {
+  const data = encodeFunctionData({
+    abi: erc20Abi,
+    functionName: 'approve',
+    args: [devnet.permit2, maxUint256],
+  })
+  // The members of a batch run at once.
+  const callEach = (toCall: (buyer: Hex) => RpcCall) =>
+    sendBatch(
+      devnet.rpcUrl,
+      buyers.map(({ address }) => toCall(address)),
+    )
+  await callEach((buyer) => ['anvil_setBalance', buyer, '0xde0b6b3a7640000'])
+  await callEach((buyer) => ['anvil_impersonateAccount', buyer])
+  const gas = '0x186a0'
+  await callEach((from) => ['eth_sendTransaction', { from, to: devnet.asset, data, gas }])
+  await devnet.mine()
 }

@@ -21,6 +21,7 @@ import { measureHeap } from './figures/heap.js'
 import { measureMetrics } from './figures/metrics.js'
 import { measureRpc } from './figures/rpc.js'
 import { measurePaid, measurePaidInBlocks } from './figures/paid.js'
+import { measurePermit2 } from './figures/permit2.js'
 import { measureRows } from './figures/rows.js'
 import { measureStart } from './figures/start.js'
 import { measureSustained } from './figures/sustained.js'
@@ -31,6 +32,7 @@ import { Table } from './table.js'
 /** In the order in which they are run. */
 const SECTIONS = new Map([
   ['paid', measurePaid],
+  ['permit2', measurePermit2],
   ['verify', measureVerify],
   ['settle', measureSettle],
   ['gateways', measureGateways],

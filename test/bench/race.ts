@@ -1,12 +1,11 @@
 /** A race: crowds of buyers at each contestant's server, round by round. */
 import { type Bench, inTurn, scaled } from './bench.js'
-import { offerOf } from '../support/core.js'
 import { signAll, type SignedPayments } from './buyers.js'
 import { buy, callsFor, isSold } from './calls.js'
 import { type LoadResult, runClients } from './load.js'
 import type { Usage } from './servers/host.js'
-import { WARM_UP } from './servers/setup.js'
-import { type Contestant, settingsOf, withWorld } from './world.js'
+import { type Pays, WARM_UP } from './servers/setup.js'
+import { type Contestant, offerFor, settingsOf, withWorld } from './world.js'
 
 /** Buyers at the same time, and how often each buys, by stack. */
 export interface Crowd {
@@ -18,6 +17,8 @@ export interface Crowd {
 export interface Race {
   readonly name: string
   readonly contestants: readonly Contestant[]
+  /** How all contestants are paid. @defaultValue 'erc3009' */
+  readonly pays?: Pays
   /**
    * Comes first of all, on another chain, and is not on the clock. It takes thousands of payments until V8 has
    * compiled a server. On the measured chain, anvil would then take several times as long for a block, because
@@ -50,14 +51,19 @@ export interface Result extends Outcome {
  */
 export async function race(bench: Bench, one: Race): Promise<readonly Result[]> {
   bench.note(`${one.name}: signing`)
-  const payments = await signForAll(bench, one)
+  const signed = {
+    ours: await signForAll(bench, one, 'ours'),
+    official: await signForAll(bench, one, 'official'),
+  }
   const results: Result[] = []
   for (let round = 0; round < bench.rounds; round++)
     for (const crowd of one.crowds)
       for (const contestant of inTurn(one.contestants, round)) {
         const { column } = contestant
         bench.note(`${one.name}: round ${round + 1}, ${crowd.buyers} buyers, ${column}`)
-        const outcome = await run(bench, { ...one, contestant, crowd, payments })
+        const paid = { ...contestant, ...(one.pays && { pays: one.pays }) }
+        const payments = signed[contestant.stack]
+        const outcome = await run(bench, { ...one, contestant: paid, crowd, payments })
         results.push({ ...outcome, round, column, crowd })
         if (outcome.failure === undefined) continue
         bench.note(`${column}, ${crowd.buyers}: ${outcome.failed} failed: ${outcome.failure}`)
@@ -65,17 +71,22 @@ export async function race(bench: Bench, one: Race): Promise<readonly Result[]> 
   return results
 }
 
-/** Signs once for all rounds: each has a chain of its own, on which nothing is spent yet. */
+/** Signs once for all rounds and all contestants of a stack: each has a chain of its own, on which nothing is spent yet. */
 async function signForAll(
   bench: Bench,
-  { warmUpElsewhere, warmUp, crowds }: Race,
+  { warmUpElsewhere, warmUp, crowds, pays }: Race,
+  stack: Contestant['stack'],
 ): Promise<ReadonlyMap<Crowd, SignedPayments>> {
   const settings = await settingsOf()
   const signed = new Map<Crowd, SignedPayments>()
   for (const crowd of [...(warmUpElsewhere ? [warmUpElsewhere] : []), warmUp, ...crowds]) {
     const isElsewhere = crowd === warmUpElsewhere
-    const requirements = offerOf(settings, isElsewhere ? { network: WARM_UP.caip2 } : {})
-    const most = scaled(bench, Math.max(...Object.values(crowd.each)))
+    const requirements = offerFor(
+      settings,
+      { stack, ...(pays && { pays }) },
+      isElsewhere ? { network: WARM_UP.caip2 } : {},
+    )
+    const most = scaled(bench, crowd.each[stack])
     signed.set(crowd, await signAll(bench.buyers.slice(0, crowd.buyers), most, requirements))
   }
   return signed

@@ -1,10 +1,20 @@
 import { type Devnet, startDevnet } from '../../src/devnet/index.js'
-import { fund } from './buyers.js'
+import { executorOf } from '../../src/chain/executor.js'
+import { addressOfKey } from '../../src/crypto/address-of-key.js'
+import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import { offerOf } from '../support/core.js'
+import { approve, fund } from './buyers.js'
 import type { Bench } from './bench.js'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import { createLedger, type DurableLedger, type LedgerPlace } from './ledgers.js'
 import { type ServerProcess, startServer } from './server-process.js'
-import { type BareAnswer, type Stack, WARM_UP, type WarmUpChain } from './servers/setup.js'
+import {
+  type BareAnswer,
+  type Pays,
+  type Stack,
+  WARM_UP,
+  type WarmUpChain,
+} from './servers/setup.js'
 import type { Column } from './table.js'
 
 /** A contestant: a stack, how many relayers it has, and where it keeps its payments. */
@@ -12,6 +22,8 @@ export interface Contestant {
   readonly column: Exclude<Column, 'bare'>
   readonly stack: 'ours' | 'official'
   readonly relayers: number
+  /** How it is paid. @defaultValue 'erc3009' */
+  readonly pays?: Pays
   /** See {@link ServerOptions.entry}. */
   readonly entry?: string
   /** @defaultValue in memory */
@@ -49,10 +61,25 @@ interface BenchDevnet extends Devnet {
   rest(): void
 }
 
+/** How a chain of the benchmark differs from the plain one. */
+export interface ChainOptions {
+  readonly blockTime?: number | undefined
+  /** For payments by Permit2, all buyers have allowed it, and the executor of one relayer is there. */
+  readonly pays?: Pays | undefined
+}
+
 /** A chain of its own, on which every buyer has money. */
-export async function openDevnet(bench: Bench, blockTime?: number): Promise<BenchDevnet> {
+export async function openDevnet(
+  bench: Bench,
+  { blockTime, pays = 'erc3009' }: ChainOptions = {},
+): Promise<BenchDevnet> {
   const devnet = await startDevnet(blockTime === undefined ? {} : { blockTime })
   await fund(devnet, bench.buyers)
+  if (pays !== 'erc3009') {
+    await approve(devnet, bench.buyers)
+    const { address, code } = executorOf([relayerOf(devnet)])
+    await sendBatch(devnet.rpcUrl, [['anvil_setCode', address, code]])
+  }
   const beat = (): void => void devnet.mine().catch(() => undefined)
   const heartbeat = blockTime === undefined ? setInterval(beat, HEARTBEAT_MS) : undefined
   const rest = (): void => clearInterval(heartbeat)
@@ -67,8 +94,8 @@ export async function openDevnet(bench: Bench, blockTime?: number): Promise<Benc
 }
 
 /** A chain beside the measured one, to warm servers up on. */
-async function openWarmUpChain(bench: Bench): Promise<BenchDevnet> {
-  const devnet = await openDevnet(bench)
+async function openWarmUpChain(bench: Bench, pays: Pays | undefined): Promise<BenchDevnet> {
+  const devnet = await openDevnet(bench, { pays })
   await sendBatch(devnet.rpcUrl, [['anvil_setChainId', WARM_UP.chainId]])
   return devnet
 }
@@ -80,6 +107,23 @@ export async function settingsOf(): Promise<Devnet> {
   return devnet
 }
 
+const relayerOf = ({ relayerKeys: [key = '0x'] }: Devnet) => addressOfKey(key)
+
+/** What a server with one relayer offers, which is paid in this way. */
+export function offerFor(
+  devnet: Devnet,
+  { stack, pays = 'erc3009' }: Pick<Contestant, 'stack' | 'pays'>,
+  overrides: Partial<PaymentRequirements> = {},
+): PaymentRequirements {
+  const offer = offerOf(devnet, overrides)
+  if (pays === 'erc3009') return offer
+  const extra = { ...offer.extra, assetTransferMethod: 'permit2' }
+  if (pays === 'permit2') return { ...offer, extra }
+  const relayer = relayerOf(devnet)
+  const facilitatorAddress = stack === 'ours' ? executorOf([relayer]).address : relayer
+  return { ...offer, scheme: 'upto', extra: { ...extra, facilitatorAddress } }
+}
+
 /** How a server of the benchmark differs from the plain one. */
 export interface ServerOptions {
   /** Where the node is asked. @defaultValue the devnet itself */
@@ -87,6 +131,8 @@ export interface ServerOptions {
   readonly relayers?: number
   /** @defaultValue the first of the devnet's, as many as `relayers` says */
   readonly relayerKeys?: Devnet['relayerKeys']
+  /** See {@link ServerSetup.pays}. */
+  readonly pays?: Pays
   /** See {@link ServerSetup.metrics}. */
   readonly metrics?: boolean
   /** See {@link ServerSetup.publicUrl}. */
@@ -147,9 +193,9 @@ export async function withWorld<T>(
 ): Promise<T> {
   const endings: (() => Promise<void>)[] = []
   try {
-    const devnet = await openDevnet(bench, blockTime)
+    const devnet = await openDevnet(bench, { blockTime, pays: contestant.pays })
     endings.unshift(() => devnet.close())
-    const warmUpChain = warmsUpElsewhere ? await openWarmUpChain(bench) : undefined
+    const warmUpChain = warmsUpElsewhere ? await openWarmUpChain(bench, contestant.pays) : undefined
     if (warmUpChain) endings.unshift(() => warmUpChain.close())
     const ledger = kind && (await createLedger(kind))
     if (ledger) endings.unshift(() => ledger.drop())

@@ -16,7 +16,10 @@ import {
   PAYMENT_SIGNATURE,
 } from '../../src/protocol/headers.js'
 import type { ProblemCode } from '../../src/http/problem-status.js'
-import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { paidRequest } from '../../src/protect/paid-request.js'
+import { permit2Of } from '../devnet/permit2.js'
+import { useCleanup } from '../support/cleanup.js'
+import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, type TestServer } from '../support/http.js'
 import { openShop } from '../support/shop.js'
 import { until } from '../support/until.js'
@@ -307,6 +310,75 @@ describe('pay, when each answer to a payment is 503,', () => {
   })
 })
 
+describe('pay, by Permit2,', () => {
+  const permit2 = permit2Of(devnet)
+  const toEnd = useCleanup()
+  const payer = () => devnet.payers[3]!
+  const open = async () => {
+    const options = shopOptions(devnet)
+    const [network] = Object.values(options.networks ?? {})
+    const sold = await openShop(
+      devnet,
+      (app, { x402Protect }) => {
+        app.get('/fixed', x402Protect('$0.02'), (_req, res) => void res.send('fixed'))
+        app.get('/metered/:charge', x402Protect({ upTo: '$0.10' }), (req, res) => {
+          paidRequest(req).charge(`$${req.params.charge}`)
+          res.send('metered')
+        })
+      },
+      {
+        networks: {
+          'base-sepolia': { ...network!, assets: [{ asset: 'USDC', transfer: 'permit2' }] },
+        },
+      },
+    )
+    toEnd.push(() => sold.close())
+    return sold
+  }
+  const env = () => ({ KEY: payer().privateKey })
+
+  it('says how to approve a token that Permit2 may not take, and pays once it is approved', async () => {
+    const { url } = await open()
+    const before = await balanceOf(devnet, payer().address)
+    const refused = await pay([`${url}/fixed`, '--key-env', 'KEY'], env())
+    expect(refused.code).toBe(1)
+    for (const words of [
+      '→ Signing PermitWitnessTransferFrom of 0.02 USDC',
+      '→ Answer: 412',
+      'Refused: permit2_allowance_required. Nothing was charged.',
+      `cast send ${devnet.asset} 'approve(address,uint256)' ${devnet.permit2} 20000 --rpc-url`,
+    ])
+      expect(refused.told).toContain(words)
+    expect(await balanceOf(devnet, payer().address)).toBe(before)
+    await permit2.approve(payer().address)
+    const { code, bought, told } = await pay([`${url}/fixed`, '--key-env', 'KEY'], env())
+    expect([code, bought]).toStrictEqual([0, 'fixed\n'])
+    expect(told).toMatch(/→ Settled on eip155:84532, transaction 0x[0-9a-f]{64}$/)
+    expect(before - (await balanceOf(devnet, payer().address))).toBe(20_000n)
+  })
+
+  it.each([
+    ['0.0234', 23_400n, '→ Charged: 0.0234 of at most 0.1 USDC'],
+    ['0', 0n, '→ Charged: 0 of at most 0.1 USDC'],
+  ])('signs a maximum, and says that %s was charged', async (charge, spent, words) => {
+    const { url } = await open()
+    await permit2.approve(payer().address)
+    const before = await balanceOf(devnet, payer().address)
+    const buying = [`${url}/metered/${charge}`, '--key-env', 'KEY', '--max-amount', '$0.10']
+    const { code, bought, told } = await pay(buying, env())
+    expect([code, bought]).toStrictEqual([0, 'metered\n'])
+    expect(told).toContain('→ Offer chosen: up to 0.1 USDC on Base Sepolia')
+    expect(told).toContain(words)
+    expect(told.includes('transaction')).toBe(spent > 0n)
+    expect(before - (await balanceOf(devnet, payer().address))).toBe(spent)
+    const stingy = await pay([...buying.slice(0, 3), '--max-amount', '$0.09'], env())
+    expect([stingy.code, stingy.told]).toStrictEqual([
+      1,
+      expect.stringContaining('0.1 USDC on Base Sepolia: that is more than --max-amount'),
+    ])
+  })
+})
+
 describe('pay, if it must not pay,', () => {
   const offer = (overrides: object) => ({
     ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', maxTimeoutSeconds: 60 },
@@ -327,7 +399,26 @@ describe('pay, if it must not pay,', () => {
       '0.01 USDC on Base: Base is real money; --yes allows it',
     ],
     ['a network that is not known', () => offer({ network: 'solana:5eykt' }), 'unknown network'],
-    ['another scheme', () => offer({ scheme: 'upto' }), "unknown scheme 'upto'"],
+    ['another scheme', () => offer({ scheme: 'batch' }), "unknown scheme 'batch'"],
+    [
+      'a maximum that is more than --max-amount, whatever will be charged',
+      () =>
+        offer({
+          ...{ scheme: 'upto', amount: '1000001' },
+          extra: { assetTransferMethod: 'permit2', facilitatorAddress: devnet.merchant.address },
+        }),
+      '1.000001 USDC on Base Sepolia: that is more than --max-amount',
+    ],
+    [
+      'a maximum that nobody is named to settle',
+      () => offer({ scheme: 'upto', extra: { assetTransferMethod: 'permit2' } }),
+      'the offer names nobody who settles it (facilitatorAddress)',
+    ],
+    [
+      'a maximum by another way than Permit2',
+      () => offer({ scheme: 'upto' }),
+      'a maximum is paid by Permit2 alone',
+    ],
     [
       'a token that is not known',
       () => offer({ asset: `0x${'0b'.repeat(20)}` }),

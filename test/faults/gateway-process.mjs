@@ -9,7 +9,7 @@ import express from 'express'
 import { createGateway, paidRequest } from '../../dist/esm/index.js'
 import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 
-const { network, payTo, token, ledger, lockMs, closeMs, options, diesIn } = JSON.parse(
+const { network, payTo, token, other, ledger, lockMs, closeMs, options, diesIn } = JSON.parse(
   process.env.FAULT_GATEWAY,
 )
 const openLedger = ledger.startsWith('postgres') ? postgresLedger : sqliteLedger
@@ -35,7 +35,10 @@ if (diesIn !== undefined) {
 
 const gateway = createGateway({
   networks: { 'base-sepolia': network },
-  projects: [{ id: 'shop', tokens: [token], merchant: { payTo } }],
+  projects: [
+    { id: 'shop', tokens: [token], merchant: { payTo } },
+    ...(other ? [{ id: 'other', tokens: [other.token], merchant: { payTo: other.payTo } }] : []),
+  ],
   ledger: store,
   rateLimit: false,
   // Clients see one shop, whichever process answers on whichever port.
@@ -48,6 +51,9 @@ const gateway = createGateway({
   },
   ...options,
 })
+
+const x402Protect = (price, declared) =>
+  gateway.x402Protect(price, { merchant: 'shop', ...declared })
 
 /** Prints what becomes of a visit. The pipe takes it at once, so that it outlives a kill. */
 function report(req, event, fields) {
@@ -106,20 +112,31 @@ app.use((req, res, next) => {
   }
   next()
 })
-app.get('/report', gateway.x402Protect('$0.01'), (req, res) => void res.json(make(req)))
+app.get('/report', x402Protect('$0.01'), (req, res) => void res.json(make(req)))
 // Prices that depend on the request come as signed quotes.
 app.get(
   '/priced',
-  gateway.x402Protect((req) => `$0.0${Number(req.query.cents)}`, { signQuotes: true }),
+  x402Protect((req) => `$0.0${Number(req.query.cents)}`, { signQuotes: true }),
   (req, res) => void res.json(make(req)),
 )
-app.get('/old', gateway.x402Protect('$0.01', { v1: true }), (req, res) => void res.json(make(req)))
+app.get('/old', x402Protect('$0.01', { v1: true }), (req, res) => void res.json(make(req)))
+// A maximum, of which the handler charges a part.
+app.get(['/charged', '/charged/:cents'], x402Protect({ upTo: '$0.10' }), (req, res) => {
+  const { cents } = req.params
+  const said = req.get('x-test-charge') ?? '$0'
+  paidRequest(req).charge(cents === undefined ? said : `$0.${cents.padStart(2, '0')}`)
+  res.json(make(req))
+})
+if (other)
+  app.get('/other', x402Protect('$0.01', { merchant: 'other' }), (req, res) => {
+    res.json(make(req))
+  })
 app.get('/heap', (_req, res) => {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
   res.json({ bytes: process.memoryUsage().heapUsed })
 })
-app.get('/slow/:ms', gateway.x402Protect('$0.01'), (req, res, next) => {
+app.get('/slow/:ms', x402Protect('$0.01'), (req, res, next) => {
   sleep(Number(req.params.ms)).then(() => res.json(make(req)), next)
 })
 
@@ -158,33 +175,29 @@ const moody = (req, res, next) => {
     .then(() => mood(req, res, next))
     .catch(next)
 }
-app.get('/moody', gateway.x402Protect('$0.01'), moody)
-app.get('/metered', gateway.x402Protect({ upTo: '$0.01' }), moody)
+app.get('/moody', x402Protect('$0.01'), moody)
+app.get('/metered', x402Protect({ upTo: '$0.01' }), moody)
 const resourceUrl = () => 'https://shop.example/numbered'
-app.get('/numbered', gateway.x402Protect('$0.01', { resourceUrl }), (req, res) => {
+app.get('/numbered', x402Protect('$0.01', { resourceUrl }), (req, res) => {
   res.json({ number: req.query.n })
 })
 let release
 const released = new Promise((resolve) => (release = resolve))
-app.get('/held', gateway.x402Protect('$0.01'), (req, res, next) => {
+app.get('/held', x402Protect('$0.01'), (req, res, next) => {
   released.then(() => res.json(make(req))).catch(next)
 })
 app.post('/release', (_req, res) => {
   release()
   res.end()
 })
-app.get('/stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), (req, res) => {
+app.get('/stream', x402Protect('$0.01', { paymentFlow: 'upfront' }), (req, res) => {
   res.json(make(req))
 })
-app.get(
-  '/slow-stream/:ms',
-  gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }),
-  (req, res, next) => {
-    sleep(Number(req.params.ms)).then(() => res.json(make(req)), next)
-  },
-)
-app.get('/never', gateway.x402Protect('$0.01'), () => undefined)
-app.get('/never-stream', gateway.x402Protect('$0.01', { paymentFlow: 'upfront' }), () => undefined)
+app.get('/slow-stream/:ms', x402Protect('$0.01', { paymentFlow: 'upfront' }), (req, res, next) => {
+  sleep(Number(req.params.ms)).then(() => res.json(make(req)), next)
+})
+app.get('/never', x402Protect('$0.01'), () => undefined)
+app.get('/never-stream', x402Protect('$0.01', { paymentFlow: 'upfront' }), () => undefined)
 app.use(gateway.gatewayRouter())
 
 const server = app.listen(0, '127.0.0.1', () => {

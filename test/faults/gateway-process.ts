@@ -11,11 +11,19 @@ import type { Hex } from '../../src/protocol/payment.js'
 export type LedgerMoment =
   `${'before' | 'after'} ${'payments.reserve' | 'payments.settleUncharged' | 'payments.markDelivered' | 'relayers.submitNext'}`
 
+/** A second project of a gateway: its merchant and its identify token. */
+export interface OtherProject {
+  readonly payTo: Hex
+  readonly token: string
+}
+
 /** How a gateway of a test is to be. */
 export interface GatewayProcessOptions {
   readonly network: NetworkOptions
   readonly payTo: Hex
   readonly token: string
+  /** A second project. */
+  readonly other?: OtherProject | undefined
   /** A file, a `postgres://` URL, or `memory`. */
   readonly ledger: string
   /** Milliseconds for which a dead process holds what it worked on. */

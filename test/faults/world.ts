@@ -24,7 +24,12 @@ import {
   type SigningOverrides,
   type TestPayer,
 } from '../support/sign-payment.js'
-import { startGateway, type GatewayProcess, type LedgerMoment } from './gateway-process.js'
+import {
+  startGateway,
+  type GatewayProcess,
+  type LedgerMoment,
+  type OtherProject,
+} from './gateway-process.js'
 import {
   authorizationOf,
   findViolations,
@@ -34,7 +39,8 @@ import {
   type Evidence,
 } from './oracle.js'
 
-const TOKEN = 'x402_test-token-of-the-fault-suite'
+/** The shop's identify token. */
+export const TOKEN = 'x402_test-token-of-the-fault-suite'
 const ONE_ETHER = `0x${(10n ** 18n).toString(16)}`
 
 /** Milliseconds for which a dead process holds what it worked on: short, since tests wait for it. */
@@ -60,6 +66,8 @@ export interface WorldOptions {
   readonly ledger?: string
   /** Whether the node answers a transaction with its receipt. @defaultValue false */
   readonly hasSync?: boolean
+  /** A second project beside the shop. */
+  readonly other?: OtherProject
   /** How every gateway's network is set. */
   readonly network?: NetworkOptions
   /** The same ledger as the oracle reaches it. @defaultValue `ledger` */
@@ -220,7 +228,10 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     if (oracleLedger === 'memory') return []
     const opened = openLedger()
     try {
-      return await opened.payments.list({ project: 'shop', limit: 1_000_000 })
+      const all = { limit: 1_000_000 }
+      const shop = await opened.payments.list({ project: 'shop', ...all })
+      if (settings.other === undefined) return shop
+      return [...shop, ...(await opened.payments.list({ project: 'other', ...all }))]
     } finally {
       await opened.close()
     }
@@ -256,6 +267,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
         },
         payTo: merchant,
         token: TOKEN,
+        other: settings.other,
         ledger,
         lockMs,
         closeMs,

@@ -105,7 +105,7 @@ describe('a payment of version 1', () => {
     ['the other chain’s id', { network: 'eip155:8453' }, 'invalid_network'],
     ['the name of no chain', { network: 'nowhere' }, 'invalid_network'],
     ['a chain of Solana', { network: 'solana' }, 'invalid_network'],
-    ['another scheme', { scheme: 'upto' }, 'unsupported_scheme'],
+    ['another scheme', { scheme: 'batch-settlement' }, 'unsupported_scheme'],
   ])('is refused with %s', async (_what, overrides, error) => {
     const { status, body } = await refuse('/both', xPayment(asVersion1(await sign(), overrides)))
     expect({ status, body }).toMatchObject({ status: 402, body: { x402Version: 1, error } })
@@ -274,7 +274,7 @@ describe('the API', () => {
 
   it.each<[string, object, object, string]>([
     ['another network than is asked', { network: 'base' }, {}, 'invalid_payment_requirements'],
-    ['another scheme than is asked', { scheme: 'upto' }, {}, 'unsupported_scheme'],
+    ['another scheme than is asked', { scheme: 'batch-settlement' }, {}, 'unsupported_scheme'],
     ['another chain on both sides', { network: 'base' }, { network: 'base' }, 'invalid_network'],
     [
       'another amount',

@@ -356,7 +356,7 @@ describe('a payment that is refused', () => {
   })
 
   it.each([
-    ['scheme', { scheme: 'upto' }, 'unsupported_scheme'],
+    ['scheme', { scheme: 'batch-settlement' }, 'unsupported_scheme'],
     ['network', { network: 'eip155:1' }, 'invalid_network'],
     ['asset', { asset: `0x${'22'.repeat(20)}` }, 'unsupported_asset'],
     ['payTo', { payTo: `0x${'33'.repeat(20)}` }, 'pay_to_mismatch'],

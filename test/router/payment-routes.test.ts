@@ -342,11 +342,18 @@ describe('POST /api/v2/payment/settle', () => {
 describe('GET /api/v2/payment/supported', () => {
   it('lists concrete networks and the addresses that send', async () => {
     const answer = await api.get(SUPPORTED)
+    const signers = devnet.relayerKeys.map((key) => privateKeyToAddress(key))
     expect(answer.status).toBe(200)
     expect(answer.body).toStrictEqual({
-      kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }],
+      kinds: [
+        { x402Version: 2, scheme: 'exact', network: 'eip155:84532' },
+        {
+          ...{ x402Version: 2, scheme: 'upto', network: 'eip155:84532' },
+          extra: { facilitatorAddress: signers[0] },
+        },
+      ],
       extensions: ['payment-identifier', 'bazaar'],
-      signers: { 'eip155:*': devnet.relayerKeys.map((key) => privateKeyToAddress(key)) },
+      signers: { 'eip155:*': signers },
     })
   })
 })

@@ -1,8 +1,10 @@
 /** A wallet of the browser, as EIP-6963 announces it, which signs with a key of the devnet. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { DevnetAccount } from '../../src/devnet/index.js'
+import type { Hex } from '../../src/protocol/payment.js'
 
 /** What a wallet was asked. */
 export interface TestWallet {
@@ -13,6 +15,11 @@ export interface TestWallet {
   readonly signed: readonly string[]
   /** What it does when asked to sign; `'wait'` is its owner who hesitates. @defaultValue 'sign' */
   behaviour: 'sign' | 'decline' | 'wait'
+  /**
+   * What it does when asked to send a transaction: one that reverts, or one that nobody ever sees, or another in
+   * its place. @defaultValue 'send'
+   */
+  sending: 'send' | 'decline' | 'revert' | 'lose' | 'replace'
 }
 
 /** How a wallet begins, and what it can. */
@@ -37,7 +44,7 @@ export async function addWallet(
   options: WalletOptions = {},
 ): Promise<TestWallet> {
   const { name = 'Test Wallet', isAnnounced = true } = options
-  const wallet: WalletState = { asked: [], added: [], signed: [], behaviour: 'sign' }
+  const wallet: WalletState = { asked: [], added: [], signed: [], ...BEHAVIOUR }
   const answers = answersOf(account, options, wallet)
   const handle = `askWallet${name.replaceAll(/\W/g, '')}`
   await page.exposeFunction(handle, async (method: string, params: readonly unknown[]) => {
@@ -69,6 +76,8 @@ export async function addWallet(
   return wallet
 }
 
+const BEHAVIOUR = { behaviour: 'sign', sending: 'send' } as const
+
 type Answers = Readonly<Record<string, (params: readonly unknown[]) => unknown>>
 
 interface WalletState extends TestWallet {
@@ -82,6 +91,13 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
   const knows = options.knows === undefined ? undefined : [...options.knows]
   let chainId = '0x1'
   let isConnected = false
+  const askNode = async (method: string, params: readonly unknown[]) => {
+    if (options.rpcUrl === undefined) throw failure(-32601, 'no node')
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const headers = { 'Content-Type': 'application/json' }
+    const response = await fetch(options.rpcUrl, { method: 'POST', headers, body })
+    return ((await response.json()) as { result: unknown }).result
+  }
   const addresses = () => (isConnected ? [used.address.toLowerCase()] : [])
   return {
     eth_accounts: addresses,
@@ -107,12 +123,21 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
       knows?.push((added as { chainId: string }).chainId)
       return null
     },
-    eth_call: async (params) => {
-      if (options.rpcUrl === undefined) throw failure(-32601, 'no node')
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params })
-      const headers = { 'Content-Type': 'application/json' }
-      const response = await fetch(options.rpcUrl, { method: 'POST', headers, body })
-      return ((await response.json()) as { result: unknown }).result
+    eth_call: (params) => askNode('eth_call', params),
+    eth_getTransactionReceipt: (params) => askNode('eth_getTransactionReceipt', params),
+    eth_sendTransaction: async ([asked]) => {
+      const { from, to, data } = asked as Record<'from' | 'to' | 'data', Hex>
+      if (wallet.sending === 'decline') throw failure(4001, 'User rejected the request.')
+      if (from.toLowerCase() !== used.address.toLowerCase()) throw new Error('another account')
+      if (wallet.sending === 'lose') return NOWHERE
+      const sender = createWalletClient({
+        account: privateKeyToAccount(used.privateKey),
+        transport: http(options.rpcUrl),
+      })
+      // With a limit of gas, the node does not refuse what reverts.
+      const input = wallet.sending === 'revert' ? '0xdeadbeef' : data
+      const hash = await sender.sendTransaction({ to, data: input, gas: 100_000n, chain: null })
+      return wallet.sending === 'replace' ? NOWHERE : hash
     },
     eth_signTypedData_v4: async ([signer, text]) => {
       while (wallet.behaviour === 'wait') await sleep(5)
@@ -125,6 +150,9 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
     },
   }
 }
+
+/** Hash of a transaction that is on no chain. */
+const NOWHERE = `0x${'ab'.repeat(32)}`
 
 function failure(code: number, message: string): Error {
   return Object.assign(new Error(message), { code })

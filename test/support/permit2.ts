@@ -177,5 +177,5 @@ export function nonceOf({ payload }: PaymentPayload): bigint {
 
 /** The sponsored approval of a payment. */
 export function approvalOf({ extensions }: PaymentPayload): SponsoredApproval {
-  return (extensions?.['eip2612GasSponsoring'] as { info: SponsoredApproval }).info
+  return (extensions!['eip2612GasSponsoring'] as { info: SponsoredApproval }).info
 }

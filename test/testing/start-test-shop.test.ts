@@ -1,7 +1,13 @@
 import express, { type Express } from 'express'
 import { describe, expect, it } from '@jest/globals'
 import request from 'supertest'
-import { defaultGateway, gatewayRouter, ucpProfile, x402Protect } from '../../src/index.js'
+import {
+  defaultGateway,
+  gatewayRouter,
+  paidRequest,
+  ucpProfile,
+  x402Protect,
+} from '../../src/index.js'
 import type { Gateway } from '../../src/gateway.js'
 import { startTestShop, type PurchaseError, type TestShop } from '../../src/testing/index.js'
 import { useCleanup } from '../support/cleanup.js'
@@ -40,6 +46,29 @@ describe('a test shop', () => {
     expect(response.settlement).toMatchObject({ success: true, payer: shop.payer.address })
     expect(response.settlement.transaction).toMatch(/^0x[0-9a-f]{64}$/)
     expect(await shop.balances()).toEqual({ payer: '999.75', merchant: '0.25' })
+  })
+
+  it('sells for what was used, up to a maximum, and tells what was charged', async () => {
+    const shop = await open(({ x402Protect }) => {
+      const app = express()
+      app.get('/metered/:charge', x402Protect({ upTo: '$0.10' }), (req, res) => {
+        paidRequest(req).charge(`$${req.params.charge}`)
+        res.json({ maximum: paidRequest(req).amount })
+      })
+      return app
+    })
+    const first = await shop.buy('/metered/0.0234')
+    expect(await first.json()).toEqual({ maximum: '100000' })
+    expect(first.settlement).toMatchObject({ success: true, amount: '23400' })
+    expect(first.settlement.transaction).toMatch(/^0x[0-9a-f]{64}$/)
+    const nothing = await shop.buy('/metered/0')
+    expect(nothing.settlement).toMatchObject({ amount: '0', transaction: '' })
+    await shop.buy('/metered/0.1')
+    expect(await shop.balances()).toEqual({ payer: '999.8766', merchant: '0.1234' })
+    shop.failNext('insufficient_funds')
+    await expect(shop.buy('/metered/0.01')).rejects.toMatchObject({ status: 402 })
+    await shop.buy('/metered/0.01')
+    expect(await shop.balances()).toMatchObject({ merchant: '0.1334' })
   })
 
   it('sends method, headers and body with both requests', async () => {

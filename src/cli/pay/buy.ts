@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import { encodeHeader, PAYMENT_SIGNATURE } from '../../protocol/headers.js'
+import { encodeHeader, PAYMENT_REQUIRED, PAYMENT_SIGNATURE } from '../../protocol/headers.js'
 import { UPTO, X402_VERSION, type Address, type Hex } from '../../protocol/payment.js'
 import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
 import {
@@ -13,6 +13,8 @@ import {
 } from './http.js'
 import { describeProblem, isBeforeSending } from './problem.js'
 import { paymentOf, prepare, type Unsigned } from './sign-offer.js'
+import { formatDecimal, trimDecimal } from '../../money/decimal.js'
+import { PERMIT2 } from '../../crypto/sign-permit2.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /** An authorization is valid for at most this long (s), whatever the server asks for. */
@@ -68,7 +70,7 @@ export async function buy(purchase: Purchase): Promise<Bought> {
   const unsigned = prepare(limited, from)
   announce(purchase, offer, { from, ...unsigned })
   const payload = await unsigned.sign(purchase.privateKey)
-  return present(purchase, encodeHeader(paymentOf(offer, payload, required)))
+  return present(purchase, offer, encodeHeader(paymentOf(offer, payload, required)))
 }
 
 function announce(
@@ -88,13 +90,13 @@ function announce(
 }
 
 /** Presents a payment, and the same one again while its outcome is unknown. */
-async function present(purchase: Purchase, header: string): Promise<Bought> {
+async function present(purchase: Purchase, offer: PayableOffer, header: string): Promise<Bought> {
   const { request, signal, tell } = purchase
   let mayBeTaken = false
   for (let count = 1; ; count++) {
     tell(count === 1 ? 'Presenting the payment' : 'Presenting the same payment again')
     const answer = await attempt(purchase, header)
-    if (answer !== undefined && answer.status !== 503) return judge(answer, tell)
+    if (answer !== undefined && answer.status !== 503) return judge(answer, offer, tell)
     if (answer !== undefined) tell(describe(answer))
     if (answer === undefined || !isBeforeSending(answer)) {
       // This request may have sent the transaction, whatever later answers say.
@@ -124,16 +126,41 @@ async function attempt({ request, signal, tell }: Purchase, header: string) {
   }
 }
 
-function judge(answer: Answer, tell: Purchase['tell']): Bought {
+function judge(answer: Answer, offer: PayableOffer, tell: Purchase['tell']): Bought {
   tell(describe(answer))
   const settlement = readSettlement(answer)
   const isSettled = settlement?.['success'] === true
+  const taken = settlement && isSettled ? charged(settlement, offer) : undefined
+  if (taken !== undefined) tell(taken)
   if (isSettled) tell(`Settled on ${text(settlement['network'])}${hashOf(answer)}`)
   else if (settlement !== undefined)
     tell(`Not settled: ${text(settlement['errorReason'])}${hashOf(answer)}`)
-  else if (answer.status === 402) tell(`Refused: ${text(readRequired(answer)['error'])}`)
+  else if (answer.status === 402 || answer.headers.has(PAYMENT_REQUIRED))
+    tell(refusal(answer, offer))
   else tell('The response reports no settlement.')
   return { answer, isGood: answer.status < 400 && isSettled }
+}
+
+/** Words for a refusal, and what to do about a token that was not approved. */
+function refusal(answer: Answer, { requirements: { asset, amount } }: PayableOffer): string {
+  const reason = text(readRequired(answer)['error'])
+  if (reason !== 'permit2_allowance_required') return `Refused: ${reason}`
+  return `Refused: ${reason}. Nothing was charged.
+    Permit2 may not take this much of the token from the account. Approve it in a transaction, and pay again:
+    cast send ${asset} 'approve(address,uint256)' ${PERMIT2} ${amount} --rpc-url <url> --private-key <key>`
+}
+
+/** What was charged of a maximum, if the server says so. */
+function charged(
+  settlement: Readonly<Record<string, unknown>>,
+  { asset, amount, requirements }: PayableOffer,
+) {
+  const { amount: units } = settlement
+  if (requirements.scheme !== UPTO || typeof units !== 'string' || !/^\d{1,78}$/.test(units))
+    return undefined
+  const { decimals: scale } = asset
+  const taken = formatDecimal(trimDecimal({ units: BigInt(units), scale }))
+  return `Charged: ${taken} of at most ${describeAmount({ amount, asset })}`
 }
 
 function hashOf(answer: Answer): string {

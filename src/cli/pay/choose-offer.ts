@@ -8,6 +8,7 @@ import {
   type PaymentRequirements,
 } from '../../protocol/payment.js'
 import { methodOf } from '../../protocol/same-offer.js'
+import { ADDRESS } from '../../protocol/primitives.js'
 import { visible } from '../../protocol/visible-text.js'
 
 export interface Limits {
@@ -59,8 +60,17 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
     return `${what}: ${network.name} is real money; --yes allows it`
   if (asset === undefined) return `${what}: unknown token, so its value is unknown`
   const offer = { requirements, asset, amount: amountOf(requirements, asset) }
-  if (methodOf(requirements) === 'permit2') return judgeAmount(offer, limits)
-  const { name, version } = (requirements.extra ?? {}) as Record<string, unknown>
+  const { name, version, facilitatorAddress } = (requirements.extra ?? {}) as Record<
+    string,
+    unknown
+  >
+  const isMaximum = requirements.scheme === UPTO
+  if (methodOf(requirements) === 'permit2') {
+    if (isMaximum && !ADDRESS.test(String(facilitatorAddress)))
+      return `${what}: the offer names nobody who settles it (facilitatorAddress)`
+    return judgeAmount(offer, limits)
+  }
+  if (isMaximum) return `${what}: a maximum is paid by Permit2 alone`
   if (name !== asset.eip712.name || version !== asset.eip712.version)
     return `${what}: the offer's EIP-712 domain is not that of ${asset.symbol}`
   return judgeAmount(offer, limits)

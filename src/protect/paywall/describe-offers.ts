@@ -1,7 +1,8 @@
 import { findAcceptedAsset, type Merchant } from '../../merchants/project.js'
 import type { Quote } from '../../merchants/quote.js'
 import { findNetwork } from '../../protocol/networks.js'
-import type { PaymentRequirements } from '../../protocol/payment.js'
+import { UPTO, type PaymentRequirements } from '../../protocol/payment.js'
+import { fill } from './texts/languages.js'
 import { formatRate, formatToken } from './format-price.js'
 import type { ResolvedPaywall } from './options.js'
 import type { PageFiles } from './page-files.js'
@@ -17,6 +18,8 @@ export interface OfferContext {
   readonly chains: PageFiles['chains']
   readonly options: Pick<ResolvedPaywall, 'networks' | 'onRamp'>
   readonly locale: string
+  /** Words for an amount that is a maximum: `up to {amount}`. */
+  readonly upTo: string
   /** The rates behind the entries, in their order. */
   readonly quotes: readonly Pick<Quote, 'applied'>[]
 }
@@ -34,7 +37,7 @@ export function describeOffers(
 function describeOffer(
   terms: PaymentRequirements,
   entry: number,
-  { merchant, chains, options, locale, quotes }: OfferContext,
+  { merchant, chains, options, locale, quotes, upTo }: OfferContext,
 ): PageOffer {
   const asset = findAcceptedAsset(merchant, terms)
   const { symbol, decimals } = asset ?? { symbol: terms.asset, decimals: 0 }
@@ -42,10 +45,11 @@ function describeOffer(
   const { chainId = 0, name = terms.network, testnet = false } = network ?? {}
   const own = options.networks.get(chainId)
   const facts = own ?? chains[chainId]
+  const amount = formatToken(terms.amount, { symbol, decimals }, locale)
   const applied = quotes[entry]?.applied
   return {
     entry,
-    amount: formatToken(terms.amount, { symbol, decimals }, locale),
+    amount: terms.scheme === UPTO ? fill(upTo, { amount }) : amount,
     rate: applied && asset && formatRate(applied, { asset, merchant, locale }),
     symbol,
     decimals,

@@ -6,7 +6,7 @@ import type { Merchant } from '../../merchants/project.js'
 import type { Quote } from '../../merchants/quote.js'
 import type { ParsedPrice } from '../../money/price.js'
 import { encodeHeader, PAYMENT_REQUIRED } from '../../protocol/headers.js'
-import type { PaymentRequired } from '../../protocol/payment.js'
+import { UPTO, type PaymentRequired } from '../../protocol/payment.js'
 import { exposeHeaders } from '../respond.js'
 import { describeOffers } from './describe-offers.js'
 import { formatFiat } from './format-price.js'
@@ -19,7 +19,7 @@ import { isPreview, varyByAccept } from './prefers-html.js'
 import { isForPerson } from './problem-page.js'
 import { renderPage } from './render-page.js'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
-import { localeOf, textsOf } from './texts/languages.js'
+import { fill, localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
 /** Shared by all pages of a gateway. */
@@ -110,7 +110,11 @@ export class Paywall {
     const texts = { ...textsOf(locale), ...options.texts }
     const { resource, accepts, error = '' } = document
     const { chains } = files
-    const offers = describeOffers(accepts, { merchant, chains, options, locale, quotes })
+    const { upTo } = texts
+    const offers = describeOffers(accepts, { merchant, chains, options, locale, quotes, upTo })
+    const amount = price && formatFiat(price, merchant, locale)
+    // A route has either a price or a maximum.
+    const isMaximum = accepts.some(({ scheme }) => scheme === UPTO)
     const refusal = messageKeys[error]
     return renderPage({
       files,
@@ -130,7 +134,7 @@ export class Paywall {
         locale,
         texts,
         title: resource.description || (accepts.length > 0 ? texts.heading : texts.notAvailable),
-        price: price && formatFiat(price, merchant, locale),
+        price: isMaximum && amount !== undefined ? fill(upTo, { amount }) : amount,
         seller: options.name ?? merchant.name ?? hostOf(resource.url),
         canRepeat: req.method === 'GET' || req.method === 'HEAD',
       },

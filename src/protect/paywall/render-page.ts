@@ -46,7 +46,7 @@ function terms({ texts, data: { offers, price } }: PageParts): string {
     return `<p>${escapeHtml(words)}${testnet ? ` ${badge}` : ''}</p>`
   })
   const shown = price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`
-  return shown + amounts.join('')
+  return shown + [...new Set(amounts)].join('')
 }
 
 /** Facts that few people need before they pay. */

@@ -1,12 +1,12 @@
 import { createPublicClient, http, parseEventLogs, erc20Abi } from 'viem'
 import type { Devnet } from '../../../src/devnet/index.js'
 import type { Bench } from '../bench.js'
-import { offerOf } from '../../support/core.js'
 import { signAll, type SignedPayments } from '../buyers.js'
 import { callApi, callsFor, isApproved } from '../calls.js'
 import { runClients } from '../load.js'
 import { median } from '../statistics.js'
-import { OFFICIAL, OURS, settingsOf, withWorld } from '../world.js'
+import { type Pays, SUFFIX } from '../servers/setup.js'
+import { OFFICIAL, offerFor, OURS, settingsOf, withWorld } from '../world.js'
 
 /** Payments that share a transaction at most, and one more, which keeps the relayer busy. */
 const BATCH = 20
@@ -16,17 +16,23 @@ const BLOCK_SECONDS = 1
 const TIMES = 6
 
 /** Gas of a settlement, from the receipts: one at a time, and where twenty share a transaction. */
-export async function measureGas(bench: Bench): Promise<void> {
-  const requirements = offerOf(await settingsOf())
-  const crowd = await signAll(bench.buyers.slice(0, AT_ONCE), TIMES, requirements)
-  const [own = []] = await signAll(bench.buyers.slice(0, 1), (1 + AT_ONCE) * TIMES, requirements)
+export function measureGas(bench: Bench): Promise<void> {
+  return measureGasOf(bench, 'erc3009')
+}
+
+/** The same for payments of a kind. */
+export async function measureGasOf(bench: Bench, pays: Pays): Promise<void> {
+  const settings = await settingsOf()
   const alone: Figures = {}
   const sizes: Figures = {}
   const gathered: Figures = {}
   const byOne: Figures = {}
-  for (const contestant of [OURS, OFFICIAL]) {
-    const { column, stack } = contestant
-    bench.note(`gas: ${column}`)
+  for (const { column, stack, relayers } of [OURS, OFFICIAL]) {
+    const contestant = { column, stack, relayers, pays }
+    bench.note(`gas${SUFFIX[pays]}: ${column}`)
+    const requirements = offerFor(settings, { stack, pays })
+    const crowd = await signAll(bench.buyers.slice(0, AT_ONCE), TIMES, requirements)
+    const [own = []] = await signAll(bench.buyers.slice(0, 1), (1 + AT_ONCE) * TIMES, requirements)
     const toCall = callApi(stack, 'settle', requirements)
     const world = { contestant, blockTime: BLOCK_SECONDS }
     await withWorld(bench, world, async ({ url }, { devnet }) => {
@@ -48,13 +54,13 @@ export async function measureGas(bench: Bench): Promise<void> {
     })
   }
   const add = (figure: string, unit: string, figures: Figures): void =>
-    bench.table.add(figure, unit, figures)
+    bench.table.add(figure.replace(/settlements?/, `$&${SUFFIX[pays]}`), unit, figures)
   add('gas a settlement, alone', 'gas', alone)
   add(`settlements a transaction, ${AT_ONCE} at once`, '', sizes)
   add(`gas a settlement, ${AT_ONCE} buyers at once`, 'gas', gathered)
-  add(`gas at once ÷ gas alone, ${AT_ONCE} buyers`, '', ratio(gathered, alone))
+  add(`gas of settlements at once ÷ alone, ${AT_ONCE} buyers`, '', ratio(gathered, alone))
   add(`gas a settlement, ${AT_ONCE} at once by one buyer`, 'gas', byOne)
-  add('gas at once ÷ gas alone, one buyer', '', ratio(byOne, alone))
+  add('gas of settlements at once ÷ alone, one buyer', '', ratio(byOne, alone))
 }
 
 /** By contestant. */

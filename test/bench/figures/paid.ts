@@ -38,7 +38,8 @@ export function measurePaidInBlocks(bench: Bench): Promise<void> {
   return measure(bench, BLOCKS)
 }
 
-async function measure({ rounds, table, ...bench }: Bench, one: Race): Promise<void> {
+/** Measures a race. */
+export async function measure({ rounds, table, ...bench }: Bench, one: Race): Promise<void> {
   const isDurable = one.contestants.includes(SQLITE)
   const before = beforeOf(
     { rounds, table, ...bench },

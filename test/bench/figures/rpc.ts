@@ -1,10 +1,11 @@
 import { type Bench, scaled } from '../bench.js'
-import { offerOf } from '../../support/core.js'
 import { signAll } from '../buyers.js'
 import { buy, callsFor, isSold } from '../calls.js'
 import { runClients } from '../load.js'
+import { SUFFIX } from '../servers/setup.js'
 import { startRpcCounter } from '../rpc-counter.js'
-import { beforeOf, OFFICIAL, openDevnet, openServer, OURS, settingsOf } from '../world.js'
+import type { Pays } from '../servers/setup.js'
+import { beforeOf, OFFICIAL, offerFor, openDevnet, openServer, OURS, settingsOf } from '../world.js'
 
 const CROWDS = [
   { buyers: 1, each: 40 },
@@ -13,18 +14,26 @@ const CROWDS = [
 const WARM_UP_EACH = 4
 
 /** What the node is asked for one payment, counted where it is asked. */
-export async function measureRpc(bench: Bench): Promise<void> {
-  const requirements = offerOf(await settingsOf())
+export function measureRpc(bench: Bench): Promise<void> {
+  return measureRpcOf(bench, 'erc3009')
+}
+
+/** The same for payments of a kind. */
+export async function measureRpcOf(bench: Bench, pays: Pays): Promise<void> {
+  const settings = await settingsOf()
+  const before = pays === 'erc3009' ? beforeOf(bench) : []
   for (const { buyers, each } of CROWDS) {
     const crowd = bench.buyers.slice(0, buyers)
-    const payments = await signAll(crowd, WARM_UP_EACH + scaled(bench, each), requirements)
     const calls: Record<string, number> = {}
-    for (const { column, stack, entry } of [OURS, OFFICIAL, ...beforeOf(bench)]) {
-      bench.note(`RPC calls: ${buyers} at once, ${column}`)
-      const devnet = await openDevnet(bench)
+    for (const { column, stack, entry } of [OURS, OFFICIAL, ...before]) {
+      const times = WARM_UP_EACH + scaled(bench, each)
+      const payments = await signAll(crowd, times, offerFor(settings, { stack, pays }))
+      bench.note(`RPC calls${SUFFIX[pays]}: ${buyers} at once, ${column}`)
+      const devnet = await openDevnet(bench, { pays })
       const counter = await startRpcCounter(devnet.rpcUrl)
       const server = await openServer(devnet, stack, {
         rpcUrl: counter.url,
+        pays,
         ...(entry !== undefined && { entry }),
       })
       try {
@@ -51,6 +60,6 @@ export async function measureRpc(bench: Bench): Promise<void> {
       }
     }
     const who = `${buyers} ${buyers === 1 ? 'buyer' : 'buyers'}`
-    bench.table.add(`RPC calls a paid request, ${who}`, '', calls)
+    bench.table.add(`RPC calls a paid request${SUFFIX[pays]}, ${who}`, '', calls)
   }
 }

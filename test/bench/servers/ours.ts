@@ -2,6 +2,7 @@ import express from 'express'
 import type * as Package from '../../../dist/esm/index.js'
 import type * as Sql from '../../../dist/esm/sql.js'
 import {
+  CHARGE,
   FREE,
   GOODS,
   PAID,
@@ -22,17 +23,23 @@ export const ours: ServerApp = async ({
   rpcUrl,
   relayerKeys,
   payTo,
+  pays = 'erc3009',
   warmUpChain,
   entry = OWN_ENTRY,
   ledger,
   metrics = false,
   publicUrl,
 }) => {
-  const { createGateway } = (await import(entry)) as typeof Package
+  const { createGateway, paidRequest } = (await import(entry)) as typeof Package
   const gateway = createGateway({
     networks: {
-      'base-sepolia': { rpcUrl, relayerKeys },
-      ...(warmUpChain && { [WARM_UP.name]: warmUpNetwork(warmUpChain, relayerKeys) }),
+      'base-sepolia': {
+        rpcUrl,
+        relayerKeys,
+        ...(pays === 'permit2' && { assets: [{ asset: 'USDC', transfer: 'permit2' }] }),
+        ...(pays === 'upto' && { executor: true }),
+      },
+      ...(warmUpChain && { [WARM_UP.name]: warmUpNetwork(warmUpChain, { relayerKeys, pays }) }),
     },
     projects: [
       {
@@ -46,7 +53,12 @@ export const ours: ServerApp = async ({
     ...(ledger !== undefined && { ledger: await openLedger(entry, ledger) }),
   })
   const app = express()
-  app.get(PAID, gateway.x402Protect(PRICE), (_req, res) => void res.json(GOODS))
+  if (pays === 'upto')
+    app.get(PAID, gateway.x402Protect({ upTo: PRICE }), (req, res) => {
+      paidRequest(req).charge(CHARGE)
+      res.json(GOODS)
+    })
+  else app.get(PAID, gateway.x402Protect(PRICE), (_req, res) => void res.json(GOODS))
   app.get(FREE, (_req, res) => void res.json(GOODS))
   app.use(gateway.gatewayRouter())
   return app
@@ -60,11 +72,17 @@ const ACCEPTS_BOTH = [
 /** It has the measured chain's token, at the same address. */
 const warmUpNetwork = (
   { rpcUrl, asset: address }: WarmUpChain,
-  relayerKeys: ServerSetup['relayerKeys'],
+  { relayerKeys, pays }: Required<Pick<ServerSetup, 'relayerKeys' | 'pays'>>,
 ) => ({
   rpcUrl,
   relayerKeys,
-  assets: [{ address, symbol: 'WARM', decimals: 6, currency: 'USD', eip712: TOKEN_DOMAIN }],
+  assets: [
+    {
+      ...{ address, symbol: 'WARM', decimals: 6, currency: 'USD', eip712: TOKEN_DOMAIN },
+      ...(pays === 'permit2' && { transfer: 'permit2' as const }),
+    },
+  ],
+  ...(pays === 'upto' && { executor: true }),
 })
 
 async function openLedger(entry: string, location: string) {

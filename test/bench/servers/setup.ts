@@ -1,5 +1,15 @@
 import type { RequestListener } from 'node:http'
 
+/** How buyers pay: by the token itself, by Permit2, or by Permit2 up to a maximum. */
+export type Pays = 'erc3009' | 'permit2' | 'upto'
+
+/** How figures call it. */
+export const SUFFIX: Readonly<Record<Pays, string>> = {
+  erc3009: '',
+  permit2: ' by Permit2',
+  upto: ' by upto',
+}
+
 /** What a server of the benchmark is told. */
 export interface ServerSetup {
   readonly stack: Stack
@@ -8,6 +18,8 @@ export interface ServerSetup {
   readonly rpcUrl: string
   readonly relayerKeys: readonly `0x${string}`[]
   readonly payTo: `0x${string}`
+  /** @defaultValue 'erc3009' */
+  readonly pays?: Pays
   /** A second chain, on which the server sells as well: see `Race`. */
   readonly warmUpChain?: WarmUpChain
   /** A file, or a `postgres://` URL. @defaultValue our own stack's default, in memory */
@@ -54,6 +66,9 @@ export const FREE = '/free'
 export const PRICE = '$0.01'
 /** That price in the token's units. */
 export const AMOUNT = '10000'
+/** What is charged where that is a maximum. */
+export const CHARGE = '$0.004'
+export const CHARGED = '4000'
 
 /** What a buyer gets. */
 export const GOODS = { report: 'sunny', temperature: 21 } as const

@@ -16,8 +16,8 @@ type Refused = PayOptions & { readonly required?: Partial<PaymentRequirements> }
 function refusals(): Readonly<Record<string, Refused>> {
   return {
     'of another version': { payload: { x402Version: 1 } },
-    'of another scheme': { required: { scheme: 'upto' } },
-    'accepted for another scheme': { accepted: { scheme: 'upto' } },
+    'of another scheme': { required: { scheme: 'batch-settlement' } },
+    'accepted for another scheme': { accepted: { scheme: 'batch-settlement' } },
     'on a network nobody knows': { required: { network: 'eip155:999999' } },
     'on a network that is not accepted': { required: { network: 'eip155:8453' } },
     'in a token that is not accepted': { required: { asset: STRANGER } },

@@ -18,7 +18,24 @@ export interface Terms {
   readonly nonce: Hex
   /** Who may take the money, where the wallet signs that. @defaultValue who ought to */
   readonly spender?: Hex
+  /** Who may say how much of it, where the wallet signs that. @defaultValue whom the offer names */
+  readonly facilitator?: Hex
+  /** What the wallet signs otherwise of a sponsored approval. */
+  readonly approval?: Partial<ApprovalTerms>
 }
+
+/** A sponsored approval (EIP-2612). */
+export interface ApprovalTerms {
+  readonly owner: Hex
+  readonly spender: Hex
+  readonly amount: bigint
+  readonly nonce: bigint
+  readonly deadline: bigint
+  readonly chainId: number
+}
+
+/** What a payload looks like, and which contract uses up its nonce. */
+export type Shape = 'eip3009' | 'permit2' | 'upto'
 
 /** Members of a payment by their nature, as dotted paths. Each is covered by the signature. */
 export interface MutableParts {
@@ -36,6 +53,7 @@ export interface MutableParts {
 /** A kind of payment: how it is made, and what of it can be changed. */
 export interface Kind {
   readonly name: string
+  readonly shape: Shape
   /** Whether an entry of `accepts` can be paid so. */
   takes(entry: PaymentRequirements): boolean
   /** Makes the payment that a wallet would make, of these terms. */
@@ -43,7 +61,7 @@ export interface Kind {
   readonly parts: MutableParts
   /** What can be made of its signatures. @defaultValue what can be made of one by an account's own key */
   readonly signatureForms?: readonly Form[]
-  /** The token that its payers have. @defaultValue the devnet's USDC */
+  /** The token that it moves. @defaultValue the devnet's USDC */
   readonly asset?: AssetOptions
   /** Its extensions cannot be left out. */
   readonly needsExtensions?: boolean

@@ -2,15 +2,16 @@
 import { STATUS, type Face, type ProblemCode } from '../../../src/http/problem-status.js'
 import { PROJECT_TOKEN } from '../../../src/protocol/headers.js'
 import type { PaymentRequired, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { NetworkOptions } from '../../../src/config/options.js'
 import type { GatewayProcess } from '../../faults/gateway-process.js'
-import { authorizationOf, type Answer } from '../../faults/oracle.js'
+import type { Answer } from '../../faults/oracle.js'
 import type { World } from '../../faults/world.js'
 import { decodeDocument } from '../../support/http.js'
 import { OpenApiValidator, wholeDocument } from '../../support/openapi-validator.js'
 import { kinds } from './kinds/kinds.js'
 import { send, type WireAnswer } from './buyer.js'
 import type { WireRequest } from './mutation.js'
-import type { Target } from './targets.js'
+import { TOKENS, type Target } from './targets.js'
 
 /** What a target asks for, and where. */
 export interface Asked {
@@ -27,9 +28,11 @@ export interface Told extends Answer {
   readonly mistakes: readonly string[]
 }
 
+/** A route with a maximum. */
+const METERED = '/charged/3'
+
 /** Asks and presents. */
 export class Market {
-  readonly #world: World
   readonly #gateway: GatewayProcess
   readonly #secrets: readonly string[]
   readonly #validator: OpenApiValidator
@@ -38,32 +41,46 @@ export class Market {
   #visits = 0
 
   private constructor(world: World, gateway: GatewayProcess, validator: OpenApiValidator) {
-    this.#world = world
     this.#gateway = gateway
     this.#validator = validator
     const keys = world.relayers.map(({ key }) => key.slice(2))
-    this.#secrets = [...keys, world.token, QUOTE_SECRET, new URL(world.proxy.url).pathname.slice(1)]
+    this.#secrets = [
+      ...keys,
+      ...Object.values(TOKENS),
+      QUOTE_SECRET,
+      new URL(world.proxy.url).pathname.slice(1),
+    ]
       .filter((secret) => secret !== '')
       .map((secret) => secret.toLowerCase())
   }
 
-  static async open(world: World): Promise<Market> {
-    const assets = ['USDC', ...kinds.flatMap(({ asset }) => asset ?? [])]
-    const network = { assets, allowedFactories: [world.devnet.accountFactory] }
+  /** @param options - Of its network, beside what payments need. */
+  static async open(world: World, options: Partial<NetworkOptions> = {}): Promise<Market> {
+    const own = kinds.flatMap(({ asset }) => asset ?? [])
+    const assets = ['USDC', ...new Map(own.map((asset) => [asset.address, asset])).values()]
+    const allowedFactories = [world.devnet.accountFactory]
+    const network = { assets, allowedFactories, ...options } as NetworkOptions
     const gateway = await world.start({ network })
     return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
   }
 
   /** Asks what a target costs. */
   async ask(target: Target): Promise<Asked> {
-    const { cents } = target
+    const { cents, project } = target
     if (target.isApi) {
       const resourceUrl = 'https://shop.example/sold-by-api'
       const requirements = { resourceUrl, requestedAmount: cents / 100 }
-      const asked = await this.#post('/api/v2/payment/requirements', requirements)
-      return { ...(asked as PaymentRequired), path: target.path }
+      const asked = await this.#post('/api/v2/payment/requirements', requirements, project)
+      const { accepts, ...others } = asked as PaymentRequired
+      const { payTo } = accepts[0]!
+      // The shop knows of maximums what a facilitator supports, and makes its offers itself.
+      const metered = (await this.#askAt(METERED)).accepts.map((entry) => ({ ...entry, payTo }))
+      return { ...others, accepts: [...accepts, ...metered], path: target.path }
     }
-    const path = target.path === '/pay/' ? await this.#link(cents) : target.path
+    return this.#askAt(target.path === '/pay/' ? await this.#link(cents) : target.path)
+  }
+
+  async #askAt(path: string): Promise<Asked> {
     const { status, headers } = await send(this.#gateway.url, 'GET', { path, headers: [] })
     if (status !== 402) throw new Error(`${path} asks for a payment with ${status}`)
     return { ...decodeDocument<PaymentRequired>(String(headers['payment-required'])), path }
@@ -75,23 +92,28 @@ export class Market {
     return new URL((made as { url: string }).url).pathname
   }
 
-  async #post(path: string, document: object): Promise<unknown> {
+  async #post(
+    path: string,
+    document: object,
+    project: Target['project'] = 'shop',
+  ): Promise<unknown> {
     const body = JSON.stringify(document)
-    const answer = await send(this.#gateway.url, 'POST', { path, headers: this.apiHeaders, body })
+    const headers = this.apiHeaders(project)
+    const answer = await send(this.#gateway.url, 'POST', { path, headers, body })
     if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.body}`)
     return JSON.parse(answer.body)
   }
 
   /** Headers of a merchant's request. */
-  get apiHeaders(): WireRequest['headers'] {
+  apiHeaders(project: Target['project']): WireRequest['headers'] {
     return [
       ['Content-Type', 'application/json'],
-      [PROJECT_TOKEN, this.#world.token],
+      [PROJECT_TOKEN, TOKENS[project]],
     ]
   }
 
   /** Presents a payment, and judges the answer by itself. */
-  async present(target: Target, payer: string, request: WireRequest): Promise<Told> {
+  async present(target: Target, authorization: string, request: WireRequest): Promise<Told> {
     const visit = String(++this.#visits)
     const headers = [...request.headers, ['X-Test-Visit', visit] as const]
     const answer = await send(this.#gateway.url, target.method, { ...request, headers })
@@ -107,7 +129,7 @@ export class Market {
     const transaction = (isSettle ? body : settled).transaction
     const path = isSettle ? 'settle' : isVerify ? 'verify' : request.path
     const told: Answer = {
-      authorization: authorizationOf({ from: payer, nonce: '' }),
+      authorization,
       visit,
       path,
       status,

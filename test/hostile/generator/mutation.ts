@@ -1,6 +1,6 @@
-import type { PaymentPayload } from '../../../src/protocol/payment.js'
+import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
 import type { Random } from '../../soak/random.js'
-import type { Kind, Terms } from './kind.js'
+import type { Kind, Shape, Terms } from './kind.js'
 import type { Target } from './targets.js'
 
 /** What must become of a payment that was changed in one way; `either` where nobody promises anything. */
@@ -24,6 +24,10 @@ export interface MutationContext {
   readonly random: Random
   /** Another valid payment of the same payer for the same offer. */
   readonly other: PaymentPayload
+  /** Payments of the same terms in other shapes. */
+  readonly foreign: Readonly<Partial<Record<Shape, PaymentPayload>>>
+  /** Everything that the target offers. */
+  readonly accepts: readonly PaymentRequirements[]
 }
 
 interface MutationBase {

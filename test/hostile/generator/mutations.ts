@@ -332,13 +332,38 @@ const PROTOTYPES: readonly Mutation[] = ['', 'accepted', 'accepted.extra', 'payl
 
 const ofApi: Fits = ({ isApi }) => isApi
 
+/** Settled is what was charged, where the price is a maximum. */
+const isCharged: Fits = ({ path }, { shape }) => shape === 'upto' && path.endsWith('/settle')
+const isCharge =
+  ({ name, verdict }: Form): Mutation['verdict'] =>
+  ({ target, kind }) =>
+    isCharged(target, kind) && /^one (more|less)$/.test(name) ? 'accepted' : verdict
+
 /** What the shop asks for, as the API is told. */
 const REQUIREMENTS: readonly Mutation[] = [
-  ...UINT_FORMS.map((form) => requirement('amount', form)),
+  ...UINT_FORMS.map((form) => requirement('amount', form, isCharge(form))),
+  ...(
+    [
+      ['nothing', 'accepted', () => '0'],
+      ['one unit', 'accepted', () => '1'],
+      ['the maximum', 'accepted', (maximum) => String(maximum)],
+      ['one more than the maximum', 'refused', (maximum) => String(maximum + 1n)],
+      ['ten times the maximum', 'refused', (maximum) => String(maximum * 10n)],
+    ] satisfies [string, Verdict, (maximum: bigint) => string][]
+  ).map(([name, verdict, write]): Mutation => ({
+    stage: 'document',
+    ...{ name: `a charge of ${name}`, verdict, fits: isCharged },
+    // Where the maximum is another one, the charge may be above it.
+    parts: ['paymentRequirements.amount', 'accepted.amount'],
+    change(document) {
+      const maximum = BigInt(String(memberAt(document, 'paymentPayload.accepted.amount')))
+      setMember(document, 'paymentRequirements.amount', write(maximum))
+    },
+  })),
   ...['payTo', 'asset'].flatMap((name) => ADDRESS_FORMS.map((form) => requirement(name, form))),
   ...(
     [
-      ['scheme', 'another', 'refused', 'upto'],
+      ['scheme', 'another', 'refused', 'barter'],
       ['scheme', 'a prototype’s key', 'refused', '__proto__'],
       ['network', 'another', 'refused', 'eip155:8453'],
       ['network', 'its short name', 'accepted', 'base-sepolia'],
@@ -353,18 +378,98 @@ const REQUIREMENTS: readonly Mutation[] = [
   ),
 ]
 
-function requirement(member: string, { name, verdict, write }: Form): Mutation {
+function requirement(
+  member: string,
+  { name, verdict, write }: Form,
+  becomes: Mutation['verdict'] = verdict,
+): Mutation {
   const path = `paymentRequirements.${member}`
   return {
     stage: 'document',
     name: `${path}: ${name}`,
     parts: [path],
-    verdict,
+    verdict: becomes,
     fits: ofApi,
     change: (document) =>
       setMember(document, path, write(memberAt(document, path) as string, STRANGER)),
   }
 }
+
+/** Where a method is not said, it is ERC-3009. */
+const ofUsual: Mutation['verdict'] = ({ kind }) =>
+  kind.shape === 'eip3009' ? 'accepted' : 'refused'
+const otherMethod = (method: unknown): string =>
+  (method ?? 'eip3009') === 'eip3009' ? 'permit2' : 'eip3009'
+const otherScheme = (scheme: unknown): string => (scheme === 'exact' ? 'upto' : 'exact')
+const METHOD = 'extra.assetTransferMethod'
+
+/** In the payment and in what the shop asks for. */
+const inBoth = (member: string, change: (before: unknown) => unknown): Mutation => ({
+  stage: 'document',
+  ...{
+    name: `${member}: the other one in both`,
+    verdict: 'refused',
+    fits: ofApi,
+  },
+  parts: [`accepted.${member}`, `paymentRequirements.${member}`],
+  change(document) {
+    for (const parent of ['paymentPayload.accepted', 'paymentRequirements']) {
+      const path = `${parent}.${member}`
+      setMember(document, path, change(memberAt(document, path)))
+    }
+  },
+})
+
+/** One kind of payment in the place of another. */
+const SWAPPED: readonly Mutation[] = [
+  ...withValues(`accepted.${METHOD}`, [
+    ['the other one', 'refused', otherMethod],
+    ['none', ofUsual, undefined],
+    ['in upper case', 'refused', (method: unknown) => String(method ?? 'eip3009').toUpperCase()],
+    ['one that is not there', 'refused', 'erc7710'],
+    ['a prototype’s key', 'refused', '__proto__'],
+    ['a number', ofUsual, 7],
+    ['a list of it', ofUsual, (method: unknown) => [method]],
+  ]),
+  ...withValues('accepted.scheme', [['the other one', 'refused', otherScheme]]),
+  ...withValues('accepted.extra.facilitatorAddress', [
+    ['none', 'accepted', undefined],
+    ['a stranger', 'accepted', STRANGER],
+    ['a number', 'accepted', 5],
+  ]),
+  inBoth('scheme', otherScheme),
+  inBoth(METHOD, otherMethod),
+  ...(['eip3009', 'permit2', 'upto'] as const).map((shape): Mutation => ({
+    stage: 'document',
+    ...{ name: `payload: that of ${shape}`, parts: ['payload'] },
+    verdict: 'refused',
+    fits: (_target, kind) => kind.shape !== shape,
+    change: (document, { target, foreign }) =>
+      setMember(paymentIn(document, target), 'payload', foreign[shape]?.payload),
+  })),
+  {
+    stage: 'document',
+    ...{ name: 'payload: another one beside it', parts: ['payload'] },
+    verdict: 'either',
+    change(document, { target, foreign }) {
+      const payment = paymentIn(document, target)
+      const others = Object.values(foreign).map((one) => one.payload)
+      setMember(payment, 'payload', Object.assign({}, ...others, payment['payload']))
+    },
+  },
+  ...[false, true].map((isEverywhere): Mutation => ({
+    stage: 'document',
+    ...{ verdict: 'refused' },
+    name: `accepted: another offer${isEverywhere ? ' in both' : ''}`,
+    parts: ['accepted', ...(isEverywhere ? ['paymentRequirements'] : [])],
+    fits: isEverywhere ? ofApi : undefined,
+    change(document, { kind, target, random, accepts }) {
+      const another = random.pick(accepts.filter((entry) => !kind.takes(entry)))
+      setMember(paymentIn(document, target), 'accepted', another)
+      if (isEverywhere) setMember(document, 'paymentRequirements', another)
+    },
+  })),
+]
 
 /** Every mutation of a kind of payment, in groups. */
 export function mutationsOf({
@@ -390,6 +495,7 @@ export function mutationsOf({
     PAYLOAD,
     PROTOTYPES,
     REQUIREMENTS,
+    SWAPPED,
     TEXTS,
     REQUESTS,
     mutations,

@@ -10,6 +10,8 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { encodeMint, MINTER } from '../../../src/devnet/mint.js'
 import type { Devnet } from '../../../src/devnet/index.js'
 import { aggregate, TRANSFER } from '../../../src/chain/abi.js'
+import { executorOf } from '../../../src/chain/executor.js'
+import { sameHex } from '../../../src/protocol/hex.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
 import type { Reason } from '../../../src/protocol/reasons.js'
 import { authorizationOf, findViolations, readTransfers } from '../../faults/oracle.js'
@@ -20,10 +22,11 @@ import type { TestPayer } from '../../support/sign-payment.js'
 import { Database } from '../../support/sqlite.js'
 import { untilMined } from '../../support/on-chain.js'
 import type { Kind, Terms } from './kind.js'
-import { kinds } from './kinds/kinds.js'
+import { kinds, SHAPES } from './kinds/kinds.js'
 import { Market, QUOTE_SECRET, type Asked, type Told } from './market.js'
 import {
   combine,
+  memberAt,
   overlap,
   STAGES,
   type Document,
@@ -33,7 +36,7 @@ import {
   type WireRequest,
 } from './mutation.js'
 import { mutationsOf } from './mutations.js'
-import { TARGETS, type Target } from './targets.js'
+import { TARGETS, TOKENS, type Target } from './targets.js'
 import { HEADER } from './wire.js'
 
 /** Cases that run at the same time. */
@@ -73,18 +76,20 @@ export interface Outcome {
   /** What must not be, with the case that it is of. */
   readonly violations: readonly string[]
   readonly figures: object
+  /** How often each mutation was drawn. */
+  readonly drawn: ReadonlyMap<string, number>
 }
 
 /** How a payment is presented, after its first time or beside it. */
 const MANNERS = [
   ...['once', 'once', 'once', 'twice at once', 'again', 'elsewhere'],
   ...['at the API at once', 'beside the honest one'],
+  // Another payment of the same nonce: of another token, scheme, route or merchant.
+  ...['beside a rival', 'after a rival', 'before a rival'],
 ] as const
 
-const SETTLE = TARGETS.find(({ name }) => name === 'settle')!
-
 /** What payers have beside USDC. */
-const TOKENS = kinds.flatMap(({ asset }) => (asset === undefined ? [] : [asset.address as Hex]))
+const OTHER_ASSETS = [...new Set(kinds.flatMap(({ asset }) => (asset?.address as Hex) ?? []))]
 
 /** Everything about a case that chance decides. */
 interface Case {
@@ -97,14 +102,39 @@ interface Case {
   readonly manner: (typeof MANNERS)[number]
 }
 
+/** What was bought with a payment. */
+interface Sale {
+  readonly price: bigint
+  readonly asset: string
+  readonly payTo: string
+}
+
+/** A request, and what it buys. */
+interface Written {
+  readonly request: WireRequest
+  readonly sale: Sale
+}
+
 /** Runs cases on a chain of its own. */
 export async function runGenerated(devnet: Devnet, cases: GeneratedCases): Promise<Outcome> {
+  const payTo = privateKeyToAddress(keccak256(stringToHex(`${cases.seed} another merchant`)))
   const world = await openWorld(devnet, {
     relayers: 3,
     options: { quoteSecret: QUOTE_SECRET },
+    other: { payTo, token: TOKENS.other },
   })
+  // Metered payments are settled by an executor, or by the first relayer alone.
+  const hasExecutor = cases.seed % 2 === 1
+  if (hasExecutor) {
+    const { deployment } = executorOf(world.relayers.map(({ address }) => address))
+    const transaction = { from: MINTER, gas: '0x100000', ...deployment }
+    await untilMined(devnet, await askNode(devnet, 'eth_sendTransaction', transaction))
+  }
   try {
-    return await new Run(world, await Market.open(world), cases).all()
+    const market = await Market.open(world, {
+      ...(hasExecutor && { executor: true }),
+    })
+    return await new Run(world, market, { ...cases, merchants: [world.merchant, payTo] }).all()
   } finally {
     await world.close()
   }
@@ -113,18 +143,25 @@ export async function runGenerated(devnet: Devnet, cases: GeneratedCases): Promi
 class Run {
   readonly #world: World
   readonly #market: Market
-  readonly #settings: GeneratedCases
+  readonly #settings: GeneratedCases & { readonly merchants: readonly Hex[] }
   readonly #violations: string[] = []
   /** Descriptions of cases by their payers, as the oracle names them. */
   readonly #cases = new Map<string, string>()
-  readonly #prices = new Map<string, bigint>()
+  /** What was sold, by payment. */
+  readonly #sales = new Map<string, Sale>()
+  /** How often each mutation was drawn. */
+  readonly #drawn = new Map<string, number>()
   readonly #reasons = new Map<string, number>()
   /** Cases in which something was sold, by kind of payment. */
   readonly #sold: Record<string, number> = {}
   #honest = 0
   #funded: Promise<void> = Promise.resolve()
 
-  constructor(world: World, market: Market, settings: GeneratedCases) {
+  constructor(
+    world: World,
+    market: Market,
+    settings: GeneratedCases & { readonly merchants: readonly Hex[] },
+  ) {
     this.#world = world
     this.#market = market
     this.#settings = settings
@@ -136,10 +173,13 @@ class Run {
     const numbers =
       only === undefined ? Array.from({ length: cases }, (_, index) => index + 1) : [only]
     const drawn = await this.#withAccounts(numbers.map((number) => this.#draw(number)))
-    for (const kind of kinds)
+    const everybody = drawn.map(({ payer }) => payer.address)
+    await this.#fund(everybody)
+    const ofPermit2 = drawn.filter(({ kind }) => kind.shape !== 'eip3009')
+    for (const asset of OTHER_ASSETS)
       await this.#fund(
-        drawn.filter((one) => one.kind === kind).map(({ payer }) => payer.address),
-        kind.asset?.address as Hex | undefined,
+        ofPermit2.map(({ payer }) => payer.address),
+        asset,
       )
     let isOver = false
     const honest = Promise.all([0, 1].map((buyer) => this.#serveHonest(buyer, () => isOver)))
@@ -173,85 +213,160 @@ class Run {
       reasons: Object.fromEntries([...this.#reasons].sort(([, one], [, other]) => other - one)),
       seconds: Math.round((performance.now() - startedAt) / 100) / 10,
     }
-    return { violations: this.#violations, figures }
+    return { violations: this.#violations, figures, drawn: this.#drawn }
   }
 
   /** Makes, changes and presents one payment. */
   async #run(one: Case): Promise<void> {
     const { number, payer, target, kind, mutations, manner, random } = one
-    const name = authorizationOf({ from: payer.address, nonce: '' })
+    const name = paymentOf(payer.address, kind.shape !== 'eip3009')
     const what = mutations.map((mutation) => mutation.name).join('; ') || 'unchanged'
     const description = `--seed ${this.#settings.seed} --only ${number} (${kind.name} at ${target.name}, ${manner}: ${what})`
-    this.#cases.set(name, description)
+    this.#cases.set(payer.address.toLowerCase(), description)
     const report = (violation: string): void =>
       void this.#violations.push(`${description}: ${violation}`)
     try {
       const asked = await this.#market.ask(target)
       const entry = asked.accepts.find((offered) => kind.takes(offered))
-      if (entry === undefined) return
-      this.#prices.set(name, BigInt(entry.amount))
+      if (entry === undefined) throw new Error('it is not offered')
       const pay = (label: string, change = (terms: Terms): Terms => terms) =>
         kind.pay(payer, entry, change(this.#terms(entry, `${number} ${label}`)))
-      const context: MutationContext = { kind, target, random, other: await pay('other') }
+      const foreign: Record<string, PaymentPayload> = {}
+      for (const other of SHAPES)
+        if (other.shape !== kind.shape)
+          foreign[other.shape] = await other.pay(
+            payer,
+            entry,
+            this.#terms(entry, `${number} first`),
+          )
+      const { accepts } = asked
+      const context: MutationContext = {
+        ...{ kind, target, random, foreign, accepts },
+        other: await pay('other'),
+      }
       const signed = await pay('first', (terms) => changeTerms(terms, mutations, context))
       const changed = this.#write(signed, { asked, entry, mutations, context })
       const verdict = combine(mutations.map((mutation) => verdictOf(mutation, context)))
-      const present = async (at = target, request = changed): Promise<Told> => {
-        let told = await this.#market.present(at, payer.address, request)
+      const present = async (at = target, { request, sale }: Written = changed): Promise<Told> => {
+        let told = await this.#market.present(at, name, request)
         for (let tries = 1; told.reason === LATER && tries < MOST_TRIES; tries++) {
           await sleep(LATER_MS)
-          told = await this.#market.present(at, payer.address, request)
+          told = await this.#market.present(at, name, request)
         }
         for (const mistake of told.mistakes) report(mistake)
         const reason = told.isGood ? 'good' : (told.reason ?? '').slice(0, 60)
         this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
+        if (told.delivered) this.#sales.set(name, sale)
         return told
       }
       const unchanged = { asked, entry, context, mutations: [] }
+      const api = TARGETS.find(
+        ({ path, project }) => path.endsWith('/settle') && project === target.project,
+      )!
       const unchangedAtApi = {
-        ...{ ...unchanged, asked: { ...asked, path: SETTLE.path } },
-        context: { ...context, target: SETTLE },
+        ...{ ...unchanged, asked: { ...asked, path: api.path } },
+        context: { ...context, target: api },
       }
       const honest = verdict === 'refused' ? await pay('first') : signed
       const payHonestly = (): Promise<Told> => present(target, this.#write(honest, unchanged))
+      const payRival = await this.#rival(one, {
+        nonce:
+          honest === signed
+            ? changeTerms(this.#terms(entry, `${number} first`), mutations, context).nonce
+            : undefined,
+        present,
+      })
       const presentBeside = (): Promise<Told> | undefined => {
         if (manner === 'beside the honest one') return payHonestly()
+        if (manner === 'beside a rival') return payRival()
         if (manner !== 'at the API at once') return undefined
-        return present(SETTLE, this.#write(honest, unchangedAtApi))
+        return present(api, this.#write(honest, unchangedAtApi))
       }
+      const before = manner === 'after a rival' ? await payRival() : undefined
       const [beside, ...first] = await Promise.all([
         presentBeside(),
         present(),
         ...(manner === 'twice at once' ? [present()] : []),
       ])
+      const after = manner === 'before a rival' ? await payRival() : undefined
       const isGood = first.some((told) => told.isGood)
-      const isSold = isGood || beside?.isGood === true
+      const others = [before, beside, after].filter((told) => told !== undefined)
+      const isSold = isGood || others.some((told) => told.isGood)
       const reasons = first.map(({ status, reason }) => `${status} ${reason}`).join(', ')
       if (isSold) this.#sold[kind.name] = (this.#sold[kind.name] ?? 0) + 1
       if (isGood && verdict === 'refused') report('it was accepted')
       if (!isSold && verdict === 'accepted') report(`it was refused: ${reasons}`)
-      if (beside?.isGood === false && verdict === 'refused')
-        report(`beside it, a payment was refused: ${beside.status} ${beside.reason}`)
+      for (const told of others)
+        if (!told.isGood && verdict === 'refused')
+          report(`another payment was refused beside it: ${told.status} ${told.reason}`)
+      if (before?.isGood && isGood && !target.path.endsWith('/verify'))
+        report('two payments were made by one nonce')
+      if (before?.isGood && isGood) report('it was good after its nonce was used')
       const later =
         manner === 'again'
           ? await present()
           : manner === 'elsewhere' && !target.isApi
-            ? await present(target, { ...changed, path: elsewhere(changed.path) })
+            ? await present(target, this.#elsewhere(changed, entry, target))
             : undefined
       // What others made of a payment does not keep its buyer from having it.
       if (!isSold && later?.isGood !== true && random.chance(0.3)) {
         const told = await payHonestly()
         if (!told.isGood) report(`afterwards the honest payment was refused: ${told.reason}`)
       }
+      // The nonces of Permit2 and of tokens are not the same.
+      if (kind.shape !== 'eip3009' && random.chance(0.1)) await this.#payByToken(one, report)
     } catch (error) {
       report(`it could not be presented: ${String((error as Error).stack ?? error)}`)
     }
   }
 
+  /** Makes another payment with the nonce of a case: of another token or scheme, for another route or merchant. */
+  async #rival(
+    { number, payer, kind, target, random, manner }: Case,
+    {
+      nonce,
+      present,
+    }: {
+      readonly nonce: Hex | undefined
+      readonly present: (at: Target, written: Written) => Promise<Told>
+    },
+  ): Promise<() => Promise<Told>> {
+    if (!manner.endsWith('a rival')) return () => Promise.reject(new Error('no rival'))
+    const isOwn = (other: Kind): boolean =>
+      kind.shape === 'eip3009' ? other === kind : other.shape !== 'eip3009'
+    const rival = random.pick(kinds.filter(isOwn))
+    const at = random.pick(
+      TARGETS.filter(
+        (other) => other !== target && suits(rival, other) && !other.path.endsWith('/verify'),
+      ),
+    )
+    const asked = await this.#market.ask(at)
+    const entry = asked.accepts.find((offered) => rival.takes(offered))!
+    const terms = this.#terms(entry, `${number} first`)
+    const payment = await rival.pay(payer, entry, { ...terms, nonce: nonce ?? terms.nonce })
+    const context = { kind: rival, target: at } as MutationContext
+    return () => present(at, this.#write(payment, { asked, entry, context, mutations: [] }))
+  }
+
+  /** Pays by ERC-3009 with the nonce that the same payer has used with Permit2, or may use. */
+  async #payByToken({ number, payer }: Case, report: (violation: string) => void): Promise<void> {
+    const [kind] = kinds
+    const [target] = TARGETS
+    const asked = await this.#market.ask(target!)
+    const entry = asked.accepts.find((offered) => kind!.takes(offered))!
+    const payment = await kind!.pay(payer, entry, this.#terms(entry, `${number} first`))
+    const context = { kind, target } as MutationContext
+    const { request, sale } = this.#write(payment, { asked, entry, context, mutations: [] })
+    const name = paymentOf(payer.address, false)
+    const told = await this.#market.present(target!, name, request)
+    this.#sales.set(name, sale)
+    if (!told.isGood) report(`with its nonce, ERC-3009 was refused: ${told.reason}`)
+  }
+
   #draw(number: number): Case {
     const random = createRandom(Number.parseInt(this.#hash(String(number)).slice(2, 10), 16))
     const kind = random.pick(kinds)
-    const target = random.pick(TARGETS)
+    const target = random.pick(TARGETS.filter((one) => suits(kind, one)))
     const isHonest = random.chance(HONEST)
     const groups = mutationsOf(kind)
       .map((group) =>
@@ -268,6 +383,7 @@ class Run {
       if (!mutations.some((other) => overlap(mutation, other))) mutations.push(mutation)
     }
     mutations.sort((one, other) => STAGES.indexOf(one.stage) - STAGES.indexOf(other.stage))
+    for (const { name } of mutations) this.#drawn.set(name, (this.#drawn.get(name) ?? 0) + 1)
     const manner = random.pick(MANNERS)
     return { number, random, payer: this.#payer(number), kind, target, mutations, manner }
   }
@@ -286,24 +402,50 @@ class Run {
       readonly mutations: readonly Mutation[]
       readonly context: MutationContext
     },
-  ): WireRequest {
-    const { isApi } = context.target
+  ): Written {
+    const { kind, target } = context
+    const { isApi } = target
     const whole = { ...payment, resource: asked.resource }
-    const document = structuredClone(
-      isApi ? { paymentPayload: whole, paymentRequirements: entry } : whole,
-    ) as unknown as Document
+    const isCharged = kind.shape === 'upto' && target.path.endsWith('/settle')
+    const paymentRequirements = isCharged
+      ? { ...entry, amount: String((BigInt(entry.amount) * 3n) / 10n) }
+      : entry
+    // By way of JSON, so that the payment and what the shop asks for share no object.
+    const document = JSON.parse(
+      JSON.stringify(isApi ? { paymentPayload: whole, paymentRequirements } : whole),
+    ) as Document
     for (const mutation of mutations)
       if (mutation.stage === 'document') mutation.change(document, context)
+    const charge = isApi
+      ? memberAt(document, 'paymentRequirements.amount')
+      : chargeOf(asked.path, entry)
+    const isAmount = typeof charge === 'string' && /^\d+$/.test(charge)
+    const price = isAmount ? BigInt(charge) : -1n
+    const sale = { price, asset: entry.asset, payTo: entry.payTo }
     let text: string | Buffer = JSON.stringify(document)
     for (const mutation of mutations)
       if (mutation.stage === 'text') text = mutation.change(String(text), context)
     const { path } = asked
     let request: WireRequest = isApi
-      ? { path, headers: this.#market.apiHeaders, body: text }
+      ? { path, headers: this.#market.apiHeaders(target.project), body: text }
       : { path, headers: [[HEADER, Buffer.from(text).toString('base64')]] }
     for (const mutation of mutations)
       if (mutation.stage === 'request') request = mutation.change(request, context)
-    return request
+    return { request, sale }
+  }
+
+  /** The same payment at another route of the same price. */
+  #elsewhere({ request, sale }: Written, entry: PaymentRequirements, target: Target): Written {
+    const path =
+      target.charges === undefined
+        ? request.path.startsWith('/report')
+          ? '/stream'
+          : '/report'
+        : request.path.startsWith('/charged/3')
+          ? '/charged/10'
+          : '/charged/3'
+    const price = BigInt(chargeOf(path, entry))
+    return { request: { ...request, path }, sale: { ...sale, price } }
   }
 
   #terms(entry: PaymentRequirements, label: string): Terms {
@@ -375,13 +517,15 @@ class Run {
         const asked = await this.#market.ask(target!)
         const [entry] = asked.accepts
         const payment = await kind!.pay(payer, entry!, this.#terms(entry!, payer.address))
-        const context = { target: target! } as MutationContext
-        const request = this.#write(payment, {
+        const context = { kind, target } as MutationContext
+        const { request, sale } = this.#write(payment, {
           ...{ asked, context },
           entry: entry!,
           mutations: [],
         })
-        const told = await this.#market.present(target!, payer.address, request)
+        const name = paymentOf(payer.address, false)
+        this.#sales.set(name, sale)
+        const told = await this.#market.present(target!, name, request)
         this.#honest += 1
         if (!told.isGood)
           this.#violations.push(`an honest buyer was refused: ${told.status} ${told.reason}`)
@@ -394,20 +538,39 @@ class Run {
     const world = this.#world
     const { answers, handled } = this.#market
     const evidence = await world.evidence()
-    const { devnet, merchant } = world
-    const ofOthers = await Promise.all(
-      TOKENS.map((asset) => readTransfers(devnet.rpcUrl, { asset, merchant })),
+    const { devnet } = world
+    const { merchants } = this.#settings
+    const read = [devnet.asset, ...OTHER_ASSETS].flatMap((asset) =>
+      merchants.map(async (merchant) => {
+        const moved = await readTransfers(devnet.rpcUrl, { asset, merchant })
+        return moved.map((transfer) => ({ ...transfer, asset: String(asset), payTo: merchant }))
+      }),
     )
-    // A payer pays once: he is the name of his payment, whatever of it was changed.
-    const transfers = [...evidence.transfers, ...ofOthers.flat()].map((transfer) => ({
-      ...transfer,
-      authorization: authorizationOf({ from: transfer.from, nonce: '' }),
-    }))
-    const records = evidence.records.map((record) => ({ ...record, nonce: '' as Hex }))
-    const found = findViolations({
-      ...{ ...evidence, answers, transfers, records },
-      prices: this.#prices,
+    // A payer pays once by Permit2, and once by the token: these name his payments, whatever was changed of them.
+    const moved = (await Promise.all(read)).flat().map((transfer) => {
+      const isPermit2 = transfer.authorization.endsWith(':0x')
+      return { ...transfer, authorization: paymentOf(transfer.from, isPermit2) }
     })
+    const records = evidence.records.map((record) => {
+      const isPermit2 = sameHex(record.contract, devnet.permit2)
+      return { ...record, nonce: isPermit2 ? PERMIT2_NAME : ('' as Hex) }
+    })
+    // Where nothing is charged, the ledger alone has the payment.
+    const free = records
+      .filter(({ state, charged }) => state === 'settled' && charged === 0n)
+      .map(({ from, asset, payTo }) => {
+        const authorization = paymentOf(from, true)
+        return { authorization, from, transaction: '0x' as Hex, value: 0n, asset, payTo }
+      })
+    const transfers = [...moved, ...free]
+    const prices = new Map([...this.#sales].map(([name, { price }]) => [name, price]))
+    const astray = transfers
+      .filter(({ authorization, asset, payTo }) => {
+        const sale = this.#sales.get(authorization)
+        return sale && !(sameHex(sale.asset, asset) && sameHex(sale.payTo, payTo))
+      })
+      .map(({ authorization }) => `another merchant was paid, or another token: ${authorization}`)
+    const found = findViolations({ ...evidence, answers, transfers, records, prices })
     const paid = new Set(transfers.map(({ authorization }) => authorization))
     const unpaid = answers
       .filter(({ visit, authorization }) => handled.has(visit) && !paid.has(authorization))
@@ -416,31 +579,37 @@ class Run {
       .filter(({ state }) => state !== 'settled')
       .map((record) => `a record is left ${record.state}: ${authorizationOf(record)}`)
     return [
-      ...[...found, ...unpaid, ...others].map((violation) => this.#withCase(violation)),
-      ...(await this.#needlessTransactions(new Set(transfers.map((one) => one.transaction)))),
+      ...[...found, ...unpaid, ...others, ...astray].map((one) => this.#withCase(one)),
+      ...(await this.#needlessTransactions(new Set(moved.map((one) => one.transaction)))),
       ...this.#needlessRows(transfers.length),
     ]
   }
 
   #withCase(violation: string): string {
-    const [name = ''] = /0x[0-9a-f]{40}:/.exec(violation) ?? []
+    const [name = ''] = /0x[0-9a-f]{40}(?=:)/.exec(violation) ?? []
     return `${this.#cases.get(name) ?? 'the honest buyer'}: ${violation}`
   }
 
   /** Transactions that moved nothing, and what moved to others. */
   async #needlessTransactions(known: ReadonlySet<Hex>): Promise<readonly string[]> {
-    const { devnet, relayers, merchant } = this.#world
+    const { devnet, relayers } = this.#world
+    const { merchants } = this.#settings
     let sent = 0
     for (const { address } of relayers)
       sent += Number(await askNode(devnet, 'eth_getTransactionCount', address, 'latest'))
-    const filter = { address: [devnet.asset, ...TOKENS], fromBlock: '0x0', topics: [TRANSFER] }
+    const filter = {
+      address: [devnet.asset, ...OTHER_ASSETS],
+      fromBlock: '0x0',
+      topics: [TRANSFER],
+    }
     const moved = await askNode<{ topics: Hex[]; transactionHash: Hex }[]>(
       devnet,
       'eth_getLogs',
       filter,
     )
     const elsewhere = moved.filter(
-      ({ topics: [, from, to] }) => BigInt(from!) !== 0n && BigInt(to!) !== BigInt(merchant),
+      ({ topics: [, from, to] }) =>
+        BigInt(from!) !== 0n && !merchants.some((merchant) => BigInt(to!) === BigInt(merchant)),
     )
     return [
       ...(sent === known.size
@@ -484,5 +653,19 @@ function verdictOf({ verdict }: Mutation, context: MutationContext): Verdict {
   return typeof verdict === 'function' ? verdict(context) : verdict
 }
 
-/** Another route of the same price. */
-const elsewhere = (path: string): string => (path.startsWith('/report') ? '/stream' : '/report')
+/** Whether a kind of payment can be asked for there. */
+const suits = ({ shape }: Kind, { isApi, charges }: Target): boolean =>
+  isApi || (shape === 'upto') === (charges !== undefined)
+
+/** What a route takes of its price. */
+function chargeOf(path: string, { amount }: PaymentRequirements): string {
+  const cents = /^\/charged\/(\d+)/i.exec(path)?.[1]
+  return cents === undefined ? amount : String((BigInt(amount) * BigInt(cents)) / 10n)
+}
+
+const PERMIT2_NAME = 'permit2' as Hex
+
+/** Names the one payment of a payer by Permit2, or by a token. */
+function paymentOf(from: string, isPermit2: boolean): string {
+  return authorizationOf({ from, nonce: isPermit2 ? PERMIT2_NAME : '' })
+}

@@ -1,4 +1,8 @@
 /** Where payments are presented. */
+import { TOKEN } from '../../faults/world.js'
+
+/** Identify tokens of projects. */
+export const TOKENS = { shop: TOKEN, other: 'x402_test-token-of-another-project' } as const
 
 /** A paid route, a payment link, or an endpoint of the API. */
 export interface Target {
@@ -8,6 +12,10 @@ export interface Target {
   readonly path: string
   /** In cents. */
   readonly cents: number
+  /** What the handler charges, where the price is a maximum (cents). */
+  readonly charges?: number
+  /** Whom it pays. */
+  readonly project: 'shop' | 'other'
   /** It is an endpoint of the API: the payment comes in a body, with the offer that it is for. */
   readonly isApi: boolean
   /** Takes payments of version 1. */
@@ -19,10 +27,13 @@ export interface Target {
 const route: Omit<Target, 'name' | 'path'> = {
   method: 'GET',
   cents: 1,
+  project: 'shop',
   isApi: false,
   takesVersion1: false,
   hasQuote: false,
 }
+/** The handlers charge a part of it, nothing, or all. */
+const metered = { ...route, cents: 10 } as const
 const endpoint = { ...route, method: 'POST', isApi: true } as const
 
 export const TARGETS: readonly Target[] = [
@@ -31,6 +42,15 @@ export const TARGETS: readonly Target[] = [
   { ...route, name: 'the upfront flow', path: '/stream' },
   { ...route, name: 'a route open to version 1', path: '/old', takesVersion1: true },
   { ...route, name: 'a payment link', path: '/pay/', cents: 5 },
+  { ...route, name: 'a route of another merchant', path: '/other', project: 'other' },
+  ...[3, 0, 10].map((charges) => ({
+    ...metered,
+    ...{ name: `a maximum, ${charges} ct charged`, path: `/charged/${charges}`, charges },
+  })),
   { ...endpoint, name: 'verify', path: '/api/v2/payment/verify' },
   { ...endpoint, name: 'settle', path: '/api/v2/payment/settle' },
+  {
+    ...endpoint,
+    ...{ name: 'settle for another merchant', path: '/api/v2/payment/settle', project: 'other' },
+  },
 ]

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { PROJECT_TOKEN } from '../../../src/protocol/headers.js'
 import { asVersion1 } from '../../support/version-1.js'
 import type { PaymentPayload } from '../../../src/protocol/payment.js'
+import { TOKENS } from './targets.js'
 import type { Document, Mutation, MutationContext, Verdict, WireRequest } from './mutation.js'
 
 type Verdicts = Mutation['verdict']
@@ -288,6 +289,11 @@ const header =
       ...others.map((text) => [name, text] as const),
     ],
   })
+const otherToken = (request: WireRequest): WireRequest =>
+  header(
+    PROJECT_TOKEN,
+    Object.values(TOKENS).find((token) => token !== tokenOf(request))!,
+  )(request)
 const tokenOf = ({ headers }: WireRequest): string =>
   headers.find(([name]) => name === PROJECT_TOKEN)?.[1] ?? ''
 const body =
@@ -309,6 +315,7 @@ const AT_API: Rows<Change<WireRequest>> = [
   ['another charset', 'either', header(TYPE, 'application/json; charset=utf-7')],
   ['no token', 'refused', header(PROJECT_TOKEN)],
   ['an empty token', 'refused', header(PROJECT_TOKEN, '')],
+  ['the token of another project', 'refused', (request) => otherToken(request)],
   [
     'a token in upper case',
     'refused',

@@ -78,7 +78,10 @@ function Offers({ onPay }: OffersProps) {
       {data.offers.length > 1 && <Choices chosen={choice} onChoose={setChoice} />}
       <WalletList offer={offer} onChoose={(wallet) => onPay(wallet, offer)}>
         <p class="signed">
-          {text('signedWords', { amount, network, seller, minutes, address: terms.payTo })}
+          {text(terms.scheme === 'upto' ? 'signedUpTo' : 'signedWords', {
+            ...{ amount, network, seller, minutes },
+            address: terms.payTo,
+          })}
           {isPermit2(terms) && ` ${text('permit2Words', { amount })}`}
         </p>
       </WalletList>
@@ -95,7 +98,7 @@ function Choices({ chosen, onChoose }: ChoicesProps) {
   return (
     <fieldset>
       <legend>{text('choose')}</legend>
-      {data.offers.map(({ amount, network, testnet }, choice) => (
+      {data.offers.map(({ entry, amount, network, testnet }, choice) => (
         <label key={choice}>
           <input
             type="radio"
@@ -104,6 +107,7 @@ function Choices({ chosen, onChoose }: ChoicesProps) {
             onChange={() => onChoose(choice)}
           />
           {text('onNetwork', { amount, network })}
+          {isPermit2(data.document.accepts[entry]) && ' · Permit2'}
           {testnet && ` (${text('testBadge')})`}
         </label>
       ))}

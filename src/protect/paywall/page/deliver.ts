@@ -27,8 +27,15 @@ const MAX_COOKIE_BYTES = 3800
  */
 const wasIgnored = document.cookie.split('; ').some((one) => one.startsWith(`${data.cookie}=`))
 
-/** @param payment - Presented again by a navigation if HTML was bought. */
-export async function deliver(response: Response, payment: KeptPayment): Promise<Delivery> {
+/**
+ * @param payment - Presented again by a navigation if HTML was bought.
+ * @param isSettled - Whether the response says so.
+ */
+export async function deliver(
+  response: Response,
+  payment: KeptPayment,
+  isSettled: boolean,
+): Promise<Delivery> {
   if (response.type === 'opaqueredirect')
     return leave(payment, true) ? { kind: 'leaving' } : Promise.reject(new Error('not followed'))
   const disposition = response.headers.get('Content-Disposition') ?? ''
@@ -44,7 +51,7 @@ export async function deliver(response: Response, payment: KeptPayment): Promise
   const bytes = blob.size
   if (isFile) return saveBlob(blob, { name: fileName(disposition), isPage: false })
   // The server has stored the response under the payment's id, unless it was too large.
-  const isPaid = payment.receipt.transaction !== undefined
+  const isPaid = isSettled || payment.receipt.transaction !== undefined
   if (isPage && bytes <= data.maxStoredBytes && leave(payment, isPaid)) return { kind: 'leaving' }
   if (isPage) return saveBlob(blob, { name: 'page.html', isPage: true })
   if (type === 'application/json' || type.endsWith('+json')) {

@@ -4,7 +4,7 @@
 export interface PageOffer {
   /** Index of its terms in `document.accepts`. */
   readonly entry: number
-  /** With its token: `0.01 USDC`. */
+  /** With its token: `0.01 USDC`, or `up to 0.01 USDC`. */
   readonly amount: string
   /** The rate behind the amount: `1 EUR = 1.08 USD`. */
   readonly rate?: string | undefined

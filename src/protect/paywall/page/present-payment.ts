@@ -9,6 +9,10 @@ export type Presented =
       readonly kind: 'bought'
       readonly response: Response
       readonly transaction: string | undefined
+      /** Whether the seller says that the payment was settled: if nothing is charged, without a transaction. */
+      readonly isSettled: boolean
+      /** What was charged, in units of the token, if the seller says so. */
+      readonly charged: string | undefined
     }
   /** The payment may still be settled: present it again and sign no other. */
   | {
@@ -73,6 +77,7 @@ const MAX_RETRY_SECONDS = 60
 interface Settlement {
   readonly success?: boolean
   readonly transaction?: string
+  readonly amount?: string
   readonly settledBy?: string
 }
 
@@ -92,7 +97,11 @@ export async function presentPayment(header: string): Promise<Presented> {
   const transaction = settlement?.transaction || settlement?.settledBy
   const isPaid = settlement?.success === true || Boolean(settlement?.settledBy)
   if (response.ok || response.type === 'opaqueredirect')
-    return { kind: 'bought', response, transaction }
+    return {
+      ...{ kind: 'bought', response, transaction },
+      isSettled: settlement?.success === true,
+      charged: settlement?.amount,
+    }
   const offered = decodeJson(response.headers.get('PAYMENT-REQUIRED')) as PageDocument | undefined
   if (offered !== undefined) return refusal(offered, transaction, isPaid)
   const code = await problemCode(response)

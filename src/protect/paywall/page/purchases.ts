@@ -5,8 +5,8 @@ import { deliver, type Delivery } from './deliver.js'
 import { forget, keep, readKept, update, type KeptPayment } from './kept-payment.js'
 import type { PageDocument, PageOffer } from './page-data.js'
 import { LINK_ENDED, presentPayment, type Presented } from './present-payment.js'
-import { transactionUrl } from './receipt-facts.js'
-import { NotSigned, signPayment } from './sign-payment.js'
+import { settledFacts, transactionUrl, type Settled } from './receipt-facts.js'
+import { isPermit2, NotSigned, signPayment } from './sign-payment.js'
 import { messageOf, text } from './texts.js'
 
 export interface Notice {
@@ -123,16 +123,16 @@ export class Purchases {
 
   async #deliver(
     payment: KeptPayment,
-    { response, transaction }: Extract<Presented, { kind: 'bought' }>,
+    { response, transaction, isSettled, charged }: Extract<Presented, { kind: 'bought' }>,
   ): Promise<void> {
     this.#show({ kind: 'busy', step: text('receiving') })
-    const paid = withTransaction(payment, transaction)
+    const paid = settled(payment, { transaction, charged })
     try {
-      const delivery = await deliver(response, paid)
+      const delivery = await deliver(response, paid, isSettled)
       if ('bytes' in delivery)
         update({ ...paid, received: delivery.bytes > data.maxStoredBytes ? 'once' : 'again' })
       // Nothing was charged: the payment would buy again what it has just got for nothing.
-      const isFree = transaction === undefined && delivery.kind !== 'leaving'
+      const isFree = !isSettled && transaction === undefined && delivery.kind !== 'leaving'
       if (isFree) forget(payment, this.#before)
       this.#show({ kind: 'delivered', delivery, payment: isFree ? undefined : paid })
     } catch {
@@ -175,7 +175,7 @@ export class Purchases {
 
   /** Ends a payment that was settled and buys nothing more. Its receipt is kept. */
   #end(payment: KeptPayment, transaction: string | undefined, message: string): void {
-    const ended = { ...withTransaction(payment, transaction), received: 'once' } as const
+    const ended = { ...settled(payment, { transaction }), received: 'once' } as const
     update(ended)
     const url = transactionUrl(ended.receipt)
     this.#show({ kind: 'kept', payment: ended, notice: { message, transaction: url } })
@@ -186,9 +186,8 @@ function brokenConnection(): Notice {
   return { message: text('connectionLost'), tone: 'wait' }
 }
 
-function withTransaction(payment: KeptPayment, transaction: string | undefined): KeptPayment {
-  if (transaction === undefined) return payment
-  return { ...payment, receipt: { ...payment.receipt, transaction } }
+function settled(payment: KeptPayment, facts: Settled): KeptPayment {
+  return { ...payment, receipt: settledFacts(payment.receipt, facts) }
 }
 
 /** Refusals because of the current offer. They do not mean that the payment was never settled. */
@@ -253,7 +252,10 @@ const LAPSED_SECONDS = 60
 function isSameOffer(one: PageDocument, other: PageDocument): boolean {
   const terms = ({ accepts }: PageDocument): string =>
     JSON.stringify(
-      accepts.map(({ network, asset, amount, payTo }) => [network, asset, amount, payTo]),
+      accepts.map((one) => [
+        ...[one.scheme, one.network, one.asset, one.amount, one.payTo],
+        isPermit2(one),
+      ]),
     )
   return terms(one) === terms(other)
 }

@@ -1,3 +1,6 @@
+import { decimalOf } from '../../../browser/decimal.js'
+import { data } from './data.js'
+
 /** Facts of a receipt, noted at signing: the offer may change later. */
 export interface ReceiptFacts {
   /** Id of the payment, by which its seller finds it. Absent without a secure context. */
@@ -6,8 +9,10 @@ export interface ReceiptFacts {
   readonly seller: string
   /** In its currency. */
   readonly price?: string | undefined
-  /** With the token. */
+  /** With the token. A maximum, until it is known what was charged. */
   readonly amount: string
+  /** The token of a maximum. */
+  readonly token?: Token | undefined
   readonly network: string
   readonly testnet: boolean
   readonly payTo: string
@@ -16,6 +21,40 @@ export interface ReceiptFacts {
   readonly explorer?: string | undefined
   /** Hash of the transaction, once it is known. */
   readonly transaction?: string | undefined
+}
+
+/** How amounts of a token are written. */
+interface Token {
+  readonly symbol: string
+  readonly decimals: number
+}
+
+/** Writes an amount of a token: `0.01 USDC`. */
+export function formatToken(units: string, { symbol, decimals }: Token): string {
+  const format = new Intl.NumberFormat(data.locale, {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: 18,
+  })
+  return `${format.format(decimalOf(units, decimals) as Intl.StringNumericLiteral)} ${symbol}`
+}
+
+/** What is known once a payment is settled. */
+export interface Settled {
+  /** Hash of the transaction; absent where none was needed. */
+  readonly transaction: string | undefined
+  /** What was charged, in units of the token. */
+  readonly charged?: string | undefined
+}
+
+/** Adds what is known now. */
+export function settledFacts(facts: ReceiptFacts, { transaction, charged }: Settled): ReceiptFacts {
+  const { token } = facts
+  const isKnown = token !== undefined && /^\d+$/.test(charged ?? '')
+  return {
+    ...facts,
+    ...(transaction !== undefined && { transaction }),
+    ...(isKnown && { amount: formatToken(charged ?? '', token) }),
+  }
 }
 
 /** The key of a payment. */

@@ -46,7 +46,8 @@ export function Result({ delivery, payment }: ResultProps) {
 }
 
 function headline(delivery: Delivery, payment: KeptPayment | undefined): string {
-  if (payment === undefined) return text('free')
+  // Nothing was charged where there is no transaction.
+  if (payment?.receipt.transaction === undefined) return text('free')
   return delivery.kind === 'file' ? text('saved', { name: delivery.name }) : text('paid')
 }
 

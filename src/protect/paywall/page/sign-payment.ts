@@ -1,5 +1,4 @@
 /** Asks a wallet to sign a payment. */
-import { decimalOf } from '../../../browser/decimal.js'
 import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
 import {
   readAllowance,
@@ -7,6 +6,7 @@ import {
   sendApproval,
   signApproval,
   signPermit2,
+  type Permit2Transfer,
   type SignedApproval,
 } from '../../../browser/sign-permit2.js'
 import {
@@ -19,7 +19,7 @@ import { encodeJson } from './base64.js'
 import { data, serverNow } from './data.js'
 import type { KeptPayment } from './kept-payment.js'
 import type { PageDocument, PageOffer, PageTerms } from './page-data.js'
-import { paymentNumber, type ReceiptFacts } from './receipt-facts.js'
+import { formatToken, paymentNumber, type ReceiptFacts } from './receipt-facts.js'
 import { text } from './texts.js'
 
 /** Why nothing was signed, for people. */
@@ -94,12 +94,7 @@ async function checkBalance({ provider, terms, offer }: Purchase, account: strin
   const asked = BALANCE_OF + account.slice(2).toLowerCase().padStart(64, '0')
   const balance = await readWord(provider, terms.asset, asked)
   if (balance === undefined || balance >= BigInt(terms.amount)) return
-  const decimal = decimalOf(balance.toString(), offer.decimals)
-  const format = new Intl.NumberFormat(data.locale, {
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 18,
-  })
-  const shown = `${format.format(decimal as Intl.StringNumericLiteral)} ${offer.symbol}`
+  const shown = formatToken(balance.toString(), offer)
   throw new NotSigned(text('balanceTooLow', { balance: shown, amount: offer.amount }), offer)
 }
 
@@ -135,8 +130,8 @@ async function sign(
 }
 
 /** Whether a way to pay is by Permit2. */
-export function isPermit2({ extra }: PageTerms): boolean {
-  return extra?.['assetTransferMethod'] === 'permit2'
+export function isPermit2(terms: PageTerms | undefined): boolean {
+  return terms?.extra?.['assetTransferMethod'] === 'permit2'
 }
 
 /** Key of the extension by which the seller sends a signed approval. */
@@ -158,30 +153,40 @@ async function approve(
   const { chainId, amount } = offer
   const validBefore = serverNow() + terms.maxTimeoutSeconds
   const transfer = { ...terms, from, chainId, validBefore }
-  const allowance = await readAllowance(provider, transfer)
-  if (allowance !== undefined && allowance >= BigInt(terms.amount)) return undefined
+  if (await isApproved(provider, transfer)) return undefined
   tell(text('approving', { wallet, amount }))
   const isSponsored = SPONSORING in Object(document.extensions) && 'name' in Object(terms.extra)
   const signed = isSponsored ? await signApproval(provider, transfer) : undefined
   if (signed !== undefined) return signed
   const hash = await sendApproval(provider, transfer)
   tell(text('approvalPending'))
-  for (let waited = 0; waited < LOOK.forMs; waited += LOOK.everyMs) {
+  for (const until = Date.now() + LOOK.forMs; Date.now() < until;) {
     const asked = callProvider(provider, 'eth_getTransactionReceipt', [hash])
     const { status } = Object(await asked.catch(() => undefined)) as { readonly status?: unknown }
-    if (status === '0x1') return undefined
     if (status === '0x0') break
+    // Wallets may send another transaction in its place.
+    if (status === '0x1' || (await isApproved(provider, transfer))) return undefined
     await new Promise((resolve) => setTimeout(resolve, LOOK.everyMs))
   }
   throw new NotSigned(text('approvalFailed'))
 }
 
+/** Whether Permit2 may take the amount already. If the wallet does not tell, it may not. */
+async function isApproved(
+  provider: Provider,
+  transfer: Pick<Permit2Transfer, 'from' | 'asset' | 'amount'>,
+): Promise<boolean> {
+  const allowance = await readAllowance(provider, transfer)
+  return allowance !== undefined && allowance >= BigInt(transfer.amount)
+}
+
 function receiptFacts(
-  { terms: { payTo }, offer }: Purchase,
+  { terms: { payTo, scheme }, offer }: Purchase,
   payer: string,
   number: string | undefined,
 ): ReceiptFacts {
   const { title, seller, price } = data
-  const { amount, network, testnet, explorer } = offer
-  return { number, title, seller, price, amount, network, testnet, payTo, payer, explorer }
+  const { amount, symbol, decimals, network, testnet, explorer } = offer
+  const token = scheme === 'upto' ? { symbol, decimals } : undefined
+  return { number, title, seller, price, amount, token, network, testnet, payTo, payer, explorer }
 }

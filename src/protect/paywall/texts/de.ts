@@ -5,6 +5,7 @@ export const de: PaywallTexts = {
   heading: 'Zahlung erforderlich',
   price: 'Preis',
   onNetwork: '{amount} auf {network}',
+  upTo: 'bis zu {amount}',
   testBadge: 'TEST: kein echtes Geld',
   details: 'Einzelheiten',
   item: 'Artikel',
@@ -28,6 +29,8 @@ export const de: PaywallTexts = {
   onRamp: '{symbol} kaufen',
   signedWords:
     'Einmalige Freigabe, genau {amount} auf {network} an {seller} ({address}) zu zahlen. Sie läuft nach {minutes} Minuten ab. Sie zahlen keine Netzwerkgebühr.',
+  signedUpTo:
+    'Einmalige Freigabe, {amount} auf {network} an {seller} ({address}) zu zahlen: Abgebucht wird, was Sie verbraucht haben. Sie läuft nach {minutes} Minuten ab. Sie zahlen keine Netzwerkgebühr.',
   permit2Words:
     'Dieses Token wird von Permit2 bewegt: Falls noch nicht geschehen, fragt Ihre Wallet zuerst, ob Permit2 {amount} nehmen darf. Ohne Ihre Unterschrift kann das niemand nutzen.',
   connecting: 'Erlauben Sie die Verbindung in {wallet}.',
@@ -37,6 +40,8 @@ export const de: PaywallTexts = {
     'Erlauben Sie Permit2, {amount} zu nehmen: Bestätigen Sie in {wallet}. Noch wird nichts gezahlt.',
   approvalPending: 'Warten, bis das Netzwerk Ihre Freigabe bestätigt hat …',
   approvalFailed: 'Die Freigabe wurde nicht bestätigt. Es wurde nichts gezahlt.',
+  approvalNeeded:
+    'Permit2 darf diesen Betrag nicht nehmen, und es wurde nichts abgebucht. Zahlen Sie erneut: Ihre Wallet fragt zuerst nach dieser Erlaubnis.',
   signing: 'Unterschreiben Sie in {wallet}. Vorher wird nichts gezahlt.',
   verifying: 'Ihre Zahlung wurde an den Verkäufer gesendet. Die Antwort wird erwartet …',
   settling:

@@ -5,6 +5,7 @@ export const en: PaywallTexts = {
   heading: 'Payment required',
   price: 'Price',
   onNetwork: '{amount} on {network}',
+  upTo: 'up to {amount}',
   testBadge: 'TEST: no real money',
   details: 'Details',
   item: 'Item',
@@ -27,6 +28,8 @@ export const en: PaywallTexts = {
   onRamp: 'Get {symbol}',
   signedWords:
     'One-time approval to pay exactly {amount} on {network} to {seller} ({address}). It expires in {minutes} minutes. You pay no network fee.',
+  signedUpTo:
+    'Approval to pay {amount} on {network} to {seller} ({address}), once: the seller takes what you used. It expires in {minutes} minutes. You pay no network fee.',
   permit2Words:
     'This token is moved by Permit2: if you have not done so before, your wallet first asks you to allow Permit2 to take {amount}. Without your signature, nobody can use that.',
   connecting: 'Allow the connection in {wallet}.',
@@ -35,6 +38,8 @@ export const en: PaywallTexts = {
   approving: 'Allow Permit2 to take {amount}: confirm in {wallet}. Nothing is paid yet.',
   approvalPending: 'Waiting until the network has confirmed your approval…',
   approvalFailed: 'The approval was not confirmed. Nothing was paid.',
+  approvalNeeded:
+    'Permit2 is not allowed to take this amount, and nothing was charged. Pay again: your wallet asks you to allow it first.',
   signing: 'Sign in {wallet}. Nothing is paid before you do.',
   verifying: 'Your payment was sent to the seller. Waiting for the response…',
   settling: 'Still waiting for the response. It arrives once the payment is settled on {network}.',

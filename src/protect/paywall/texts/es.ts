@@ -5,6 +5,7 @@ export const es: PaywallTexts = {
   heading: 'Se requiere un pago',
   price: 'Precio',
   onNetwork: '{amount} en {network}',
+  upTo: 'hasta {amount}',
   testBadge: 'PRUEBA: no es dinero real',
   details: 'Detalles',
   item: 'Artículo',
@@ -28,6 +29,8 @@ export const es: PaywallTexts = {
   onRamp: 'Obtener {symbol}',
   signedWords:
     'Autorización única para pagar exactamente {amount} en {network} a {seller} ({address}). Caduca en {minutes} minutos. Usted no paga comisión de red.',
+  signedUpTo:
+    'Autorización única para pagar {amount} en {network} a {seller} ({address}): el vendedor cobra lo que usted haya usado. Caduca en {minutes} minutos. Usted no paga comisión de red.',
   permit2Words:
     'Este token se mueve mediante Permit2: si aún no lo ha hecho, su cartera le pide primero que permita a Permit2 tomar {amount}. Sin su firma, nadie puede usarlo.',
   connecting: 'Permita la conexión en {wallet}.',
@@ -36,6 +39,8 @@ export const es: PaywallTexts = {
   approving: 'Permita que Permit2 tome {amount}: confirme en {wallet}. Todavía no se paga nada.',
   approvalPending: 'Esperando a que la red confirme su permiso…',
   approvalFailed: 'El permiso no se confirmó. No se ha pagado nada.',
+  approvalNeeded:
+    'Permit2 no tiene permiso para tomar este importe y no se ha cobrado nada. Pague de nuevo: su cartera le pide primero ese permiso.',
   signing: 'Firme en {wallet}. Antes de eso no se paga nada.',
   verifying: 'Su pago se ha enviado al vendedor. Esperando la respuesta…',
   settling: 'Seguimos esperando la respuesta. Llega cuando el pago se ha ejecutado en {network}.',

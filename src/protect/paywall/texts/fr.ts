@@ -5,6 +5,7 @@ export const fr: PaywallTexts = {
   heading: 'Paiement requis',
   price: 'Prix',
   onNetwork: '{amount} sur {network}',
+  upTo: 'jusqu’à {amount}',
   testBadge: 'TEST : sans valeur réelle',
   details: 'Détails',
   item: 'Article',
@@ -28,6 +29,8 @@ export const fr: PaywallTexts = {
   onRamp: 'Obtenir des {symbol}',
   signedWords:
     'Autorisation unique de payer exactement {amount} sur {network} à {seller} ({address}). Elle expire dans {minutes} minutes. Vous ne payez aucuns frais de réseau.',
+  signedUpTo:
+    'Autorisation unique de payer {amount} sur {network} à {seller} ({address}) : le vendeur prélève ce que vous avez utilisé. Elle expire dans {minutes} minutes. Vous ne payez aucuns frais de réseau.',
   permit2Words:
     'Ce jeton passe par Permit2 : si ce n’est pas déjà fait, votre portefeuille vous demande d’abord d’autoriser Permit2 à prélever {amount}. Sans votre signature, personne ne peut s’en servir.',
   connecting: 'Autorisez la connexion dans {wallet}.',
@@ -37,6 +40,8 @@ export const fr: PaywallTexts = {
     'Autorisez Permit2 à prélever {amount} : confirmez dans {wallet}. Rien n’est encore payé.',
   approvalPending: 'En attente de la confirmation de votre autorisation par le réseau…',
   approvalFailed: 'L’autorisation n’a pas été confirmée. Rien n’a été payé.',
+  approvalNeeded:
+    'Permit2 n’est pas autorisé à prélever ce montant, et rien n’a été débité. Payez à nouveau : votre portefeuille vous demande d’abord cette autorisation.',
   signing: 'Signez dans {wallet}. Rien n’est payé avant.',
   verifying: 'Votre paiement a été envoyé au vendeur. En attente de la réponse…',
   settling:

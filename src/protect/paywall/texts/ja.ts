@@ -5,6 +5,7 @@ export const ja: PaywallTexts = {
   heading: 'お支払いが必要です',
   price: '価格',
   onNetwork: '{amount}（{network}）',
+  upTo: '最大 {amount}',
   testBadge: 'テスト：本物のお金ではありません',
   details: '詳細',
   item: '商品',
@@ -28,6 +29,8 @@ export const ja: PaywallTexts = {
   onRamp: '{symbol} を入手',
   signedWords:
     '{network} で {seller}（{address}）へ {amount} だけを支払う、1 回限りの承認です。{minutes} 分後に期限が切れます。ネットワーク手数料はかかりません。',
+  signedUpTo:
+    '{network} で {seller}（{address}）へ {amount} を支払う、1 回限りの承認です。実際に使った分だけが請求されます。{minutes} 分後に期限が切れます。ネットワーク手数料はかかりません。',
   permit2Words:
     'このトークンは Permit2 で送られます。まだの場合は、先にウォレットが Permit2 に {amount} の引き出しを許可するよう求めます。あなたの署名なしには、誰も使えません。',
   connecting: '{wallet} で接続を許可してください。',
@@ -37,6 +40,8 @@ export const ja: PaywallTexts = {
     'Permit2 に {amount} の引き出しを許可します。{wallet} で確認してください。まだ支払いは行われません。',
   approvalPending: 'ネットワークが許可を確認するのを待っています…',
   approvalFailed: '許可が確認されませんでした。支払いは行われていません。',
+  approvalNeeded:
+    'Permit2 にこの金額の引き出しが許可されていないため、何も請求されていません。もう一度支払ってください。先にウォレットが許可を求めます。',
   signing: '{wallet} で署名してください。署名するまで支払いは行われません。',
   verifying: 'お支払いを販売者に送信しました。応答を待っています…',
   settling: 'まだ応答を待っています。{network} で決済されると届きます。',

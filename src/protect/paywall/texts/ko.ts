@@ -5,6 +5,7 @@ export const ko: PaywallTexts = {
   heading: '결제가 필요합니다',
   price: '가격',
   onNetwork: '{amount} ({network})',
+  upTo: '최대 {amount}',
   testBadge: '테스트: 실제 돈이 아닙니다',
   details: '자세히',
   item: '상품',
@@ -28,6 +29,8 @@ export const ko: PaywallTexts = {
   onRamp: '{symbol} 구하기',
   signedWords:
     '{network}에서 {seller}({address})에게 정확히 {amount}만 지불하는 1회용 승인입니다. {minutes}분 후에 만료됩니다. 네트워크 수수료는 없습니다.',
+  signedUpTo:
+    '{network}에서 {seller}({address})에게 {amount}을(를) 지불하는 1회용 승인입니다. 판매자는 사용한 만큼만 청구합니다. {minutes}분 후에 만료됩니다. 네트워크 수수료는 없습니다.',
   permit2Words:
     '이 토큰은 Permit2로 이동합니다. 아직 허용하지 않았다면 지갑이 먼저 Permit2가 {amount}을(를) 가져가도록 허용할지 묻습니다. 서명 없이는 누구도 사용할 수 없습니다.',
   connecting: '{wallet}에서 연결을 허용하세요.',
@@ -37,6 +40,8 @@ export const ko: PaywallTexts = {
     'Permit2가 {amount}을(를) 가져가도록 허용하세요. {wallet}에서 확인하세요. 아직 결제되지 않습니다.',
   approvalPending: '네트워크가 허용을 확인할 때까지 기다리는 중…',
   approvalFailed: '허용이 확인되지 않았습니다. 결제되지 않았습니다.',
+  approvalNeeded:
+    'Permit2가 이 금액을 가져가도록 허용되지 않아 아무것도 청구되지 않았습니다. 다시 결제하세요. 지갑이 먼저 허용할지 묻습니다.',
   signing: '{wallet}에서 서명하세요. 서명 전에는 결제되지 않습니다.',
   verifying: '결제를 판매자에게 보냈습니다. 응답을 기다리는 중…',
   settling: '아직 응답을 기다리고 있습니다. {network}에서 결제가 처리되면 도착합니다.',

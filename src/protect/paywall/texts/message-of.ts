@@ -61,7 +61,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   permit2_deadline_expired: 'lapsed',
   permit2_not_yet_valid: 'clockWrong',
   invalid_permit2_signature: 'badSignature',
-  permit2_allowance_required: 'transferFailed',
+  permit2_allowance_required: 'approvalNeeded',
   permit2_insufficient_balance: 'insufficientFunds',
   permit2_invalid_nonce: 'alreadyUsed',
   permit2_2612_amount_mismatch: 'wrongSetup',

@@ -5,6 +5,7 @@ export const pt: PaywallTexts = {
   heading: 'Pagamento necessário',
   price: 'Preço',
   onNetwork: '{amount} em {network}',
+  upTo: 'até {amount}',
   testBadge: 'TESTE: não é dinheiro real',
   details: 'Detalhes',
   item: 'Produto',
@@ -28,6 +29,8 @@ export const pt: PaywallTexts = {
   onRamp: 'Obter {symbol}',
   signedWords:
     'Autorização única para pagar exatamente {amount} em {network} a {seller} ({address}). Expira em {minutes} minutos. Você não paga taxa de rede.',
+  signedUpTo:
+    'Autorização única para pagar {amount} em {network} a {seller} ({address}): o vendedor cobra o que você usou. Expira em {minutes} minutos. Você não paga taxa de rede.',
   permit2Words:
     'Este token é movido pelo Permit2: se ainda não o fez, sua carteira pede primeiro que você permita ao Permit2 retirar {amount}. Sem a sua assinatura, ninguém pode usar isso.',
   connecting: 'Permita a conexão em {wallet}.',
@@ -36,6 +39,8 @@ export const pt: PaywallTexts = {
   approving: 'Permita que o Permit2 retire {amount}: confirme em {wallet}. Nada é pago ainda.',
   approvalPending: 'Aguardando a rede confirmar a sua permissão…',
   approvalFailed: 'A permissão não foi confirmada. Nada foi pago.',
+  approvalNeeded:
+    'O Permit2 não tem permissão para retirar este valor, e nada foi cobrado. Pague de novo: sua carteira pede primeiro essa permissão.',
   signing: 'Assine em {wallet}. Nada é pago antes disso.',
   verifying: 'Seu pagamento foi enviado ao vendedor. Aguardando a resposta…',
   settling: 'Ainda aguardando a resposta. Ela chega quando o pagamento for executado em {network}.',

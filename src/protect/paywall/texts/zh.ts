@@ -5,6 +5,7 @@ export const zh: PaywallTexts = {
   heading: '需要付款',
   price: '价格',
   onNetwork: '{network} 上的 {amount}',
+  upTo: '最多 {amount}',
   testBadge: '测试：不是真钱',
   details: '详细信息',
   item: '商品',
@@ -27,6 +28,8 @@ export const zh: PaywallTexts = {
   onRamp: '获取 {symbol}',
   signedWords:
     '一次性授权：在 {network} 上向 {seller}（{address}）支付 {amount}，仅限此金额，{minutes} 分钟后失效。您无需支付网络费用。',
+  signedUpTo:
+    '一次性授权：在 {network} 上向 {seller}（{address}）支付{amount}，卖家按您的实际用量收取，{minutes} 分钟后失效。您无需支付网络费用。',
   permit2Words:
     '此代币通过 Permit2 转移：如果尚未授权，钱包会先请您允许 Permit2 转走 {amount}。没有您的签名，任何人都无法使用该授权。',
   connecting: '请在 {wallet} 中允许连接。',
@@ -35,6 +38,7 @@ export const zh: PaywallTexts = {
   approving: '请允许 Permit2 转走 {amount}：在 {wallet} 中确认。此时不会付款。',
   approvalPending: '正在等待网络确认您的授权……',
   approvalFailed: '授权未被确认。没有付款。',
+  approvalNeeded: 'Permit2 未获准转走此金额，未收取任何费用。请重新支付：钱包会先请您授权。',
   signing: '请在 {wallet} 中签名。签名之前不会付款。',
   verifying: '您的付款已发送给卖家，正在等待响应……',
   settling: '仍在等待响应。付款在 {network} 上结算后才会收到。',

@@ -29,9 +29,10 @@ import type { SubmissionPatience, SubmitResult } from './submit.js'
 /** How long the response of a payment waits until the ledger has unlocked it (ms). */
 const UNLOCK_GRACE_MS = 500
 
-const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
 /** How long until a transfer that was not found is searched for once more (ms). */
 const UNFOUND_MS = 3500
+
+const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
 
 /** Dependencies of {@link Settlement}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {

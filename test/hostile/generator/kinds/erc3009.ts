@@ -4,6 +4,7 @@ import type { Kind } from '../kind.js'
 /** `exact` by ERC-3009, signed by an account's own key. */
 export const erc3009: Kind = {
   name: 'erc3009',
+  shape: 'eip3009',
   takes: ({ scheme, extra }) =>
     scheme === 'exact' && (extra?.['assetTransferMethod'] ?? 'eip3009') === 'eip3009',
   async pay(payer, entry, { amount, payTo, token, chainId, ...terms }) {

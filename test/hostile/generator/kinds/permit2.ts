@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Devnet } from '../../../../src/devnet/index.js'
 import { sendBatch } from '../../../../src/devnet/send-batch.js'
 import { sameHex } from '../../../../src/protocol/hex.js'
-import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
 import type { TestPayer } from '../../../support/sign-payment.js'
 import type { Kind, Terms } from '../kind.js'
 import type { Mutation } from '../mutation.js'
@@ -17,7 +17,7 @@ const PERMIT_TOKEN: Devnet['permitToken'] = '0x000000000000000000000000000000000
 
 const DOLLAR = { currency: 'USD', permit2: true } as const
 
-const witnessTypes = {
+const permitTypes = {
   PermitWitnessTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },
     { name: 'spender', type: 'address' },
@@ -29,25 +29,30 @@ const witnessTypes = {
     { name: 'token', type: 'address' },
     { name: 'amount', type: 'uint256' },
   ],
-  Witness: [
-    { name: 'to', type: 'address' },
-    { name: 'validAfter', type: 'uint256' },
-  ],
 } as const
+const to = { name: 'to', type: 'address' } as const
+const validAfter = { name: 'validAfter', type: 'uint256' } as const
+const exactTypes = { ...permitTypes, Witness: [to, validAfter] } as const
+const facilitator = { name: 'facilitator', type: 'address' } as const
+const uptoTypes = { ...permitTypes, Witness: [to, facilitator, validAfter] } as const
 
 /** `payload` of a payment, as a wallet signs it. */
-async function permitOf(payer: TestPayer, terms: Terms): Promise<PaymentPayload['payload']> {
-  const { token, payTo, spender = EXACT_PROXY } = terms
+async function permitOf(
+  shape: Kind['shape'],
+  { payer, entry, terms }: { payer: TestPayer; entry: PaymentRequirements; terms: Terms },
+): Promise<PaymentPayload['payload']> {
+  const isMetered = shape === 'upto'
+  const { token, payTo, spender = isMetered ? UPTO_PROXY : EXACT_PROXY } = terms
+  const named =
+    terms.facilitator ?? (entry.extra?.['facilitatorAddress'] as Hex | undefined) ?? payTo
+  const witness = { to: payTo, facilitator: named, validAfter: terms.validAfter }
   const message = {
     permitted: { token, amount: terms.amount },
-    spender,
-    nonce: BigInt(terms.nonce),
-    deadline: terms.validBefore,
-    witness: { to: payTo, validAfter: terms.validAfter },
+    ...{ spender, nonce: BigInt(terms.nonce), deadline: terms.validBefore, witness },
   }
   const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
     domain: { name: 'Permit2', chainId: terms.chainId, verifyingContract: PERMIT2 },
-    types: witnessTypes,
+    types: isMetered ? uptoTypes : exactTypes,
     primaryType: 'PermitWitnessTransferFrom',
     message,
   })
@@ -57,41 +62,87 @@ async function permitOf(payer: TestPayer, terms: Terms): Promise<PaymentPayload[
     spender,
     nonce: String(message.nonce),
     deadline: String(message.deadline),
-    witness: { to: payTo, validAfter: String(terms.validAfter) },
+    witness: {
+      to: payTo,
+      ...(isMetered && { facilitator: named }),
+      validAfter: String(terms.validAfter),
+    },
   }
   return { signature, permit2Authorization }
 }
 
-const spenders: readonly Mutation[] = (
-  [
-    ['the spender of metered payments', UPTO_PROXY],
-    ['Permit2 as spender', PERMIT2],
-    ['the payee as spender', undefined],
-  ] as const
-).map(([name, spender]) => ({
-  stage: 'terms',
-  name: `signed for ${name}`,
-  parts: ['terms.spender'],
-  verdict: 'refused',
-  change: (terms) => ({ ...terms, spender: spender ?? terms.payTo }),
-}))
+const NOBODY: Hex = `0x${'0'.repeat(40)}`
+const STRANGER: Hex = `0x${'6'.repeat(40)}`
+
+/** Another value of one of the terms; a function makes one of the others. */
+type TermChange = readonly [
+  name: string,
+  part: 'spender' | 'facilitator' | 'approval',
+  value: (terms: Terms) => Terms['approval'] | Hex,
+]
+
+const changes = (...all: readonly TermChange[]): readonly Mutation[] =>
+  all.map(([name, part, value]) => ({
+    stage: 'terms',
+    name: `signed for ${name}`,
+    parts: [`terms.${part}`],
+    verdict: 'refused',
+    change: (terms) => ({ ...terms, [part]: value(terms) }),
+  }))
+
+const SPENDERS: readonly TermChange[] = [
+  ['Permit2 as spender', 'spender', () => PERMIT2],
+  ['the payee as spender', 'spender', ({ payTo }) => payTo],
+  ['the token as spender', 'spender', ({ token }) => token],
+  ['nobody as spender', 'spender', () => NOBODY],
+]
+const ofExact = changes(
+  ['the spender of metered payments', 'spender', () => UPTO_PROXY],
+  ...SPENDERS,
+)
+const ofUpto = changes(
+  ['the spender of fixed payments', 'spender', () => EXACT_PROXY],
+  ...SPENDERS,
+  ['a stranger as facilitator', 'facilitator', () => STRANGER],
+  ['the payee as facilitator', 'facilitator', ({ payTo }) => payTo],
+  ['nobody as facilitator', 'facilitator', () => NOBODY],
+  ['Permit2 as facilitator', 'facilitator', () => PERMIT2],
+)
+const ofApprovals = changes(
+  ['an approval of one unit less', 'approval', ({ amount }) => ({ amount: amount - 1n })],
+  ['an approval of one unit more', 'approval', ({ amount }) => ({ amount: amount + 1n })],
+  ['an approval of everything', 'approval', () => ({ amount: 2n ** 256n - 1n })],
+  ['an approval of nothing', 'approval', () => ({ amount: 0n })],
+  ['an approval until yesterday', 'approval', () => ({ deadline: nowSeconds() - 86_400n })],
+  ['an approval for three seconds', 'approval', () => ({ deadline: nowSeconds() + 3n })],
+  ['a later approval', 'approval', () => ({ nonce: 1n })],
+  ['the last of all approvals', 'approval', () => ({ nonce: 2n ** 256n - 1n })],
+  ['an approval of a stranger', 'approval', () => ({ spender: STRANGER })],
+  ['an approval of the proxy', 'approval', () => ({ spender: EXACT_PROXY })],
+  ['an approval by a stranger', 'approval', () => ({ owner: STRANGER })],
+  ['an approval on another chain', 'approval', () => ({ chainId: 8453 })],
+)
+const nowSeconds = (): bigint => BigInt(Math.floor(Date.now() / 1000))
 
 const isOffered =
-  (token: Hex): Kind['takes'] =>
+  (scheme: string, token: Hex): Kind['takes'] =>
   (entry) =>
-    entry.scheme === 'exact' &&
+    entry.scheme === scheme &&
     entry.extra?.['assetTransferMethod'] === 'permit2' &&
     sameHex(entry.asset, token)
+
+const inPermit = (name: string): string => `payload.permit2Authorization.${name}`
 
 /** `exact` by Permit2, which the payer has approved. */
 export const permit2: Kind = {
   name: 'permit2',
+  shape: 'permit2',
   asset: { ...DOLLAR, address: PLAIN_TOKEN, symbol: 'PLAIN', decimals: 6 },
-  takes: isOffered(PLAIN_TOKEN),
+  takes: isOffered('exact', PLAIN_TOKEN),
   pay: async (payer, entry, terms) => ({
     x402Version: 2,
     accepted: { ...entry },
-    payload: await permitOf(payer, terms),
+    payload: await permitOf('permit2', { payer, entry, terms }),
   }),
   async accountsOf({ rpcUrl }, owners) {
     const everything = numberToHex(2n ** 256n - 1n)
@@ -109,11 +160,25 @@ export const permit2: Kind = {
     words: [],
     signatures: ['payload.signature'],
   },
-  mutations: spenders,
+  mutations: ofExact,
 }
 
-function inPermit(name: string): string {
-  return `payload.permit2Authorization.${name}`
+/** `upto`: the same up to a maximum. */
+export const upto: Kind = {
+  ...permit2,
+  name: 'upto',
+  shape: 'upto',
+  takes: isOffered('upto', PLAIN_TOKEN),
+  pay: async (payer, entry, terms) => ({
+    x402Version: 2,
+    accepted: { ...entry },
+    payload: await permitOf('upto', { payer, entry, terms }),
+  }),
+  parts: {
+    ...permit2.parts,
+    addresses: [...permit2.parts.addresses, inPermit('witness.facilitator')],
+  },
+  mutations: ofUpto,
 }
 
 /** Of `allowance` in OpenZeppelin's ERC-20. */
@@ -123,52 +188,56 @@ const slotOf = (key: Hex, mapping: Hex): Hex =>
 
 const APPROVAL = 'extensions.eip2612GasSponsoring.info'
 
-/** `exact` by Permit2, with an approval of it that the payer has signed (EIP-2612). */
-export const sponsoredPermit2: Kind = {
-  name: 'permit2 with a sponsored approval',
+/** An approval of Permit2, as a wallet signs it (EIP-2612). */
+async function approvalOf({ privateKey, address }: TestPayer, terms: Terms): Promise<object> {
+  const usual = { owner: address, spender: PERMIT2, nonce: 0n, chainId: 84_532 }
+  const { amount, validBefore: deadline } = terms
+  const { chainId, ...approval } = { ...usual, amount, deadline, ...terms.approval }
+  const signature = await privateKeyToAccount(privateKey).signTypedData({
+    domain: { name: 'Permit Token', version: '1', chainId, verifyingContract: PERMIT_TOKEN },
+    types: {
+      Permit: [
+        { name: 'owner', type: 'address' },
+        { name: 'spender', type: 'address' },
+        { name: 'value', type: 'uint256' },
+        { name: 'nonce', type: 'uint256' },
+        { name: 'deadline', type: 'uint256' },
+      ],
+    },
+    primaryType: 'Permit',
+    message: { ...approval, value: approval.amount },
+  })
+  const { owner: from, spender } = approval
+  return {
+    ...{ from, asset: PERMIT_TOKEN, spender, signature, version: '1' },
+    amount: String(approval.amount),
+    nonce: String(approval.nonce),
+    deadline: String(approval.deadline),
+  }
+}
+
+/** A kind of payment, with an approval of Permit2 that the payer has signed. */
+const sponsored = (kind: Kind): Kind => ({
+  ...kind,
+  name: `${kind.name} with a sponsored approval`,
   asset: { ...DOLLAR, address: PERMIT_TOKEN, symbol: 'PERMIT', decimals: 18 },
   needsExtensions: true,
-  takes: isOffered(PERMIT_TOKEN),
-  async pay(payer, entry, terms) {
-    const { amount, validBefore: deadline } = terms
-    const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-      domain: {
-        name: 'Permit Token',
-        version: '1',
-        chainId: 84532,
-        verifyingContract: PERMIT_TOKEN,
-      },
-      types: {
-        Permit: [
-          { name: 'owner', type: 'address' },
-          { name: 'spender', type: 'address' },
-          { name: 'value', type: 'uint256' },
-          { name: 'nonce', type: 'uint256' },
-          { name: 'deadline', type: 'uint256' },
-        ],
-      },
-      primaryType: 'Permit',
-      message: { owner: payer.address, spender: PERMIT2, value: amount, nonce: 0n, deadline },
-    })
-    const info = {
-      ...{ from: payer.address, asset: PERMIT_TOKEN, spender: PERMIT2, signature, version: '1' },
-      ...{ amount: String(amount), nonce: '0', deadline: String(deadline) },
-    }
-    return {
-      x402Version: 2,
-      accepted: { ...entry },
-      payload: await permitOf(payer, terms),
-      extensions: { eip2612GasSponsoring: { info } },
-    }
-  },
+  takes: isOffered(kind.shape === 'upto' ? 'upto' : 'exact', PERMIT_TOKEN),
+  pay: async (payer, entry, terms) => ({
+    ...(await kind.pay(payer, entry, terms)),
+    extensions: { eip2612GasSponsoring: { info: await approvalOf(payer, terms) } },
+  }),
   parts: {
-    ...permit2.parts,
-    uints: [...permit2.parts.uints, `${APPROVAL}.amount`, `${APPROVAL}.deadline`],
+    ...kind.parts,
+    uints: [...kind.parts.uints, `${APPROVAL}.amount`, `${APPROVAL}.deadline`],
     addresses: [
-      ...permit2.parts.addresses,
+      ...kind.parts.addresses,
       ...['from', 'asset', 'spender'].map((name) => `${APPROVAL}.${name}`),
     ],
-    signatures: ['payload.signature', `${APPROVAL}.signature`],
+    signatures: [...kind.parts.signatures, `${APPROVAL}.signature`],
   },
-  mutations: spenders,
-}
+  mutations: [...(kind.mutations ?? []), ...ofApprovals],
+})
+
+export const sponsoredPermit2 = sponsored(permit2)
+export const sponsoredUpto = sponsored(upto)

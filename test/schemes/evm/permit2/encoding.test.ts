@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { encodeFunctionData, hashTypedData } from 'viem'
+import { type Abi, encodeFunctionData, hashTypedData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readSettleCall, settleCall } from '../../../../src/schemes/evm/permit2/calls.js'
 import {
   EXACT_SPENDER,
   permit2Separator,
+  type Spender,
   UPTO_SPENDER,
 } from '../../../../src/schemes/evm/permit2/contracts.js'
 import { permitDigest } from '../../../../src/schemes/evm/permit2/digest.js'
@@ -37,10 +38,16 @@ const types = (witness: readonly { name: string; type: string }[]) => ({
   Witness: witness,
 })
 
+interface Kind {
+  readonly by: Spender
+  readonly abi: Abi
+  readonly witness: readonly { readonly name: string; readonly type: string }[]
+}
+
 const to = { name: 'to', type: 'address' }
 const validAfter = { name: 'validAfter', type: 'uint256' }
 
-const kinds = [
+const kinds: readonly Kind[] = [
   { by: EXACT_SPENDER, abi: exactPermit2ProxyAbi, witness: [to, validAfter] },
   {
     by: UPTO_SPENDER,
@@ -127,7 +134,7 @@ describe('permits of Permit2', () => {
         `0x${'33'.repeat(32)}${'44'.repeat(32)}1c`,
       ]
       const functionName = isApproved ? 'settleWithPermit' : 'settle'
-      const data = encodeFunctionData({ abi, functionName, args } as never)
+      const data = encodeFunctionData({ abi, functionName, args })
       expect(call).toEqual({ to: by.address, data })
       expect(readSettleCall(call)).toEqual({
         spender: by,

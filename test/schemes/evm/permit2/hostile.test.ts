@@ -2,10 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { isRefusal, type Reservation } from '../../../../src/schemes/scheme.js'
 import type { PaymentKey } from '../../../../src/protocol/payment-key.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
-import { oddTokenAbi } from '../../../devnet/abis.js'
+import { multicall3Abi, oddTokenAbi } from '../../../devnet/abis.js'
 import { oddTokenCode } from '../../../devnet/hostile-code.js'
 import { oddTokenModes } from '../../../devnet/odd-token.js'
 import { permit2Of } from '../../../devnet/permit2.js'
+import { aggregate } from '../../../../src/chain/abi.js'
+import { permit2 } from '../../../../src/schemes/evm/permit2/permit2.js'
+import { undo } from '../../../support/on-chain.js'
 import { deploy } from '../../../support/contracts.js'
 import { offerOf, openCore, type Core } from '../../../support/core.js'
 import { decoded } from '../../../support/decoded.js'
@@ -258,6 +261,55 @@ describe('a payment that a stranger settles', () => {
   })
 })
 
+describe('a payment that a contract settles among calls that nobody can read', () => {
+  /** Has a stranger settle a payment by a batch within a batch. */
+  const settleNested = async (payment: PaymentPayload) => {
+    const { facts } = decoded(payment, offer())
+    const signature = payment.payload['signature'] as Hex
+    const call = permit2.call({ facts, signature }, { asset: {} as never })
+    const target = devnet.multicall3
+    const calls = [{ target, allowFailure: false, callData: aggregate([call]) }]
+    const functionName = 'aggregate3'
+    const gas = 1_000_000n
+    return send({ address: target, abi: multicall3Abi, functionName, args: [calls], gas }, 1)
+  }
+
+  it('has paid', async () => {
+    const payment = await sign(await approvedPayer(), offer())
+    const reserved = await reserve(payment)
+    const { transactionHash } = await settleNested(payment)
+    expect(await reserved.settle()).toMatchObject({ success: true, transaction: transactionHash })
+    await reserved.markDelivered()
+  })
+
+  it('does not pay for an equal one whose nonce was burnt before', async () => {
+    const payer = await approvedPayer()
+    const [burnt, paid] = [await sign(payer, offer()), await sign(payer, offer())]
+    const reserved = await reserve(burnt)
+    await invalidate(payer, burnt)
+    await settleNested(paid)
+    expect(await reserved.settle()).toMatchObject({ success: false })
+  })
+})
+
+describe('a payment that a reorganisation undoes', () => {
+  it('is sent again, and is paid once', async () => {
+    core.close()
+    core = openCore(devnet, { assets: assets(), reconcileIntervalMs: 100 })
+    const payer = await approvedPayer()
+    const payment = await sign(payer, offer())
+    const before = await merchantHas()
+    const settled = await core.facilitator.settle(payment, offer(), terms())
+    expect(settled).toMatchObject({ success: true })
+    await undo(devnet, settled.transaction as Hex)
+    expect(await merchantHas()).toBe(before)
+    await until(async () => (await merchantHas()) === before + 10_000n)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(await merchantHas()).toBe(before + 10_000n)
+    expect(await core.ledger.payments.find(keyOf(payment))).toMatchObject({ state: 'settled' })
+  })
+})
+
 describe('twenty equal payments of one payer in a transaction or two', () => {
   it('are told apart by a process that has only their records', async () => {
     const payer = await approvedPayer()
@@ -269,18 +321,21 @@ describe('twenty equal payments of one payer in a transaction or two', () => {
     await asked
     const burnt = new Set([1, 2, 7, 19])
     for (const index of burnt) await invalidate(payer, payments[index]!)
-    core.close()
+    const send = proxy.fault!
+    proxy.fault = async (method, params) =>
+      isSend(method) || method === 'eth_call' ? send(method, params) : { kind: 'drop_request' }
     letGo()
+    await until(async () => (await merchantHas()) - before === 160_000n)
+    core.close()
     await settling
     const { ledger } = core
     core = openCore(devnet, { ledger, assets: assets(), reconcileIntervalMs: 100 })
     const states = () =>
       Promise.all(payments.map(async (one) => (await ledger.payments.find(keyOf(one)))?.state))
-    await until(async () => (await merchantHas()) - before === 160_000n)
-    await until(async () => !(await states()).includes('submitted'))
-    expect(await states()).toEqual(
-      payments.map((_one, index) => (burnt.has(index) ? 'failed' : 'settled')),
-    )
+    await until(async () => (await states()).filter((one) => one === 'settled').length === 16)
+    // The others are locked by the requests that had them.
+    const settled = (await states()).map((state) => state === 'settled')
+    expect(settled).toEqual(payments.map((_one, index) => !burnt.has(index)))
   }, 120_000)
 
   it('pay for as many as were not burnt', async () => {

@@ -60,7 +60,7 @@ describe('a payment by Permit2', () => {
       payments.slice(1).map((one) => core.facilitator.settle(one, offer(), terms())),
     )
     expect(settled.every(({ success }) => success)).toBe(true)
-    expect((proxy.methods.length - before) / 31).toBeLessThanOrEqual(0.4)
+    expect((proxy.methods.length - before) / 31).toBeLessThanOrEqual(0.3)
   })
 
   it('needs no more requests to the node than one by ERC-3009', async () => {

@@ -1,12 +1,19 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { ExactEvmScheme } from '@x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
-import { concatHex, numberToHex, serializeErc6492Signature, zeroHash } from 'viem'
+import {
+  concatHex,
+  encodeFunctionData,
+  numberToHex,
+  serializeErc6492Signature,
+  zeroHash,
+} from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { MULTICALL3 } from '../../../../src/chain/abi.js'
 import { PERMIT2 } from '../../../../src/chain/permit2-addresses.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
+import { smartAccountAbi, usdcAbi } from '../../../devnet/abis.js'
 import {
   elsewhereFactoryCode,
   ownKeyDelegateCode,
@@ -27,6 +34,7 @@ import {
 import { delegate } from '../../../support/delegation.js'
 import { shopOptions, useDevnet } from '../../../support/devnet.js'
 import { newPayer, sendAs, signedAuthorization, toHex, undo } from '../../../support/on-chain.js'
+import { permit2On } from '../../../support/permit2.js'
 import { isSend, startRpcProxy } from '../../../support/rpc-proxy.js'
 import { openShop } from '../../../support/shop.js'
 import { newNonce, signPayment } from '../../../support/sign-payment.js'
@@ -37,6 +45,7 @@ const toEnd = useCleanup()
 afterEach(async () => {
   await askNode(devnet, 'evm_setAutomine', true)
 })
+const permit2 = permit2On(devnet)
 const { sign, settle, reserve, merchantBalance } = payingOn(devnet)
 
 /** A core that allows the devnet's factory, unless told otherwise. */
@@ -195,6 +204,41 @@ describe('an account that is not deployed', () => {
       const core = open({ allowedFactories: [factory] })
       expect(await verify(core, await payAs(account, wrap))).toEqual(answer)
     }
+  })
+
+  it('is not deployed to pay by Permit2, and pays so afterwards, wrapped or not', async () => {
+    const { core, proxy } = await openProxied()
+    let seen = ''
+    proxy.fault = (_method, params) => void (seen += JSON.stringify(params))
+    const account = await counterfactualAccount(devnet)
+    const { address, owner, wrap, factoryData } = account
+    const key = privateKeyToAccount(owner.privateKey)
+    const offer = permit2.offer()
+    const payBy = async (form: (signature: Hex) => Hex): Promise<PaymentPayload> => {
+      const signer = {
+        address,
+        signTypedData: async (message: Parameters<typeof key.signTypedData>[0]) =>
+          form(await key.signTypedData(message)),
+      }
+      const made = await new ExactEvmScheme(signer).createPaymentPayload(2, offer as never)
+      return { ...(made as unknown as PaymentPayload), accepted: { ...offer } }
+    }
+    const verifyBy = async (form: (signature: Hex) => Hex) =>
+      core.facilitator.verify(await payBy(form), offer, permit2.terms())
+    expect(await verifyBy(wrap)).toEqual(invalid('eip6492_factory_not_allowed'))
+    expect(seen).not.toContain(factoryData.slice(2))
+    await create(account)
+    const approval = { abi: usdcAbi, functionName: 'approve' } as const
+    const allow = encodeFunctionData({ ...approval, args: [devnet.permit2, 2n ** 256n - 1n] })
+    const execute = { abi: smartAccountAbi, functionName: 'execute' } as const
+    const data = encodeFunctionData({ ...execute, args: [devnet.asset, 0n, allow] })
+    await permit2.sendFrom(owner.address, address, data)
+    for (const form of [wrap, (signature: Hex) => signature]) {
+      const { facilitator } = core
+      const answer = await facilitator.settle(await payBy(form), offer, permit2.terms())
+      expect(answer).toMatchObject({ success: true, payer: address })
+    }
+    expect(seen).not.toContain(factoryData.slice(2))
   })
 
   it.each([

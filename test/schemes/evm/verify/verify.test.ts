@@ -120,7 +120,7 @@ describe('verify', () => {
     })
 
     it('refuses another scheme, on either side', async () => {
-      const scheme = 'upto'
+      const scheme = 'batch-settlement'
       expect(await verify({}, offerOf(devnet, { scheme }))).toEqual(invalid('unsupported_scheme'))
       const accepted = { ...offerOf(devnet, { scheme }) }
       expect(await verify({ payload: { accepted } })).toEqual(invalid('unsupported_scheme'))
@@ -641,7 +641,13 @@ describe('verify', () => {
 describe('supported', () => {
   it('names the concrete networks and the accounts that send transactions', async () => {
     expect(await core.facilitator.supported()).toEqual({
-      kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }],
+      kinds: [
+        { x402Version: 2, scheme: 'exact', network: 'eip155:84532' },
+        {
+          ...{ x402Version: 2, scheme: 'upto', network: 'eip155:84532' },
+          extra: { facilitatorAddress: core.relayer.address },
+        },
+      ],
       extensions: [],
       signers: { 'eip155:*': [core.relayer.address] },
     })
