@@ -1,0 +1,110 @@
+/** Processes that are killed between what a handler has charged and its settlement. */
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { SettleResponse } from '../../src/protocol/payment.js'
+import { permit2Of } from '../devnet/permit2.js'
+import { useDevnet } from '../support/devnet.js'
+import { decodeDocument, paymentHeader } from '../support/http.js'
+import { isSend } from '../support/rpc-proxy.js'
+import { paymentRequiredOf } from '../support/shop.js'
+import { until } from '../support/until.js'
+import type { GatewayProcess } from './gateway-process.js'
+import { openWorld, type World } from './world.js'
+
+const devnet = useDevnet()
+const permit2 = permit2Of(devnet)
+const payer = () => devnet.payers[0]!
+
+const TEST_MS = 120_000
+
+beforeAll(async () => {
+  await permit2.approve(payer().address)
+})
+
+/** Signs the offer of `/metered`, as the official client does. */
+async function sign(gateway: GatewayProcess) {
+  const { accepts, resource } = paymentRequiredOf(await fetch(`${gateway.url}/metered`))
+  const client = new UptoEvmScheme(privateKeyToAccount(payer().privateKey))
+  const { payload } = await client.createPaymentPayload(2, accepts[0] as never)
+  return { x402Version: 2, accepted: accepts[0], resource, payload }
+}
+
+/** Presents a payment to a handler that charges an amount. @returns The settlement of what was sold. */
+async function present(
+  gateway: GatewayProcess,
+  payment: object,
+  charge: string,
+): Promise<SettleResponse | undefined> {
+  const headers = { ...paymentHeader(payment), 'x-test-charge': charge }
+  const response = await fetch(`${gateway.url}/metered`, { headers }).catch(() => undefined)
+  if (response?.status !== 200) return undefined
+  return decodeDocument<SettleResponse>(response.headers.get('payment-response'))
+}
+
+/** Kills a gateway at its first request of a kind. */
+function killOnce(
+  { proxy }: World,
+  gateway: GatewayProcess,
+  [when, is]: readonly ['before' | 'after', (method: string) => boolean],
+): void {
+  let done = false
+  proxy.fault = (method) => {
+    if (done || !is(method)) return undefined
+    if (when === 'before') {
+      done = true
+      gateway.signal('SIGKILL')
+      return { kind: 'drop_request' }
+    }
+    return {
+      kind: 'inspect',
+      see(result) {
+        if (done || result === null || result === undefined) return 'pass'
+        done = true
+        gateway.signal('SIGKILL')
+        return 'drop'
+      },
+    }
+  }
+}
+
+const isNonce = (method: string): boolean => method === 'eth_getTransactionCount'
+const isReceipt = (method: string): boolean => method === 'eth_getTransactionReceipt'
+
+describe('a process that is killed while it settles what was charged', () => {
+  it.each([
+    ['before anything is written', ['before', isNonce], 5000n],
+    ['after the write-ahead, before the send', ['before', isSend], 2000n],
+    ['after the send', ['after', isSend], 2000n],
+    ['after the receipt', ['after', isReceipt], 2000n],
+  ] as const)(
+    '%s, has one charge, and its successor tells it',
+    async (_moment, when, charged) => {
+      const world = await openWorld(devnet, { hasSync: false })
+      try {
+        const first = await world.start()
+        const payment = await sign(first)
+        killOnce(world, first, when)
+        expect(await present(first, payment, '2000')).toBeUndefined()
+        await first.kill()
+        world.proxy.fault = undefined
+        const next = await world.start()
+        let settlement: SettleResponse | undefined
+        await until(async () => {
+          settlement = await present(next, payment, '5000')
+          return settlement !== undefined
+        })
+        expect(settlement).toMatchObject({ success: true, amount: charged.toString() })
+        const { transfers } = await world.evidence()
+        expect(transfers.map(({ value }) => value)).toEqual([charged])
+        expect(await world.records()).toMatchObject([
+          { state: 'settled', value: 10_000n, charged, transaction: transfers[0]?.transaction },
+        ])
+        expect(await present(next, payment, '5000')).toBeUndefined()
+      } finally {
+        await world.close()
+      }
+    },
+    TEST_MS,
+  )
+})
