@@ -23,11 +23,15 @@ const write = (level) => (message, fields) =>
 
 // The second argument is for tests; no declaration has it.
 const store = ledger === 'memory' ? undefined : openLedger(ledger, { lockMs })
-if (diesIn !== undefined)
-  store.payments[diesIn] = () => {
+if (diesIn !== undefined) {
+  const [moment, part, method] = diesIn.split(/[ .]/)
+  const run = store[part][method]
+  store[part][method] = async (...args) => {
+    if (moment === 'after') await run(...args)
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => undefined)
   }
+}
 
 const gateway = createGateway({
   networks: { 'base-sepolia': network },
