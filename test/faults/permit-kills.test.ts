@@ -1,5 +1,5 @@
 /** Payments by Permit2, at a fixed price and up to a maximum, whose processes are killed between any two steps. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { newPayer } from '../support/on-chain.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
@@ -56,11 +56,6 @@ const REORGANISATIONS = 10
 const isMetered = ({ kind }: Kill): boolean => kind !== 'permit2' && kind !== 'sponsored'
 const firstCharge = ({ kind }: Kill): bigint => (kind === 'for nothing' ? 0n : FIRST)
 
-let newPayers: readonly TestPayer[]
-beforeAll(async () => {
-  newPayers = await Promise.all(KILLS.map(() => newPayer(devnet)))
-})
-
 function sign({ signPermit, facilitators }: World, { kind }: Kill, payer: TestPayer) {
   switch (kind) {
     case 'permit2':
@@ -94,6 +89,7 @@ function killAt({ proxy }: World, gateway: GatewayProcess, moment: Moment): void
 }
 
 async function runKills(world: World): Promise<void> {
+  const newPayers = await Promise.all(KILLS.map(() => newPayer(devnet)))
   await world.approve()
   // No reorganisation is to drop that.
   await devnet.mine(3 * REORGANISATIONS)
