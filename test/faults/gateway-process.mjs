@@ -9,9 +9,17 @@ import express from 'express'
 import { createGateway, paidRequest } from '../../dist/esm/index.js'
 import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 
-const { network, payTo, token, other, ledger, lockMs, closeMs, options, diesIn } = JSON.parse(
-  process.env.FAULT_GATEWAY,
-)
+const {
+  network: settings,
+  payTo,
+  token,
+  other,
+  ledger,
+  lockMs,
+  closeMs,
+  options,
+  diesIn,
+} = JSON.parse(process.env.FAULT_GATEWAY)
 const openLedger = ledger.startsWith('postgres') ? postgresLedger : sqliteLedger
 
 const write = (level) => (message, fields) =>
@@ -173,7 +181,7 @@ const moody = (req, res, next) => {
   const mood = MOODS[req.get('x-test-mood')] ?? MOODS.well
   sleep(Number(req.get('x-test-delay') ?? 0))
     .then(() => mood(req, res, next))
-    .catch(next)
+    .catch((error) => next(error))
 }
 app.get('/moody', x402Protect('$0.01'), moody)
 app.get('/metered', x402Protect({ upTo: '$0.01' }), moody)

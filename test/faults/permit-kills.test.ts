@@ -9,7 +9,7 @@ import type { TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { useDevnet } from '../support/devnet.js'
 import type { GatewayProcess, LedgerMoment } from './gateway-process.js'
-import { authorizationOf } from './oracle.js'
+import { authorizationOf } from './authorization.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
 
@@ -164,7 +164,7 @@ describe(`processes that are killed ${KILLS.length} times, while the chain is re
 
   it(
     'have every payment paid once in SQLite, and charge what was written first',
-    async () => runKills(await open(settings)),
+    async () => expect(await runKills(await open(settings))).toBeUndefined(),
     TEST_MS,
   )
 
@@ -174,7 +174,7 @@ describe(`processes that are killed ${KILLS.length} times, while the chain is re
       if (postgres === undefined) return
       const schema = await createSchema(postgres)
       schemas.push(schema)
-      await runKills(await open({ ...settings, ledger: schema.url }))
+      expect(await runKills(await open({ ...settings, ledger: schema.url }))).toBeUndefined()
     },
     TEST_MS,
   )

@@ -1,5 +1,6 @@
 /** What must hold of each visit, by what clients were told and by what the gateways' processes saw. */
-import { authorizationOf, isUncharged, type Answer, type Evidence } from './oracle.js'
+import { authorizationOf, isUncharged } from './authorization.js'
+import type { Answer, Evidence } from './oracle.js'
 import type { VisitReport } from './gateway-process.js'
 
 /** What the oracle asks of visits. */

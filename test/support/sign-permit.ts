@@ -1,6 +1,7 @@
 /** Signs payments by Permit2: `exact`, and `upto` where the offer names a facilitator. */
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Devnet } from '../../src/devnet/index.js'
+import { signPermit2 } from '../../src/crypto/sign-permit2.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { newNonce, type TestPayer } from './sign-payment.js'
 
@@ -14,7 +15,7 @@ const uint = (name: string) => ({ name, type: 'uint256' })
 
 /** Makes the payment that a wallet would make for an entry of `accepts`. */
 export async function signPermit(
-  { permit2, exactPermit2Proxy, uptoPermit2Proxy, chainId }: Contracts,
+  { exactPermit2Proxy, uptoPermit2Proxy, chainId }: Contracts,
   payer: TestPayer,
   accepted: PaymentRequirements,
 ): Promise<PaymentPayload> {
@@ -29,26 +30,12 @@ export async function signPermit(
     deadline: String(now + accepted.maxTimeoutSeconds),
     witness: { to: accepted.payTo, ...named, validAfter: String(now - 600) },
   }
-  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-    domain: { name: 'Permit2', chainId, verifyingContract: permit2 },
-    types: <Record<string, { name: string; type: string }[]>>{
-      PermitWitnessTransferFrom: [
-        { name: 'permitted', type: 'TokenPermissions' },
-        address('spender'),
-        uint('nonce'),
-        uint('deadline'),
-        { name: 'witness', type: 'Witness' },
-      ],
-      TokenPermissions: [address('token'), uint('amount')],
-      Witness: [address('to'), ...(named ? [address('facilitator')] : []), uint('validAfter')],
-    },
-    primaryType: 'PermitWitnessTransferFrom',
-    message: permit2Authorization,
-  })
+  const { privateKey } = payer
+  const payload = await signPermit2(permit2Authorization, { privateKey, chainId })
   return {
     x402Version: 2,
     accepted: { ...accepted },
-    payload: { signature, permit2Authorization },
+    payload,
   }
 }
 
