@@ -155,10 +155,21 @@ const pageFolders = [
   { folder: 'browser', out: 1, toSource: 1, allowed: ['preact', 'lean-qr'] },
 ]
 
-/** What a file of a page may not import; of src it may import `browser` only, and types of documents. */
+/** What of `protocol/` is more than plain data. */
+const notPlain = readdirSync(new URL('../src/protocol', import.meta.url))
+  .map((name) => name.replace('.ts', ''))
+  .filter((name) => name !== 'contracts')
+  .join('|')
+
+/** What a file of a page may not import; of src it may import `browser` only, addresses, and types of documents. */
 function notForPages({ out, toSource, allowed }) {
-  const folders = Object.keys(arrows).join('|')
-  const ways = [`^(\\.\\./){${toSource}}((${folders})/|[a-z-]+\\.js$)`]
+  const folders = Object.keys(arrows).filter((name) => name !== 'protocol')
+  const files = [
+    ...folders.map((name) => `${name}/`),
+    `protocol/(${notPlain})\\.js$`,
+    '[a-z-]+\\.js$',
+  ]
+  const ways = [`^(\\.\\./){${toSource}}(${files.join('|')})`]
   for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
   const notAllowed = [...packages, ...Object.keys(devDependencies)].filter(
     (name) => !allowed.includes(name),

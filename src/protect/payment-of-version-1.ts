@@ -3,7 +3,7 @@ import type { Asset } from '../money/assets.js'
 import { decodePayment, type PaymentFacts } from '../protocol/decoded-payment.js'
 import type { Parsed } from '../protocol/document.js'
 import { sameNetwork } from '../protocol/networks.js'
-import { X402_VERSION } from '../protocol/payment.js'
+import { EXACT, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import { parsePaymentV1, type PaymentV1 } from '../protocol/version-1.js'
 import type { SchemeFormats } from '../schemes/scheme.js'
@@ -27,7 +27,8 @@ export async function readPaymentV1(
 ): Promise<Parsed<PaymentPayload>> {
   const payment = parsePaymentV1(document)
   if (!payment.ok) return payment
-  const format = formats.get(payment.value.scheme)
+  // Another scheme is read as far as possible: it is refused by its name.
+  const format = formats.get(payment.value.scheme) ?? formats.get(EXACT)
   const read = format?.decode(payment.value.payload) ?? ({ ok: false, errors: [] } as const)
   if (!read.ok)
     return {

@@ -103,11 +103,12 @@ export class RelayerPool {
   /**
    * Makes sure that a settlement could be sent now.
    *
+   * @param senders - The relayers that may send it. @defaultValue all
    * @throws {@link RelayerError} `relayer_without_funds`, `gas_price_too_high`;
    * {@link LedgerError} and {@link ChainError} when they could not be asked.
    */
-  async requireReady(): Promise<void> {
-    await this.#relayers.withLeastBusy({}, () => undefined)
+  async requireReady(senders?: readonly Address[]): Promise<void> {
+    await this.#relayers.withLeastBusy({ senders }, () => undefined)
   }
 
   /**

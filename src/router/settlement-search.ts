@@ -33,7 +33,7 @@ export interface FoundBy {
 }
 
 /** A text that is all of what it searches by. */
-export function wholeSearch(text: string): RecordSearch | undefined {
+function wholeSearch(text: string): RecordSearch | undefined {
   if (/^0x[0-9a-f]{40}$/i.test(text)) return { payer: lowerHex(text) }
   if (/^0x[0-9a-f]{64}$/i.test(text)) return { transaction: lowerHex(text) }
   return /^https?:\/\//i.test(text) ? { resource: text } : undefined

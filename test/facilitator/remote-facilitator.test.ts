@@ -228,7 +228,7 @@ describe('a remote facilitator with a local ledger', () => {
       elsewhere.scripts = { verify: VALID, settle: PAID }
       const reservation = await reserve()
       const { key } = decoded(payment, offer)
-      await ledger.payments.settleUncharged(key!, reservation.lock)
+      await ledger.payments.settleUncharged(key, reservation.lock)
       await reservation.reopen()
       // Unproven.
       expect(await facilitator.settle(payment, { ...offer, extra: null }, terms)).toEqual(

@@ -5,6 +5,7 @@ import type { Hex } from '../../src/protocol/payment.js'
 import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
 import { amountOf } from '../../src/ledger/record.js'
 import type { GatewayProcess } from './gateway-process.js'
+import { authorizationOf, isUncharged } from './authorization.js'
 import { readPermits } from './permit-transfers.js'
 import { visitRules } from './visit-rules.js'
 
@@ -182,16 +183,6 @@ function describeAnswer(answer: Answer, seen: string): string {
   const result = delivered ? 'delivered' : (reason ?? (gaveUp ? 'gave up' : ''))
   const words = [path, hasKey && 'key', status || 'none', result, transaction?.slice(0, 10), seen]
   return `#${visit} ${words.filter(Boolean).join(' ')}`
-}
-
-/** Whether a payment was used up without anything being taken. */
-export function isUncharged({ state, charged }: LedgerRecord): boolean {
-  return state === 'settled' && charged === 0n
-}
-
-/** Names an authorization as the oracle does. */
-export function authorizationOf({ from, nonce }: { from: string; nonce: string }): string {
-  return `${from}:${nonce}`.toLowerCase()
 }
 
 interface RawLog {

@@ -8,7 +8,7 @@ import type { TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { useDevnet } from '../support/devnet.js'
 import type { GatewayProcess, LedgerMoment } from './gateway-process.js'
-import { isUncharged } from './oracle.js'
+import { isUncharged } from './authorization.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
-import { authorizationOf } from './oracle.js'
+import { authorizationOf } from './authorization.js'
 import { openWorld, type World, type WorldOptions } from './world.js'
 import { useWorlds } from './use-worlds.js'
 import { paymentHeader } from '../support/http.js'

@@ -30,14 +30,8 @@ import {
   type LedgerMoment,
   type OtherProject,
 } from './gateway-process.js'
-import {
-  authorizationOf,
-  findViolations,
-  isOpen,
-  readTransfers,
-  type Answer,
-  type Evidence,
-} from './oracle.js'
+import { authorizationOf } from './authorization.js'
+import { findViolations, isOpen, readTransfers, type Answer, type Evidence } from './oracle.js'
 
 /** The shop's identify token. */
 export const TOKEN = 'x402_test-token-of-the-fault-suite'

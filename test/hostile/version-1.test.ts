@@ -268,7 +268,9 @@ describe('the API', () => {
       const { isValid, success = isValid, invalidReason, errorReason = invalidReason } = answer.body
       expect([answer.status, success, errorReason]).toEqual([200, false, 'invalid_x402_version'])
     }
-    expect((await closed.get('/api/v2/payment/supported')).body.kinds).toHaveLength(1)
+    const { kinds } = (await closed.get('/api/v2/payment/supported')).body
+    expect(kinds).toHaveLength(2)
+    expect(kinds).not.toContainEqual(expect.objectContaining({ x402Version: 1 }))
     expect(await income()).toBe(before)
   })
 

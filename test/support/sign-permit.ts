@@ -1,6 +1,7 @@
 /** Signs payments by Permit2: `exact`, and `upto` where the offer names a facilitator. */
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Devnet } from '../../src/devnet/index.js'
+import { signPermit2 } from '../../src/crypto/sign-permit2.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { newNonce, type TestPayer } from './sign-payment.js'
 
@@ -12,22 +13,9 @@ type Contracts = Pick<
 const address = (name: string) => ({ name, type: 'address' })
 const uint = (name: string) => ({ name, type: 'uint256' })
 
-/** What is signed, as EIP-712 describes it. */
-const typesOf = (
-  isMetered: boolean,
-): Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>> => ({
-  PermitWitnessTransferFrom: [
-    { name: 'permitted', type: 'TokenPermissions' },
-    ...[address('spender'), uint('nonce'), uint('deadline')],
-    { name: 'witness', type: 'Witness' },
-  ],
-  TokenPermissions: [address('token'), uint('amount')],
-  Witness: [address('to'), ...(isMetered ? [address('facilitator')] : []), uint('validAfter')],
-})
-
 /** Makes the payment that a wallet would make for an entry of `accepts`. */
 export async function signPermit(
-  { permit2, exactPermit2Proxy, uptoPermit2Proxy, chainId }: Contracts,
+  { exactPermit2Proxy, uptoPermit2Proxy, chainId }: Contracts,
   payer: TestPayer,
   accepted: PaymentRequirements,
 ): Promise<PaymentPayload> {
@@ -42,16 +30,12 @@ export async function signPermit(
     deadline: String(now + accepted.maxTimeoutSeconds),
     witness: { to: accepted.payTo, ...named, validAfter: String(now - 600) },
   }
-  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-    domain: { name: 'Permit2', chainId, verifyingContract: permit2 },
-    types: typesOf(facilitator !== undefined),
-    primaryType: 'PermitWitnessTransferFrom',
-    message: permit2Authorization,
-  })
+  const { privateKey } = payer
+  const payload = await signPermit2(permit2Authorization, { privateKey, chainId })
   return {
     x402Version: 2,
     accepted: { ...accepted },
-    payload: { signature, permit2Authorization },
+    payload,
   }
 }
 

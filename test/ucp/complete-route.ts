@@ -23,6 +23,9 @@ interface Shop {
 export function completeRoute(gateway: Gateway, shop: Shop) {
   async function complete(req: Request<{ id: string }>, res: Response): Promise<void> {
     const checkout = await shop.findCheckout(req.params.id)
+    // Answers are kept for a day: afterwards, only your own records know that it is paid.
+    if (checkout.status === 'completed')
+      return void res.json({ ...shop.describe(checkout), messages: [] })
     const [instrument] = req.body.payment.instruments
     const { status, messages, httpStatus } = await gateway.completeWithX402(instrument, {
       config: checkout.x402,

@@ -15,6 +15,8 @@ import type {
 import { logLedgerFailure } from '../settled-reservation.js'
 import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
 import { facilitatorOfRelayers } from './formats.js'
+import { methodOf } from './methods.js'
+import { findCaller } from './network/find-caller.js'
 import { leavePayment } from './network/pending-payments.js'
 import { Settlement, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
@@ -120,8 +122,11 @@ export class EvmScheme implements Scheme {
   }
 
   /** Whether it can be sent, unless it was sent before. */
-  async #requireReady({ core, key }: VerifiedPayment): Promise<void> {
-    await core.relayers.requireReady().catch(async (error: unknown) => {
+  async #requireReady({ core, key, transfer: { facts } }: VerifiedPayment): Promise<void> {
+    const named = methodOf(facts).callerOf?.(facts)
+    const caller = named && (await findCaller(core, named))
+    const senders = caller?.executor?.senders ?? (caller?.sender ? [caller.sender] : undefined)
+    await core.relayers.requireReady(senders).catch(async (error: unknown) => {
       if ((await this.#context.ledger.payments.find(key)) === undefined) throw error
     })
   }

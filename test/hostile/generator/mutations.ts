@@ -426,7 +426,11 @@ const SWAPPED: readonly Mutation[] = [
   ...withValues(`accepted.${METHOD}`, [
     ['the other one', 'refused', otherMethod],
     ['none', ofUsual, undefined],
-    ['in upper case', 'refused', (method: unknown) => String(method ?? 'eip3009').toUpperCase()],
+    [
+      'in upper case',
+      'refused',
+      (method: unknown) => (typeof method === 'string' ? method : 'eip3009').toUpperCase(),
+    ],
     ['one that is not there', 'refused', 'erc7710'],
     ['a prototype’s key', 'refused', '__proto__'],
     ['a number', ofUsual, 7],

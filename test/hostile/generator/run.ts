@@ -14,7 +14,8 @@ import { executorOf } from '../../../src/chain/executor.js'
 import { sameHex } from '../../../src/protocol/hex.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
 import type { Reason } from '../../../src/protocol/reasons.js'
-import { authorizationOf, findViolations, readTransfers } from '../../faults/oracle.js'
+import { authorizationOf } from '../../faults/authorization.js'
+import { findViolations, readTransfers } from '../../faults/oracle.js'
 import { openWorld, type World } from '../../faults/world.js'
 import { createRandom, type Random } from '../../soak/random.js'
 import { askNode } from '../../support/core.js'
@@ -542,7 +543,7 @@ class Run {
     const read = [devnet.asset, ...OTHER_ASSETS].flatMap((asset) =>
       merchants.map(async (merchant) => {
         const moved = await readTransfers(devnet.rpcUrl, { asset, merchant })
-        return moved.map((transfer) => ({ ...transfer, asset: String(asset), payTo: merchant }))
+        return moved.map((transfer) => ({ ...transfer, asset, payTo: merchant }))
       }),
     )
     // A payer pays once by Permit2, and once by the token: these name his payments, whatever was changed of them.
@@ -559,7 +560,7 @@ class Run {
       .filter(({ state, charged }) => state === 'settled' && charged === 0n)
       .map(({ from, asset, payTo }) => {
         const authorization = paymentOf(from, true)
-        return { authorization, from, transaction: '0x' as Hex, value: 0n, asset, payTo }
+        return { authorization, from, transaction: '0x' as const, value: 0n, asset, payTo }
       })
     const transfers = [...moved, ...free]
     const prices = new Map([...this.#sales].map(([name, { price }]) => [name, price]))

@@ -4,7 +4,6 @@ import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, tokenAbi } from '../../../c
 import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import { sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import { wordOf } from '../reads.js'
 import type { TransferMethod } from '../transfer-method.js'
 import { authorizationDigest } from './digest.js'
 import type { SignedAuthorization } from './payload.js'
@@ -12,6 +11,7 @@ import {
   authorizationStateCall,
   diagnoseTransfer,
   separatorOf,
+  toIsUsed,
   transferCall,
 } from './token-calls.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
@@ -42,10 +42,7 @@ export const erc3009: TransferMethod = {
   digest: (facts, asset) => authorizationDigest(signedOf(facts).authorization, separatorOf(asset)),
   call: ({ facts, signature }, options) => transferCall({ ...signedOf(facts), signature }, options),
   stateCall: authorizationStateCall,
-  isUsed(result) {
-    const value = wordOf(result)
-    return value === undefined ? undefined : value !== 0n
-  },
+  isUsed: toIsUsed,
   diagnose: (chain, asset, { facts, signature }) =>
     diagnoseTransfer(chain, asset, { ...signedOf(facts), signature }),
   judge: async (_chain, receipt, payment) => judgeLogs(receipt, payment),

@@ -164,7 +164,9 @@ export class PayerGuard {
     const gas = lost > SHARE_OF_BATCH_GAS ? lost : SHARE_OF_BATCH_GAS
     const codeHash = this.#codeOf(key)
     if (codeHash !== undefined) this.#codeGas.add(codeHash, 'lost', gas)
-    this.#losses.push({ gas, at: performance.now(), isOfCode: codeHash !== undefined })
+    // An account that got its code after it was simulated was trusted as one without.
+    const isOfCode = this.#pending.has(recordId(key))
+    this.#losses.push({ gas, at: performance.now(), isOfCode })
     this.#reportLoss()
     this.#backOff(key.from, codeHash !== undefined)
   }

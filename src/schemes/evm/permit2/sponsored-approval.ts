@@ -36,7 +36,7 @@ export interface SponsoredApproval {
 const known = new WeakMap<SignedPermit, SponsoredApproval | 'invalid' | undefined>()
 
 /** The approval that came with a payment; `invalid` if it is unreadable. */
-export function approvalIn(permit: SignedPermit): SponsoredApproval | 'invalid' | undefined {
+function approvalIn(permit: SignedPermit): SponsoredApproval | 'invalid' | undefined {
   if (!known.has(permit)) known.set(permit, readApproval(permit.extensions))
   return known.get(permit)
 }
