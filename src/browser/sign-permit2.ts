@@ -1,15 +1,10 @@
 /** Asks a wallet to sign a token transfer by Permit2, and the approval that it needs. */
 import { callProvider, type Provider } from './provider.js'
+import { PERMIT2, PERMIT2_SPENDERS } from '../protocol/contracts.js'
 import { DOMAIN_TYPE, field, randomHex, type Transfer } from './sign-transfer.js'
 
-/** Permit2, at its address on every network. */
-export const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-
-/** The contracts of x402 that move tokens by Permit2, by scheme. */
-const SPENDERS: Readonly<Record<string, string>> = {
-  exact: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
-  upto: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
-}
+/** By scheme. */
+const SPENDERS: Readonly<Record<string, `0x${string}`>> = PERMIT2_SPENDERS
 
 /** A transfer by Permit2. */
 export interface Permit2Transfer extends Omit<Transfer, 'validAfter'> {

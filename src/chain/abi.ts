@@ -1,6 +1,7 @@
 /** The contract functions and events we speak to, as calldata and topics. */
-import { decodeFunctionData, encodeFunctionData, parseAbi } from 'viem/utils'
+import { encodeFunctionData, parseAbi } from 'viem/utils'
 import { lowerHex, sameHex } from '../protocol/hex.js'
+import { MULTICALL3 } from '../protocol/contracts.js'
 import type { Hex } from '../protocol/payment.js'
 import type { Call } from './types.js'
 
@@ -36,8 +37,7 @@ export const aggregatorAbi = parseAbi([
   'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
 ])
 
-/** Canonical address of Multicall3. */
-export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+export { MULTICALL3 }
 
 /** Selector of `aggregate3((address,bool,bytes)[])`. */
 const AGGREGATE3 = '0x82ad56cb'
@@ -74,25 +74,61 @@ export function execute(
 }
 
 /**
- * The calls of a transaction of ours: of an {@link aggregate} or {@link execute}, else its own.
+ * The calls of a transaction: of an {@link aggregate} or {@link execute}, else its own. A list that we cannot have
+ * written is one call: strangers write some.
  *
  * @returns Each with the address that makes it, if that is an executor.
  */
 export function callsIn({ to, data }: Call): readonly Call[] {
-  if (sameHex(to, MULTICALL3) && data.startsWith(AGGREGATE3)) {
-    const { args } = decodeFunctionData({ abi: multicall3Abi, data })
-    return (args?.[0] ?? []).map(({ target, callData }) => ({ to: target, data: callData }))
-  }
-  if (!data.startsWith(EXECUTE)) return [{ to, data }]
-  const { args } = decodeFunctionData({ abi: executorAbi, data })
-  return args[0].map((call) => ({ to: call.to, data: call.data, from: to }))
+  const isAggregate = sameHex(to, MULTICALL3) && data.startsWith(AGGREGATE3)
+  const listed = isAggregate || data.startsWith(EXECUTE) ? listIn(data) : undefined
+  if (listed === undefined) return [{ to, data }]
+  return listed.map((one) => ({ to: one.to, data: one.data, ...(!isAggregate && { from: to }) }))
 }
 
 /** Tells whether a call is one of {@link allOrNothing}. */
 export function isAllOrNothing({ to, data }: Call): boolean {
   if (!sameHex(to, MULTICALL3) || !data.startsWith(AGGREGATE3)) return false
-  const { args } = decodeFunctionData({ abi: multicall3Abi, data })
-  return args?.[0]?.every(({ allowFailure }) => !allowFailure) === true
+  return listIn(data)?.every(({ mayFail }) => !mayFail) === true
+}
+
+/** More calls than one of our transactions has. */
+const MOST_LISTED = 200
+
+/** A call in a list, with the word between its address and its data: whether it may fail, or its gas. */
+interface Listed extends Pick<Call, 'to' | 'data'> {
+  readonly mayFail: boolean
+}
+
+/**
+ * Reads the argument of `aggregate3` or `execute`: a list of an address, a word, and bytes.
+ *
+ * By hand, because strangers' data may name the same bytes a thousand times, which takes a decoder seconds.
+ */
+function listIn(data: Hex): readonly Listed[] | undefined {
+  const digits = data.slice(10)
+  /** The number in the word at a byte; not a number beyond the data. */
+  const numberAt = (byte: number): number => {
+    const text = digits.slice(2 * byte, 2 * byte + WORD_DIGITS)
+    return text.length === WORD_DIGITS ? Number(`0x${text}`) : NaN
+  }
+  const list = numberAt(0)
+  const count = numberAt(list)
+  if (!(count <= MOST_LISTED)) return undefined
+  const found: Listed[] = []
+  let bytes = 0
+  for (let index = 0; index < count; index++) {
+    const first = list + 32
+    const tuple = first + numberAt(first + 32 * index)
+    const start = tuple + numberAt(tuple + 64)
+    const length = numberAt(start)
+    bytes += length
+    const content = digits.slice(2 * (start + 32), 2 * (start + 32 + length))
+    if (content.length !== 2 * length || 2 * bytes > digits.length) return undefined
+    const to: Hex = `0x${digits.slice(2 * tuple + 24, 2 * tuple + WORD_DIGITS)}`
+    found.push({ to, data: `0x${content}`, mayFail: numberAt(tuple + 32) !== 0 })
+  }
+  return found
 }
 
 /** A number as 32 bytes, in hexadecimal digits. */

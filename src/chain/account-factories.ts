@@ -1,8 +1,7 @@
 /** Contracts that deploy smart accounts, at the same addresses on every network that has them. */
+import { MULTICALL3, PERMIT2, PERMIT2_SPENDERS } from '../protocol/contracts.js'
 import { lowerHex } from '../protocol/hex.js'
 import type { Address } from '../protocol/payment.js'
-import { MULTICALL3 } from './abi.js'
-import { EXACT_PERMIT2_PROXY, PERMIT2, UPTO_PERMIT2_PROXY } from './permit2-addresses.js'
 
 /** The usual factories, by the names of their accounts. */
 export const ACCOUNT_FACTORIES = {
@@ -24,8 +23,7 @@ export const ACCOUNT_FACTORIES = {
 
 /** Contracts that are never called as a factory. Lower case. */
 export const NEVER_FACTORIES: readonly Address[] = [
-  lowerHex(MULTICALL3),
+  MULTICALL3,
   PERMIT2,
-  EXACT_PERMIT2_PROXY,
-  UPTO_PERMIT2_PROXY,
-]
+  ...Object.values(PERMIT2_SPENDERS),
+].map(lowerHex)

@@ -1,16 +1,11 @@
 /** The buyer's side of a payment by Permit2, signed with a private key. */
 import { randomBytes } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
+import { PERMIT2, PERMIT2_SPENDERS } from '../protocol/contracts.js'
 import type { Address, Hex, PaymentRequirements } from '../protocol/payment.js'
 
-/** Permit2, at its address on every network. */
-export const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-
-/** The contracts of x402 that move tokens by Permit2, by scheme. */
-const SPENDERS: Readonly<Record<string, Address>> = {
-  exact: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
-  upto: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
-}
+/** By scheme. */
+const SPENDERS: Readonly<Record<string, `0x${string}`>> = PERMIT2_SPENDERS
 
 /** Numbers stay texts, as they are on the wire. */
 type Types = Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>

@@ -6,9 +6,7 @@ export const uint256 = z.string().refine((text) => parseUint256(text) !== undefi
   error: 'must be a decimal integer below 2^256, without sign, spaces, exponent or leading zeros',
 })
 
-export const address = z
-  .string()
-  .regex(ADDRESS, 'must be an address: 0x and 40 hexadecimal digits')
+export const address = z.string().regex(ADDRESS, 'must be an address: 0x and 40 hexadecimal digits')
 
 export const bytes32 = z
   .string()

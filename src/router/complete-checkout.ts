@@ -204,8 +204,8 @@ async function endPlaced(
 ): Promise<Outcome> {
   if (!isUnpaid(outcome)) return outcome
   const failed = await thrownBy(() => cancelOrder?.())
+  // Another payment may follow in this very request: the claim lasts until its end.
   await claim.keep(undefined)
-  await claim.abandon()
   return failed ?? outcome
 }
 

@@ -37,7 +37,8 @@ export function checkRecord(
   if (!record.locked) return checkBuyer(record, presented)
   // The process that sent it may be dead: once its lock has lapsed, the same payment is good again.
   const isElsewhere = record.ownerSilent || record.lockedElsewhere === true
-  return isElsewhere && record.state !== 'reserved' ? 'settlement_pending' : 'duplicate_settlement'
+  const isSent = record.state !== 'reserved' && record.charged !== 0n
+  return isElsewhere && isSent ? 'settlement_pending' : 'duplicate_settlement'
 }
 
 /** The merchant signs a failed refund anew: what it takes from its payment is not counted again. */

@@ -59,7 +59,9 @@ function payerOf({ headers }: IncomingMessage): Hex | undefined {
   if (typeof header !== 'string') return undefined
   const decoded = decodeHeader(header)
   if (!decoded.ok) return undefined
-  const { payload } = decoded.value as { payload?: { authorization?: { from?: unknown } } }
-  const from = payload?.authorization?.from
+  const { payload } = decoded.value as {
+    payload?: Partial<Record<'authorization' | 'permit2Authorization', { from?: unknown }>>
+  }
+  const from = (payload?.authorization ?? payload?.permit2Authorization)?.from
   return typeof from === 'string' && /^0x[0-9a-f]{40}$/i.test(from) ? (from as Hex) : undefined
 }

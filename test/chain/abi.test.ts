@@ -27,4 +27,17 @@ describe('aggregate', () => {
     const other = { to: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', data: aggregate([]) } as const
     expect(callsIn(other)).toEqual([other])
   })
+
+  it('takes what nobody can have written for one call, however large it claims to be', () => {
+    const word = (value: number | bigint): string => value.toString(16).padStart(64, '0')
+    const one = word(1) + word(1) + word(96) + word(30_000) + '00'.repeat(30_000)
+    /** A list whose members are all the same bytes. */
+    const bomb = word(32) + word(100) + word(3200).repeat(100) + one
+    const rubbish = ['ffffffff', '', word(32), word(32) + word(2n ** 200n), word(2n ** 255n), bomb]
+    for (const digits of rubbish)
+      for (const selector of ['0x82ad56cb', '0x3f707e6b'] as const) {
+        const call = { to: MULTICALL3, data: `${selector}${digits}` } as const
+        expect(callsIn(call)).toEqual([call])
+      }
+  })
 })

@@ -23,11 +23,15 @@ const write = (level) => (message, fields) =>
 
 // The second argument is for tests; no declaration has it.
 const store = ledger === 'memory' ? undefined : openLedger(ledger, { lockMs })
-if (diesIn !== undefined)
-  store.payments[diesIn] = () => {
+if (diesIn !== undefined) {
+  const [moment, part, method] = diesIn.split(/[ .]/)
+  const run = store[part][method]
+  store[part][method] = async (...args) => {
+    if (moment === 'after') await run(...args)
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => undefined)
   }
+}
 
 const gateway = createGateway({
   networks: { 'base-sepolia': network },
@@ -72,18 +76,19 @@ function boughtWith(chunk) {
 /** Charges what a visit asks for, in two parts; never more than was signed. Only metered routes have that. */
 function meter(req) {
   const { requirements, amount, charge } = paidRequest(req)
-  const { scheme, asset, network } = requirements
+  const { scheme, ...unit } = requirements
   if (scheme !== 'upto') return undefined
+  const take = (units) =>
+    charge({ asset: unit.asset, network: unit.network, amount: String(units) })
   const asked = req.get('x-test-charge')
   try {
-    charge({ asset, network, amount: String(BigInt(amount) + 1n) })
+    take(BigInt(amount) + 1n)
   } catch (error) {
     if (error.code !== 'charge_exceeds_maximum') throw error
   }
   if (asked === undefined) return amount
   const first = BigInt(asked) / 3n
-  for (const part of [first, BigInt(asked) - first])
-    charge({ asset, network, amount: String(part) })
+  for (const part of [first, BigInt(asked) - first]) take(part)
   return asked
 }
 
@@ -169,7 +174,7 @@ const moody = (req, res, next) => {
   const mood = MOODS[req.get('x-test-mood')] ?? MOODS.well
   sleep(Number(req.get('x-test-delay') ?? 0))
     .then(() => mood(req, res, next))
-    .catch(next)
+    .catch((error) => next(error))
 }
 app.get('/moody', x402Protect('$0.01'), moody)
 app.get('/metered', x402Protect({ upTo: '$0.01' }), moody)

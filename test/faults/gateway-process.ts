@@ -7,6 +7,10 @@ import type { NetworkOptions } from '../../src/config/options.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex } from '../../src/protocol/payment.js'
 
+/** Before a statement of the ledger, or after it. */
+export type LedgerMoment =
+  `${'before' | 'after'} ${'payments.reserve' | 'payments.settleUncharged' | 'payments.markDelivered' | 'relayers.submitNext'}`
+
 /** A second project of a gateway: its merchant and its identify token. */
 export interface OtherProject {
   readonly payTo: Hex
@@ -27,8 +31,8 @@ export interface GatewayProcessOptions {
   /** Milliseconds that requests have to finish when it is asked to end. @defaultValue the gateway's */
   readonly closeMs?: number | undefined
   readonly options?: GatewayOptions
-  /** A method of the ledger in which the process is killed. */
-  readonly diesIn?: 'markDelivered' | undefined
+  /** A statement of the ledger around which the process is killed. */
+  readonly diesIn?: LedgerMoment | undefined
 }
 
 /**

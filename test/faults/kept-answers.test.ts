@@ -76,7 +76,7 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
   it('is dropped once another request has received the goods', async () => {
     const world = await openWorld()
     const payment = await signNamed(world)
-    const dying = await world.start({ diesIn: 'markDelivered' })
+    const dying = await world.start({ diesIn: 'before payments.markDelivered' })
     expect(await world.present(dying, payment, '/numbered?n=1')).toMatchObject({ status: 0 })
     const next = await world.start()
     expect(await world.presentUntilDecided(next, payment, '/numbered?n=2')).toMatchObject({
@@ -88,7 +88,7 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
   it('is dropped once the payment is refunded', async () => {
     const world = await openWorld()
     const payment = await signNamed(world)
-    const dying = await world.start({ diesIn: 'markDelivered' })
+    const dying = await world.start({ diesIn: 'before payments.markDelivered' })
     await world.present(dying, payment, '/numbered?n=1')
     // It finds that the payment is settled.
     const gateway = await world.start()
@@ -104,7 +104,7 @@ describe.each(ledgers)('an answer that a process kept before it was killed, on %
     // Without a URL, it would be bound to the first key.
     const resource = { url: 'https://shop.example/thing' }
     const payment = await world.sign({ payload: { resource } })
-    const dying = await world.start({ diesIn: 'markDelivered' })
+    const dying = await world.start({ diesIn: 'before payments.markDelivered' })
     expect(await settleByKey(world, dying, { key: 'first', payment })).toBeUndefined()
     const next = await world.start()
     expect(await world.presentUntilDecided(next, payment, 'settle')).toMatchObject({

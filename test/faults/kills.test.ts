@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { undo } from '../support/on-chain.js'
+import { permit2On } from '../support/permit2.js'
 import { until } from '../support/until.js'
 import { isSend } from '../support/rpc-proxy.js'
 import type { GatewayProcess } from './gateway-process.js'
@@ -86,6 +87,30 @@ describe.each(paths)('a process that is killed while it serves %s', (path) => {
       expect(await world.present(first, payment, path)).toMatchObject({ status: 0 })
       await first.kill()
       await redeem(world, payment, path)
+    },
+    TAKE_OVER_MS,
+  )
+})
+
+describe('a process that is killed while it settles a payment by Permit2', () => {
+  it.each([
+    ['after the write-ahead, before the send', before(isSend)],
+    ['after the send, before its answer', after(isSend)],
+    ['after the receipt, before its own answer', after(isReceipt)],
+  ] as const)(
+    '%s, has its payment redeemed once by the next',
+    async (_moment, when) => {
+      const { approve, newPayer, signPermit } = permit2On(devnet)
+      const world = await open()
+      const first = await world.start()
+      const payer = await newPayer()
+      await approve(payer.address)
+      const extra = { ...world.offer.extra, assetTransferMethod: 'permit2' }
+      const payment = await signPermit(payer, { ...world.offer, extra })
+      killOnce(world, first, when)
+      expect(await world.present(first, payment, 'settle')).toMatchObject({ status: 0 })
+      await first.kill()
+      await redeem(world, payment, 'settle')
     },
     TAKE_OVER_MS,
   )

@@ -102,7 +102,7 @@ export function findViolations(evidence: Evidence): string[] {
     if (heard === undefined) told.set(answer.authorization, [answer])
     else heard.push(answer)
   }
-  const rules = visitRules(evidence)
+  const rules = visitRules(evidence, new Set([...paid.keys(), ...uncharged]))
   const violations = new Map<string, string[]>()
   const report = (what: string, authorization: string): void => {
     const describe = (answer: Answer): string => describeAnswer(answer, rules.seen(answer))

@@ -1,5 +1,5 @@
 /** What must hold of each visit, by what clients were told and by what the gateways' processes saw. */
-import { authorizationOf, isUncharged, type Answer, type Evidence } from './oracle.js'
+import type { Answer, Evidence } from './oracle.js'
 import type { VisitReport } from './gateway-process.js'
 
 /** What the oracle asks of visits. */
@@ -24,13 +24,11 @@ interface SeenVisit {
 
 const isUpfront = ({ path }: Answer): boolean => path.includes('stream')
 
-/** Judges visits. Answers without a good in them are judged by the other rules alone. */
-export function visitRules({ answers, transfers, records, processes }: Evidence): VisitRules {
-  // What costs nothing uses its payment up as well.
-  const paid = new Set([
-    ...transfers.map(({ authorization }) => authorization),
-    ...records.filter(isUncharged).map(authorizationOf),
-  ])
+/** Judges visits, by the payments that paid or cost nothing. Answers without a good in them are judged by the other rules alone. */
+export function visitRules(
+  { answers, processes }: Evidence,
+  paid: ReadonlySet<string>,
+): VisitRules {
   const charges = new Map<string, Set<bigint>>()
   const visits = new Map<string, SeenVisit>()
   const reportsOf = new Map<string, VisitReport[]>()

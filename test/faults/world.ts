@@ -24,7 +24,12 @@ import {
   type SigningOverrides,
   type TestPayer,
 } from '../support/sign-payment.js'
-import { startGateway, type GatewayProcess, type OtherProject } from './gateway-process.js'
+import {
+  startGateway,
+  type GatewayProcess,
+  type LedgerMoment,
+  type OtherProject,
+} from './gateway-process.js'
 import {
   authorizationOf,
   findViolations,
@@ -115,7 +120,7 @@ export interface World {
   start(options?: {
     readonly options?: GatewayOptions
     readonly network?: NetworkOptions
-    readonly diesIn?: 'markDelivered'
+    readonly diesIn?: LedgerMoment | undefined
     readonly closeMs?: number | undefined
   }): Promise<GatewayProcess>
   /** Signs one cent. */
@@ -132,7 +137,7 @@ export interface World {
   presentUntilDecided(
     gateway: AtUrl | (() => AtUrl | Promise<AtUrl>),
     payment: PaymentPayload,
-    path?: string,
+    visit?: string | Visit,
   ): Promise<Answer>
   /** Asks the node itself. */
   node<T = unknown>(method: string, ...params: unknown[]): Promise<T>
@@ -300,10 +305,10 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       await Promise.all(payers.map(({ address }) => approve(address)))
     },
     present,
-    async presentUntilDecided(gateway, payment, path) {
+    async presentUntilDecided(gateway, payment, visit) {
       for (;;) {
         const at = typeof gateway === 'function' ? await gateway() : gateway
-        const answer = await present(at, payment, path)
+        const answer = await present(at, payment, visit)
         if (!isOpen(answer)) return answer
         await sleep(RETRY_MS)
       }

@@ -32,6 +32,7 @@ describe('an app that only protects routes', () => {
     for (const folder of ['router', 'console', 'parts', 'relayer', 'schemes/evm/verify'])
       expect(filesIn(first, folder)).toEqual([])
     expect(filesIn(first, 'chain').toSorted()).toEqual([
+      'chain/account-factories.ts',
       'chain/chainlink-rates.ts',
       // Offers name its address.
       'chain/executor-code.ts',

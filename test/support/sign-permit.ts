@@ -12,6 +12,19 @@ type Contracts = Pick<
 const address = (name: string) => ({ name, type: 'address' })
 const uint = (name: string) => ({ name, type: 'uint256' })
 
+/** What is signed, as EIP-712 describes it. */
+const typesOf = (
+  isMetered: boolean,
+): Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>> => ({
+  PermitWitnessTransferFrom: [
+    { name: 'permitted', type: 'TokenPermissions' },
+    ...[address('spender'), uint('nonce'), uint('deadline')],
+    { name: 'witness', type: 'Witness' },
+  ],
+  TokenPermissions: [address('token'), uint('amount')],
+  Witness: [address('to'), ...(isMetered ? [address('facilitator')] : []), uint('validAfter')],
+})
+
 /** Makes the payment that a wallet would make for an entry of `accepts`. */
 export async function signPermit(
   { permit2, exactPermit2Proxy, uptoPermit2Proxy, chainId }: Contracts,
@@ -31,17 +44,7 @@ export async function signPermit(
   }
   const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
     domain: { name: 'Permit2', chainId, verifyingContract: permit2 },
-    types: <Record<string, { name: string; type: string }[]>>{
-      PermitWitnessTransferFrom: [
-        { name: 'permitted', type: 'TokenPermissions' },
-        address('spender'),
-        uint('nonce'),
-        uint('deadline'),
-        { name: 'witness', type: 'Witness' },
-      ],
-      TokenPermissions: [address('token'), uint('amount')],
-      Witness: [address('to'), ...(named ? [address('facilitator')] : []), uint('validAfter')],
-    },
+    types: typesOf(facilitator !== undefined),
     primaryType: 'PermitWitnessTransferFrom',
     message: permit2Authorization,
   })

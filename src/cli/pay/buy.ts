@@ -14,7 +14,7 @@ import {
 import { describeProblem, isBeforeSending } from './problem.js'
 import { paymentOf, prepare, type Unsigned } from './sign-offer.js'
 import { formatDecimal, trimDecimal } from '../../money/decimal.js'
-import { PERMIT2 } from '../../crypto/sign-permit2.js'
+import { PERMIT2 } from '../../protocol/contracts.js'
 import { visible } from '../../protocol/visible-text.js'
 
 /** An authorization is valid for at most this long (s), whatever the server asks for. */

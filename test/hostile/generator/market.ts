@@ -1,7 +1,7 @@
 /** A gateway that sells in every way, and what buyers were told there. */
 import { STATUS, type Face, type ProblemCode } from '../../../src/http/problem-status.js'
 import { PROJECT_TOKEN } from '../../../src/protocol/headers.js'
-import type { PaymentRequired, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { Hex, PaymentRequired, PaymentRequirements } from '../../../src/protocol/payment.js'
 import type { NetworkOptions } from '../../../src/config/options.js'
 import type { GatewayProcess } from '../../faults/gateway-process.js'
 import type { Answer } from '../../faults/oracle.js'
@@ -10,6 +10,7 @@ import { decodeDocument } from '../../support/http.js'
 import { OpenApiValidator, wholeDocument } from '../../support/openapi-validator.js'
 import { kinds } from './kinds/kinds.js'
 import { send, type WireAnswer } from './buyer.js'
+import type { Terms } from './kind.js'
 import type { WireRequest } from './mutation.js'
 import { TOKENS, type Target } from './targets.js'
 
@@ -39,6 +40,7 @@ export class Market {
   /** Names of one payment each: a payer pays once. */
   readonly answers: Answer[] = []
   #visits = 0
+  #facilitator: Promise<Pick<Terms, 'facilitator'>> | undefined
 
   private constructor(world: World, gateway: GatewayProcess, validator: OpenApiValidator) {
     this.#gateway = gateway
@@ -78,6 +80,14 @@ export class Market {
       return { ...others, accepts: [...accepts, ...metered], path: target.path }
     }
     return this.#askAt(target.path === '/pay/' ? await this.#link(cents) : target.path)
+  }
+
+  /** Who settles metered payments, which all offers of them name. */
+  async facilitator(): Promise<Pick<Terms, 'facilitator'>> {
+    this.#facilitator ??= this.#askAt(METERED).then(({ accepts }) => ({
+      facilitator: accepts[0]!.extra!['facilitatorAddress'] as Hex,
+    }))
+    return this.#facilitator
   }
 
   async #askAt(path: string): Promise<Asked> {

@@ -332,6 +332,10 @@ const PROTOTYPES: readonly Mutation[] = ['', 'accepted', 'accepted.extra', 'payl
 
 const ofApi: Fits = ({ isApi }) => isApi
 
+/** Where a method is not said, it is ERC-3009. */
+const ofUsual: Mutation['verdict'] = ({ kind }) =>
+  kind.shape === 'eip3009' ? 'accepted' : 'refused'
+
 /** Settled is what was charged, where the price is a maximum. */
 const isCharged: Fits = ({ path }, { shape }) => shape === 'upto' && path.endsWith('/settle')
 const isCharge =
@@ -370,11 +374,11 @@ const REQUIREMENTS: readonly Mutation[] = [
       ['network', 'a method', 'refused', 'valueOf'],
       ['maxTimeoutSeconds', 'negative', 'refused', -1],
       ['maxTimeoutSeconds', 'longer', 'accepted', 1e6],
-      ['extra', 'an empty list', 'accepted', []],
-      ['extra', 'null', 'accepted', null],
+      ['extra', 'an empty list', ofUsual, []],
+      ['extra', 'null', ofUsual, null],
     ] as const
   ).map(([name, what, verdict, value]) =>
-    requirement(name, { name: what, verdict, write: () => value }),
+    requirement(name, { name: what, verdict: 'either', write: () => value }, verdict),
   ),
 ]
 
@@ -395,9 +399,6 @@ function requirement(
   }
 }
 
-/** Where a method is not said, it is ERC-3009. */
-const ofUsual: Mutation['verdict'] = ({ kind }) =>
-  kind.shape === 'eip3009' ? 'accepted' : 'refused'
 const otherMethod = (method: unknown): string =>
   (method ?? 'eip3009') === 'eip3009' ? 'permit2' : 'eip3009'
 const otherScheme = (scheme: unknown): string => (scheme === 'exact' ? 'upto' : 'exact')

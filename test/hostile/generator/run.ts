@@ -120,6 +120,8 @@ export async function runGenerated(devnet: Devnet, cases: GeneratedCases): Promi
   const payTo = privateKeyToAddress(keccak256(stringToHex(`${cases.seed} another merchant`)))
   const world = await openWorld(devnet, {
     relayers: 3,
+    // No process dies here: on a busy machine, a short hold would make a living one look dead.
+    lockMs: 60_000,
     options: { quoteSecret: QUOTE_SECRET },
     other: { payTo, token: TOKENS.other },
   })
@@ -234,11 +236,10 @@ class Run {
       const foreign: Record<string, PaymentPayload> = {}
       for (const other of SHAPES)
         if (other.shape !== kind.shape)
-          foreign[other.shape] = await other.pay(
-            payer,
-            entry,
-            this.#terms(entry, `${number} first`),
-          )
+          foreign[other.shape] = await other.pay(payer, entry, {
+            ...this.#terms(entry, `${number} first`),
+            ...(await this.#market.facilitator()),
+          })
       const { accepts } = asked
       const context: MutationContext = {
         ...{ kind, target, random, foreign, accepts },
@@ -299,8 +300,6 @@ class Run {
       for (const told of others)
         if (!told.isGood && verdict === 'refused')
           report(`another payment was refused beside it: ${told.status} ${told.reason}`)
-      if (before?.isGood && isGood && !target.path.endsWith('/verify'))
-        report('two payments were made by one nonce')
       if (before?.isGood && isGood) report('it was good after its nonce was used')
       const later =
         manner === 'again'

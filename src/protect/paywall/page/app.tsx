@@ -7,7 +7,7 @@ import type { PageOffer } from './page-data.js'
 import { allowsAnother, firstPhase, Purchases, type Notice, type Phase } from './purchases.js'
 import { Receipt } from './receipt.js'
 import { Result } from './result.js'
-import { isPermit2 } from './sign-payment.js'
+import { isPermit2, isSponsored } from './sign-payment.js'
 import { formatTime, text } from './texts.js'
 import { WalletList } from './wallet-list.js'
 
@@ -83,6 +83,7 @@ function Offers({ onPay }: OffersProps) {
             address: terms.payTo,
           })}
           {isPermit2(terms) && ` ${text('permit2Words', { amount })}`}
+          {isPermit2(terms) && !isSponsored(data.document, terms) && ` ${text('approvalFee')}`}
         </p>
       </WalletList>
     </>

@@ -252,9 +252,9 @@ const LAPSED_SECONDS = 60
 function isSameOffer(one: PageDocument, other: PageDocument): boolean {
   const terms = ({ accepts }: PageDocument): string =>
     JSON.stringify(
-      accepts.map((one) => [
-        ...[one.scheme, one.network, one.asset, one.amount, one.payTo],
-        isPermit2(one),
+      accepts.map((entry) => [
+        ...[entry.scheme, entry.network, entry.asset, entry.amount, entry.payTo],
+        isPermit2(entry),
       ]),
     )
   return terms(one) === terms(other)

@@ -134,6 +134,11 @@ export function isPermit2(terms: PageTerms | undefined): boolean {
   return terms?.extra?.['assetTransferMethod'] === 'permit2'
 }
 
+/** Whether the seller pays for the approval of a token that Permit2 moves. */
+export function isSponsored({ extensions }: PageDocument, { extra }: PageTerms): boolean {
+  return SPONSORING in Object(extensions) && 'name' in Object(extra)
+}
+
 /** Key of the extension by which the seller sends a signed approval. */
 const SPONSORING = 'eip2612GasSponsoring'
 
@@ -155,8 +160,7 @@ async function approve(
   const transfer = { ...terms, from, chainId, validBefore }
   if (await isApproved(provider, transfer)) return undefined
   tell(text('approving', { wallet, amount }))
-  const isSponsored = SPONSORING in Object(document.extensions) && 'name' in Object(terms.extra)
-  const signed = isSponsored ? await signApproval(provider, transfer) : undefined
+  const signed = isSponsored(document, terms) ? await signApproval(provider, transfer) : undefined
   if (signed !== undefined) return signed
   const hash = await sendApproval(provider, transfer)
   tell(text('approvalPending'))

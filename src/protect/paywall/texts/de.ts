@@ -33,6 +33,7 @@ export const de: PaywallTexts = {
     'Einmalige Freigabe, {amount} auf {network} an {seller} ({address}) zu zahlen: Abgebucht wird, was Sie verbraucht haben. Sie läuft nach {minutes} Minuten ab. Sie zahlen keine Netzwerkgebühr.',
   permit2Words:
     'Dieses Token wird von Permit2 bewegt: Falls noch nicht geschehen, fragt Ihre Wallet zuerst, ob Permit2 {amount} nehmen darf. Ohne Ihre Unterschrift kann das niemand nutzen.',
+  approvalFee: 'Die Netzwerkgebühr dieser Erlaubnis zahlen Sie.',
   connecting: 'Erlauben Sie die Verbindung in {wallet}.',
   switching: 'Wechseln Sie in {wallet} zu {network}.',
   checkingBalance: 'Ihr Guthaben wird geprüft …',

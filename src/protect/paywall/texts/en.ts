@@ -32,6 +32,7 @@ export const en: PaywallTexts = {
     'Approval to pay {amount} on {network} to {seller} ({address}), once: the seller takes what you used. It expires in {minutes} minutes. You pay no network fee.',
   permit2Words:
     'This token is moved by Permit2: if you have not done so before, your wallet first asks you to allow Permit2 to take {amount}. Without your signature, nobody can use that.',
+  approvalFee: 'You pay the network fee of that approval.',
   connecting: 'Allow the connection in {wallet}.',
   switching: 'Switch to {network} in {wallet}.',
   checkingBalance: 'Checking your balance…',

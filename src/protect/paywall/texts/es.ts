@@ -33,6 +33,7 @@ export const es: PaywallTexts = {
     'Autorización única para pagar {amount} en {network} a {seller} ({address}): el vendedor cobra lo que usted haya usado. Caduca en {minutes} minutos. Usted no paga comisión de red.',
   permit2Words:
     'Este token se mueve mediante Permit2: si aún no lo ha hecho, su cartera le pide primero que permita a Permit2 tomar {amount}. Sin su firma, nadie puede usarlo.',
+  approvalFee: 'La comisión de red de ese permiso la paga usted.',
   connecting: 'Permita la conexión en {wallet}.',
   switching: 'Cambie a {network} en {wallet}.',
   checkingBalance: 'Comprobando su saldo…',

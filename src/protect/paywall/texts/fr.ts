@@ -33,6 +33,7 @@ export const fr: PaywallTexts = {
     'Autorisation unique de payer {amount} sur {network} à {seller} ({address}) : le vendeur prélève ce que vous avez utilisé. Elle expire dans {minutes} minutes. Vous ne payez aucuns frais de réseau.',
   permit2Words:
     'Ce jeton passe par Permit2 : si ce n’est pas déjà fait, votre portefeuille vous demande d’abord d’autoriser Permit2 à prélever {amount}. Sans votre signature, personne ne peut s’en servir.',
+  approvalFee: 'Les frais de réseau de cette autorisation sont à votre charge.',
   connecting: 'Autorisez la connexion dans {wallet}.',
   switching: 'Passez à {network} dans {wallet}.',
   checkingBalance: 'Vérification de votre solde…',

@@ -33,6 +33,7 @@ export const ja: PaywallTexts = {
     '{network} で {seller}（{address}）へ {amount} を支払う、1 回限りの承認です。実際に使った分だけが請求されます。{minutes} 分後に期限が切れます。ネットワーク手数料はかかりません。',
   permit2Words:
     'このトークンは Permit2 で送られます。まだの場合は、先にウォレットが Permit2 に {amount} の引き出しを許可するよう求めます。あなたの署名なしには、誰も使えません。',
+  approvalFee: 'その許可のネットワーク手数料はお客様の負担です。',
   connecting: '{wallet} で接続を許可してください。',
   switching: '{wallet} で {network} に切り替えてください。',
   checkingBalance: '残高を確認しています…',

@@ -33,6 +33,7 @@ export const ko: PaywallTexts = {
     '{network}에서 {seller}({address})에게 {amount}을(를) 지불하는 1회용 승인입니다. 판매자는 사용한 만큼만 청구합니다. {minutes}분 후에 만료됩니다. 네트워크 수수료는 없습니다.',
   permit2Words:
     '이 토큰은 Permit2로 이동합니다. 아직 허용하지 않았다면 지갑이 먼저 Permit2가 {amount}을(를) 가져가도록 허용할지 묻습니다. 서명 없이는 누구도 사용할 수 없습니다.',
+  approvalFee: '그 허용에 드는 네트워크 수수료는 직접 지불합니다.',
   connecting: '{wallet}에서 연결을 허용하세요.',
   switching: '{wallet}에서 {network}(으)로 전환하세요.',
   checkingBalance: '잔액을 확인하는 중…',

@@ -26,6 +26,7 @@ export type PaywallTextKey =
   | 'signedWords'
   | 'signedUpTo'
   | 'permit2Words'
+  | 'approvalFee'
   | 'connecting'
   | 'switching'
   | 'checkingBalance'

@@ -33,6 +33,7 @@ export const pt: PaywallTexts = {
     'Autorização única para pagar {amount} em {network} a {seller} ({address}): o vendedor cobra o que você usou. Expira em {minutes} minutos. Você não paga taxa de rede.',
   permit2Words:
     'Este token é movido pelo Permit2: se ainda não o fez, sua carteira pede primeiro que você permita ao Permit2 retirar {amount}. Sem a sua assinatura, ninguém pode usar isso.',
+  approvalFee: 'A taxa de rede dessa permissão é paga por você.',
   connecting: 'Permita a conexão em {wallet}.',
   switching: 'Mude para {network} em {wallet}.',
   checkingBalance: 'Verificando seu saldo…',

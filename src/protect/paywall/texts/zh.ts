@@ -32,6 +32,7 @@ export const zh: PaywallTexts = {
     '一次性授权：在 {network} 上向 {seller}（{address}）支付{amount}，卖家按您的实际用量收取，{minutes} 分钟后失效。您无需支付网络费用。',
   permit2Words:
     '此代币通过 Permit2 转移：如果尚未授权，钱包会先请您允许 Permit2 转走 {amount}。没有您的签名，任何人都无法使用该授权。',
+  approvalFee: '该授权的网络费用由您支付。',
   connecting: '请在 {wallet} 中允许连接。',
   switching: '请在 {wallet} 中切换到 {network}。',
   checkingBalance: '正在检查您的余额……',

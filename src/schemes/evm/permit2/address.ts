@@ -1,4 +1,5 @@
 import { lowerHex } from '../../../protocol/hex.js'
+import { PERMIT2 as WRITTEN } from '../../../protocol/contracts.js'
 
-/** Permit2: the same address on every chain. In lower case, as all addresses here. */
-export const PERMIT2 = lowerHex('0x000000000022D473030F116dDEE9F6B43aC78BA3')
+/** Permit2, in lower case as all addresses of payments. */
+export const PERMIT2 = lowerHex(WRITTEN)

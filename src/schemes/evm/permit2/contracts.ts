@@ -2,6 +2,7 @@
 import { toEventSelector, toFunctionSelector } from 'viem/utils'
 import type { Log } from '../../../chain/types.js'
 import { lowerHex } from '../../../protocol/hex.js'
+import { PERMIT2_SPENDERS } from '../../../protocol/contracts.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import { hashText, Words } from '../eip712.js'
 import { PERMIT2 } from './address.js'
@@ -53,14 +54,14 @@ function spender(
 }
 
 /** `x402ExactPermit2Proxy`: moves the signed amount; anybody may call it. */
-export const EXACT_SPENDER = spender('0x402085c248EeA27D92E8b30b2C58ed07f9E20001', {
+export const EXACT_SPENDER = spender(PERMIT2_SPENDERS.exact, {
   isMetered: false,
   witness: 'Witness(address to,uint256 validAfter)',
   rest: 'address,(address,uint256),bytes',
 })
 
 /** `x402UptoPermit2Proxy`: moves at most the signed amount; only the named facilitator may call it. */
-export const UPTO_SPENDER = spender('0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002', {
+export const UPTO_SPENDER = spender(PERMIT2_SPENDERS.upto, {
   isMetered: true,
   witness: 'Witness(address to,address facilitator,uint256 validAfter)',
   rest: 'uint256,address,(address,address,uint256),bytes',

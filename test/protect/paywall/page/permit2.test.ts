@@ -152,6 +152,7 @@ withBrowser('a token that Permit2 moves', () => {
     const before = await earned('permitToken')
     const { page, wallet, complaints } = await meet('/sponsored', { token: 'permitToken' })
     await page.getByText('your wallet first asks you to allow Permit2 to take 0.01 PRM').waitFor()
+    expect(await page.getByText('You pay the network fee of that approval').count()).toBe(0)
     await press(page)
     await page.getByText('Paid. This is what you bought:').waitFor()
     expect(typesOf(wallet)).toEqual(['Permit', 'PermitWitnessTransferFrom'])
@@ -172,6 +173,7 @@ withBrowser('a token that Permit2 moves', () => {
     const { page, wallet, address, complaints } = await meet('/plain', {
       ...{ token: 'plainToken', hasGas: true },
     })
+    await page.getByText('You pay the network fee of that approval').waitFor()
     await press(page)
     await page.getByText('Paid. This is what you bought:').waitFor()
     expect(typesOf(wallet)).toEqual(['PermitWitnessTransferFrom'])
@@ -186,6 +188,7 @@ withBrowser('a token that Permit2 moves', () => {
     wallet.sending = 'replace'
     await press(page)
     await page.getByText('Paid. This is what you bought:').waitFor()
+    expect(typesOf(wallet)).toEqual(['PermitWitnessTransferFrom'])
   })
 
   it('asks for no approval that is there already', async () => {

@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { MULTICALL3 } from '../../../../src/chain/abi.js'
-import { PERMIT2 } from '../../../../src/chain/permit2-addresses.js'
+import { PERMIT2 } from '../../../../src/schemes/evm/permit2/address.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
 import { smartAccountAbi, usdcAbi } from '../../../devnet/abis.js'
