@@ -1,7 +1,7 @@
 import { isFacilitatorError } from '../errors.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { onAbort } from '../http/on-abort.js'
-import type { LedgerRecord } from '../ledger/index.js'
+import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { provesBuyer } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import { sameHex } from '../protocol/hex.js'
@@ -125,7 +125,8 @@ export class RemoteSettlement implements Reservation {
     if (record.state === 'submitted') this.#failed = record.submission.failed?.[0]
     const found = await this.#outcomeOf(record)
     if ('refused' in found) return { ...found, payer }
-    return settledReservation(ledger, { key: entry, payer, lock, response: found })
+    const charged = amountOf(record)
+    return settledReservation(ledger, { key: entry, payer, lock, response: found, charged })
   }
 
   /** Finds the outcome of a payment that was sent before. */

@@ -16,6 +16,7 @@ export interface EntryTerms {
     | {
         readonly method?: string | undefined
         readonly url?: string | undefined
+        readonly body?: string | undefined
         readonly client?: string | undefined
         readonly asker?: string | undefined
       }
@@ -64,7 +65,7 @@ function urlOf({ payload }: Payment, terms: EntryTerms | undefined): string | un
  */
 function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Purchase {
   const { payload, paymentId, key } = payment
-  const { method, client, asker } = terms?.purchase ?? {}
+  const { method, body, client, asker } = terms?.purchase ?? {}
   const url = urlOf(payment, terms)
   const extra = membersOf(payload.accepted['extra'])
   const offerId = textOf(extra['offerId'])
@@ -82,6 +83,7 @@ function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Pu
       textOf(extra['quote']),
       checkoutId,
       url === undefined ? asker : '',
+      ...(body === undefined ? [] : [body]),
     ),
     ...(proof !== undefined && { offer: hashOf(proof) }),
     ...(id !== undefined && { paymentId: hashOf(id) }),

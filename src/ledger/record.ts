@@ -50,7 +50,7 @@ export interface PaidTransfer {
 
 /** Which resource a payment buys, and who presented it. All members are hashes, because each may be a secret. */
 export interface Purchase {
-  /** Method, URL and signed quote. */
+  /** Method, URL and signed quote; of a price that is a maximum, the request's body. */
   readonly resource: string
   /** `extra.offerId` of the entry that the buyer accepted. */
   readonly offer?: string | undefined

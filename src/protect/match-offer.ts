@@ -10,7 +10,7 @@ import { sameHex } from '../protocol/hex.js'
 import type { PaymentRequirements } from '../protocol/payment.js'
 import { describeDifference, sameOffer, shown } from '../protocol/same-offer.js'
 import { checkTerms, isRefusal, type Refusal } from '../schemes/scheme.js'
-import { pricedMethod, type Offer, type SigningContext } from './offer.js'
+import type { Offer, SigningContext } from './offer.js'
 import type { PaidRoute } from './route.js'
 
 /** Dependencies of {@link matchOffer}. */
@@ -115,7 +115,7 @@ async function findEarlier(
   if (!isReadable(payment)) return undefined
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
-  const purchase = { method: pricedMethod(req), url: offer.resource.url }
+  const purchase = route.purchaseOf(req, offer.resource.url)
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, { project, purchase }))) return undefined
   const { askedPrice } = offer
   const asksTheSame = askedPrice !== undefined && askedPrice === record.details?.askedPrice

@@ -101,6 +101,11 @@ export async function endUnsettled(
     await claim.pause()
     return { kind: 'settlement_pending', settlement }
   }
+  if (settlement.errorReason === 'invalid_upto_evm_payload_settlement_exceeds_amount') {
+    // The payment still buys the answer that it was charged for before.
+    await claim.pause()
+    return { kind: 'not_settled', offer, settlement }
+  }
   // It will never be paid for.
   if (claim.kept !== undefined && isUnpaid(claim.kept.answer)) await claim.keep(undefined)
   await claim.abandon()

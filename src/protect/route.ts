@@ -19,7 +19,8 @@ import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { sameMethod } from '../protocol/same-offer.js'
-import type { MerchantTerms } from '../schemes/scheme.js'
+import type { MerchantTerms, PurchaseTerms } from '../schemes/scheme.js'
+import { bodyFingerprint } from './body-fingerprint.js'
 import { checkConvertible, checkSmallest, explainUnquotable, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
@@ -246,11 +247,17 @@ export class PaidRoute {
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
+  /** What a request buys. What was charged for one body does not pay for the answer to another. */
+  purchaseOf(req: Request, url: string): Pick<PurchaseTerms, 'method' | 'url' | 'body'> {
+    const bought = { method: pricedMethod(req), url }
+    return this.#isMaximum ? { ...bought, body: bodyFingerprint(req) } : bought
+  }
+
   /** The merchant's terms, for one purchase. @throws `ConfigError` */
   termsOf(req: Request, { url }: ResourceInfo, payment: DescribedPayment): MerchantTerms {
     const { merchant, redeemWithoutProof, minValiditySeconds } = this
     const { appliedRate, redeemOnly } = payment
-    const purchase = { method: pricedMethod(req), url, client: req.ip ?? '', redeemOnly }
+    const purchase = { ...this.purchaseOf(req, url), client: req.ip ?? '', redeemOnly }
     const details = this.#detailsOf(req, payment)
     return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
   }

@@ -177,6 +177,8 @@ export interface PurchaseTerms {
   readonly method?: string | undefined
   /** The resource that is paid for. */
   readonly url?: string | undefined
+  /** A fingerprint of the request's body, where what is charged may depend on it. */
+  readonly body?: string | undefined
   /** The address that the buyer's request came from; left out where that is not the buyer's own. */
   readonly client?: string | undefined
   /** Whether only a payment that is open already is taken: the quote it was made for has expired. */

@@ -3,6 +3,7 @@ import type { PaymentKey, LedgerEntry, LedgerStore } from '../ledger/index.js'
 import { paymentFields } from '../ledger/payment-fields.js'
 import type { Logger } from '../logger.js'
 import type { Address, SettleResponse } from '../protocol/payment.js'
+import { unsettledResponse } from '../protocol/reason-words.js'
 import type { Reservation } from './scheme.js'
 
 /** A payment that is settled already, taken by a request that has locked its record. */
@@ -12,18 +13,38 @@ interface SettledPayment {
   /** As {@link Reservation.lock}. */
   readonly lock: string | undefined
   readonly response: SettleResponse
+  /** What its record says was charged. */
+  readonly charged: bigint
 }
 
-/** Reserves a payment that is settled already: nothing is sent for it. */
+/** Why a payment does not settle for more than was signed, or was charged of it before. */
+export const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
+
+/** Says so, of a payment of which something was charged before. */
+export function chargedBefore(charged: bigint): string {
+  return `This payment was charged ${charged} units of the token before, for another answer. Ask for that one again, or sign another payment.`
+}
+
+/** Reserves a payment that is settled already: nothing is sent for it, and it buys nothing that costs more. */
 export function settledReservation(
   { payments }: Pick<LedgerStore, 'payments'>,
-  { key, payer, lock, response }: SettledPayment,
+  { key, payer, lock, response, charged }: SettledPayment,
 ): Reservation {
   const reopen = () => payments.unlock(key, lock)
   return {
     payer,
     lock,
-    settle: async () => response,
+    async settle(charge) {
+      if (charge === undefined || charge.amount <= charged) return response
+      await reopen()
+      const { network } = response
+      return unsettledResponse({
+        reason: EXCEEDED,
+        message: chargedBefore(charged),
+        network,
+        payer,
+      })
+    },
     release: reopen,
     markDelivered: () => payments.markDelivered(key, undefined, lock),
     reopen,

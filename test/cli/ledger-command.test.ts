@@ -86,10 +86,14 @@ async function run(
 async function record(
   ledger: LedgerStore,
   entry: LedgerEntry,
-  last: 'reserved' | 'submitted' | 'failed' | 'settled' | 'delivered',
+  last: 'reserved' | 'submitted' | 'failed' | 'settled' | 'delivered' | 'uncharged',
 ): Promise<void> {
   await ledger.payments.reserve(entry)
   if (last === 'reserved') return
+  if (last === 'uncharged') {
+    await ledger.payments.settleUncharged(entry, ledger.payments.lockOf(entry))
+    return ledger.payments.unlock(entry)
+  }
   const { transaction } = SUBMISSION
   await ledger.payments.submit(entry, SUBMISSION)
   if (last === 'submitted') return
@@ -284,12 +288,21 @@ describe.each([
         [lapsed, 'settled'],
         [{ validBefore: BigInt(Math.floor(Date.now() / 1000) + 600) }, 'failed'],
         [{ validBefore: 2n ** 255n }, 'delivered'],
+        [{ validBefore: BigInt(Math.floor(Date.now() / 1000) + 600) }, 'uncharged'],
         // The clock of the chain may be slow.
         [{ validBefore: BigInt(Math.floor(Date.now() / 1000) - 60) }, 'failed'],
       )
-      await write([lapsed, 'reserved'], [lapsed, 'delivered'], [lapsed, 'failed'])
+      await write(
+        ...([
+          [lapsed, 'reserved'],
+          [lapsed, 'delivered'],
+          [lapsed, 'failed'],
+          // Its buyer has paid nothing.
+          [lapsed, 'uncharged'],
+        ] as const),
+      )
       await age(DAY_MS)
-      expect(await prune(Date.now())).toMatchObject({ code: 0, output: 'payments deleted: 2\n' })
+      expect(await prune(Date.now())).toMatchObject({ code: 0, output: 'payments deleted: 3\n' })
       expect(await nonces()).toStrictEqual(open.map(({ nonce }) => nonce).toSorted())
       expect(await prune(Date.now())).toMatchObject({ output: 'payments deleted: 0\n' })
     })

@@ -23,6 +23,12 @@ async function deliver(ledger: LedgerStore, entry: LedgerEntry): Promise<void> {
   await ledger.payments.markDelivered(entry)
 }
 
+/** Takes a payment, and nothing of it. */
+async function spend({ payments }: LedgerStore, entry: LedgerEntry): Promise<void> {
+  await payments.reserve(entry)
+  await payments.settleUncharged(entry, payments.lockOf(entry))
+}
+
 /** Delivers as many payments as there are, in the order of their list. */
 async function deliverAll(ledger: LedgerStore, entries: readonly LedgerEntry[]): Promise<void> {
   for (let from = 0; from < entries.length; from += 500)
@@ -117,21 +123,38 @@ describe('the memory ledger', () => {
   })
 
   it('forgets a payment that nothing was charged for only once its authorization has lapsed', async () => {
-    const { ledger, clock } = open(4)
+    const { ledger, clock } = open(20)
     const { payments } = ledger
-    const spend = async (entry: LedgerEntry): Promise<void> => {
-      await payments.reserve(entry)
-      await payments.settleUncharged(entry, payments.lockOf(entry))
-    }
     const [delivered, unfetched] = [newEntry(), newEntry({ validBefore: 2n ** 255n })]
-    for (const entry of [delivered, unfetched]) await spend(entry)
+    for (const entry of [delivered, unfetched]) await spend(ledger, entry)
     await payments.markDelivered(delivered)
     // Others give way.
-    for (const entry of newEntries(5)) await deliver(ledger, entry)
+    for (const entry of newEntries(20)) await deliver(ledger, entry)
     for (const entry of [delivered, unfetched]) expect(await payments.find(entry)).toBeDefined()
     clock.ms += 49 * HOUR
     await until(async () => (await payments.find(delivered)) === undefined)
     expect(await payments.find(unfetched)).toMatchObject({ state: 'settled', charged: 0n })
+    await ledger.close()
+  })
+
+  it('keeps a tenth of its records for payments that nothing was charged for, and the rest for others', async () => {
+    const { ledger, clock } = open(20)
+    const forever = { validBefore: 2n ** 256n - 1n }
+    const [first, second] = [newEntry(), newEntry(forever)]
+    for (const entry of [first, second]) await spend(ledger, entry)
+    const refused = newEntry(forever)
+    await expect(spend(ledger, refused)).rejects.toMatchObject({ code: 'ledger_full' })
+    expect(await ledger.payments.find(refused)).toMatchObject({ state: 'reserved' })
+    await ledger.payments.release(refused)
+    // Its answer may have been lost.
+    await ledger.payments.settleUncharged(second, ledger.payments.lockOf(second))
+    for (const entry of newEntries(50)) await deliver(ledger, entry)
+    for (const entry of [first, second])
+      expect(await ledger.payments.find(entry)).toMatchObject({ charged: 0n })
+    clock.ms += 49 * HOUR
+    await until(async () => (await ledger.payments.find(first)) === undefined)
+    await spend(ledger, newEntry(forever))
+    await expect(spend(ledger, newEntry())).rejects.toMatchObject({ code: 'ledger_full' })
     await ledger.close()
   })
 

@@ -92,7 +92,7 @@ export class LedgerMaintenance {
   }
 
   /**
-   * Deletes payments that nobody needs any more: settled and delivered, or failed; last changed before
+   * Deletes payments that nobody needs any more: settled and delivered, or uncharged, or failed; last changed before
    * a time in milliseconds, and at least an hour ago; locked by nobody; and whose authorization has
    * lapsed, so that the chain refuses it. Refunds go after their payments, because what is left of a payment
    * is computed from them. A payment stays until its checkout is known to be paid. Payment links that are over go
@@ -106,7 +106,7 @@ export class LedgerMaintenance {
     const { db, sql } = this.#connection
     const now = Date.now()
     const isPrunable = sql<SqlBool>`updated_at < ${Math.min(before, now - REORG_MS)}
-      AND (delivered = 1 OR state = 'failed' OR kind = 'refund')
+      AND (delivered = 1 OR state = 'failed' OR kind = 'refund' OR charged = '0')
       AND (delivered = 1 OR lock_owner IS NULL OR locked_until < ${now - REORG_MS})
       AND CAST(valid_before AS NUMERIC) < ${Math.floor(now / 1000) - LAPSED_SECONDS}
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment

@@ -7,7 +7,7 @@ import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../protocol/reasons.js'
 import { entryEvent, paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
-import { logLedgerFailure } from '../../settled-reservation.js'
+import { chargedBefore, EXCEEDED, logLedgerFailure } from '../../settled-reservation.js'
 import {
   OPEN,
   type Decision,
@@ -32,8 +32,6 @@ const UNLOCK_GRACE_MS = 500
 /** How long until a transfer that was not found is searched for once more (ms). */
 const UNFOUND_MS = 3500
 
-const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
-
 /** Dependencies of {@link Settlement}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
@@ -51,7 +49,7 @@ interface TakenPayment {
   readonly superseded?: Submission | undefined
   /** It was mined without moving money. */
   readonly failed?: Submission | undefined
-  /** What was charged in that transaction, if less than the whole: it is what counts now. */
+  /** What that transaction was to take: whatever is sent now takes the same. */
   readonly charged?: bigint | undefined
 }
 
@@ -77,7 +75,10 @@ export class Settlement implements Reservation {
   /** Sends the transfer, waits for the outcome and answers. */
   async settle(charge?: { readonly amount: bigint }): Promise<SettleResponse> {
     const charged = this.#chargedOf(charge)
-    if (charged === 'too_much') return this.#refuse(EXCEEDED)
+    if (charged === 'too_much') {
+      const { charged: before } = this.#taken
+      return this.#refuse(EXCEEDED, before === undefined ? undefined : chargedBefore(before))
+    }
     if (charged === 0n) return this.#settleUncharged()
     this.#note(charged)
     const { nowSeconds, settleTimeoutMs, closed } = this.#context
@@ -106,12 +107,12 @@ export class Settlement implements Reservation {
 
   /** @returns What is charged, where that is less than was signed. */
   #chargedOf(charge: { readonly amount: bigint } | undefined): bigint | 'too_much' | undefined {
-    const { superseded, failed, charged } = this.#taken
-    // What was sent before may still be mined: this sends the same.
-    if (superseded !== undefined || failed !== undefined) return charged
     const { value } = this.#payment.entry
-    if (charge === undefined || charge.amount === value) return undefined
-    return charge.amount < value ? charge.amount : 'too_much'
+    // What was sent before may still be mined: this sends the same, and buys nothing that costs more.
+    const { charged: before } = this.#taken
+    if (charge !== undefined && charge.amount > (before ?? value)) return 'too_much'
+    const charged = before ?? charge?.amount ?? value
+    return charged < value ? charged : undefined
   }
 
   /** Makes the charge a part of the payment. */
@@ -195,10 +196,10 @@ export class Settlement implements Reservation {
     return again
   }
 
-  async #refuse(reason: Reason): Promise<SettleResponse> {
+  async #refuse(reason: Reason, message?: string): Promise<SettleResponse> {
     await logLedgerFailure(this.#logged, this.release())
     this.#announce('refused', { reason, ...this.#event })
-    return failedResponse(this.#payment, reason)
+    return failedResponse(this.#payment, reason, { message })
   }
 
   /** The authorization was used since it was verified: perhaps the merchant has been paid. */
@@ -240,7 +241,7 @@ export class Settlement implements Reservation {
     const grace = startDeadline(UNLOCK_GRACE_MS)
     const response = await Promise.race([pending, grace.late]).finally(grace.end)
     return response === 'late'
-      ? failedResponse(this.#payment, 'settlement_pending', submission.transaction)
+      ? failedResponse(this.#payment, 'settlement_pending', submission)
       : response
   }
 
@@ -264,13 +265,13 @@ export class Settlement implements Reservation {
   async #toPending({ transaction }: Submission): Promise<SettleResponse> {
     await logLedgerFailure(this.#logged, this.reopen())
     this.#announcePending(transaction)
-    return failedResponse(this.#payment, 'settlement_pending', transaction)
+    return failedResponse(this.#payment, 'settlement_pending', { transaction })
   }
 
   #toResponse(decision: Decision): SettleResponse {
     return decision.kind === 'paid'
       ? settledResponse(this.#payment, decision.transaction, this.#payment.entry)
-      : failedResponse(this.#payment, decision.reason, decision.transaction)
+      : failedResponse(this.#payment, decision.reason, decision)
   }
 
   /** The fields with which a failure of the ledger is logged. */

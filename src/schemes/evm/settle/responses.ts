@@ -20,12 +20,19 @@ export function settledResponse(
   return { success: true, transaction, network, payer: payment.payer, ...amount }
 }
 
+/** What is told beside the reason. */
+interface FailureDetails {
+  readonly transaction?: string | undefined
+  /** More precise words than those of the reason. */
+  readonly message?: string | undefined
+}
+
 /** The merchant was not paid, or is not known to have been. */
 export function failedResponse(
   payment: VerifiedPayment,
   reason: Reason,
-  transaction = '',
+  { transaction, message }: FailureDetails = {},
 ): SettleResponse {
   const { network } = payment.payment.requirements
-  return unsettledResponse({ reason, transaction, network, payer: payment.payer })
+  return unsettledResponse({ reason, message, transaction, network, payer: payment.payer })
 }

@@ -1,5 +1,5 @@
 import { ChainError } from '../../../errors.js'
-import type { LedgerRecord, Submission } from '../../../ledger/index.js'
+import { amountOf, type LedgerRecord, type Submission } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import { transactionOf } from '../../../ledger/record-transaction.js'
 import type { Hex } from '../../../protocol/payment.js'
@@ -77,10 +77,10 @@ async function sendAgain(
   payment: VerifiedPayment,
   { record, lock, refuse }: LockedRecord<FailedRecord>,
 ): Promise<Reservation | Refusal> {
-  const { reason, transaction, submission, charged } = record
+  const { reason, transaction, submission } = record
   const isNew = !payment.isSubmitted && !payment.terms?.purchase?.redeemOnly
   if (!isNew) return refuse({ refused: reason, transaction })
-  return new Settlement(context, payment, { lock, failed: submission, charged })
+  return new Settlement(context, payment, { lock, failed: submission, charged: amountOf(record) })
 }
 
 /** Takes up a locked record by what became of its transaction. */
@@ -96,6 +96,7 @@ async function resumeRecord(
         ...payment,
         lock,
         response: settledResponse(payment, outcome.transaction, record),
+        charged: amountOf(record),
       })
     case 'failed':
       return refuse({ refused: outcome.reason, transaction: outcome.transaction })
@@ -103,7 +104,7 @@ async function resumeRecord(
       return new Settlement(context, payment, {
         lock,
         superseded: outcome.submission,
-        charged: record.charged,
+        charged: amountOf(record),
       })
     case 'open':
       return refuse({ refused: 'settlement_pending', transaction: transactionOf(record) })

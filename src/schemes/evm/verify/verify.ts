@@ -21,7 +21,12 @@ import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SignedTransfer } from '../transfer-method.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
-import { checkTimeWindow, settleMarginSeconds, usualValiditySeconds } from './validity.js'
+import {
+  checkTimeWindow,
+  explainTooLong,
+  settleMarginSeconds,
+  usualValiditySeconds,
+} from './validity.js'
 
 /** Dependencies of {@link verifyPayment}; time and chain are passed in. */
 export interface VerifyContext {
@@ -159,13 +164,15 @@ async function verifyRecorded(
   const known = checkRecord(record, purchase)
   if (known !== undefined) return refuseKnown(known)
   // A payment that failed, and cannot be sent again now, stays failed.
-  const refuse = (refused: Reason): Refusal =>
-    record?.state === 'failed' ? refuseKnown(record.reason) : { refused, payer }
+  const refuse = (refused: Reason, message?: string): Refusal =>
+    record?.state === 'failed' ? refuseKnown(record.reason) : { refused, message, payer }
   // A transaction that is out decides for itself whether it was in time.
   const isSubmitted = record !== undefined && record.state !== 'failed'
   const time = { now: context.nowSeconds(), validitySeconds: validityOf(candidate, core) }
   const late = isSubmitted ? undefined : checkTimeWindow(facts, time)
   if (late !== undefined) return refuse(late)
+  const tooLong = isSubmitted ? undefined : explainTooLong(facts, payment.requirements, time.now)
+  if (tooLong !== undefined) return refuse('invalid_payload', tooLong)
   if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
 
   const named = methodOf(facts).callerOf?.(facts)

@@ -1,0 +1,255 @@
+/** Payments up to a maximum that were charged for an answer which nobody got, and what else they buy. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { UptoEvmScheme as UptoClient } from '@x402/evm/upto/client'
+import express from 'express'
+import { request } from 'node:http'
+import { encodeFunctionData } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { paidRequest } from '../../src/protect/paid-request.js'
+import { plainTokenAbi } from '../devnet/abis.js'
+import { permit2Of } from '../devnet/permit2.js'
+import type { Cleanup } from '../support/cleanup.js'
+import { askNode } from '../support/core.js'
+import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { paymentHeader } from '../support/http.js'
+import { patchedLedger } from '../support/patched-ledger.js'
+import { openShop, paymentRequiredOf, settlementOf } from '../support/shop.js'
+import { until } from '../support/until.js'
+import { stores, type TestStore } from '../webhooks/stores.js'
+
+const devnet = useDevnet()
+const permit2 = permit2Of(devnet)
+const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
+const USED = 'invalid_exact_evm_nonce_already_used'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+beforeAll(async () => {
+  for (const { address } of devnet.payers) await permit2.approve(address)
+})
+
+describe.each(stores)('with the %s ledger,', (_name, openStore) => {
+  const toEnd: Cleanup = []
+  let store: TestStore
+  let shop: Awaited<ReturnType<typeof openShop>>
+  /** What the handler charges, whatever it is asked. */
+  let price = '0'
+  let gone = 0
+  let leave: (() => Promise<void>) | undefined
+
+  beforeAll(async () => {
+    store = await openStore(toEnd)
+    const { payments } = store.ledger
+    const ledger = patchedLedger(store.ledger, {
+      async settleUncharged(...one) {
+        await payments.settleUncharged(...one)
+        await leave?.()
+      },
+    })
+    shop = await openShop(
+      devnet,
+      (app, { x402Protect, gatewayRouter }) => {
+        app.use((_req, res, next) => {
+          res.on('close', () => (gone += res.writableFinished ? 0 : 1))
+          next()
+        })
+        app.post('/llm', express.json(), x402Protect({ upTo: '$0.10' }), (req, res) => {
+          paidRequest(req).charge(price)
+          res.json({ worth: price })
+        })
+        app.use(gatewayRouter())
+      },
+      { ledger },
+    )
+  })
+  afterAll(async () => {
+    await shop.close()
+    for (const end of toEnd.toReversed()) await end()
+  })
+
+  const asked = (question: string) => ({
+    method: 'POST',
+    headers: JSON_TYPE,
+    body: JSON.stringify({ question }),
+  })
+
+  async function sign(maxTimeoutSeconds?: number) {
+    const { accepts, resource } = paymentRequiredOf(await shop.ask('/llm', asked('')))
+    const [accepted] = accepts
+    const account = privateKeyToAccount(devnet.payers[0]!.privateKey)
+    const offer = { ...accepted, ...(maxTimeoutSeconds && { maxTimeoutSeconds }) }
+    const { payload } = await new UptoClient(account).createPaymentPayload(2, offer as never)
+    return { x402Version: 2, accepted, resource, payload }
+  }
+
+  /** Sends a request, and hangs up while its payment is settled. */
+  async function ask(path: string, headers: Record<string, string>, body: object) {
+    const before = gone
+    const sent = request(shop.url + path, { method: 'POST', headers: { ...JSON_TYPE, ...headers } })
+    sent.on('error', () => undefined)
+    const hangUp = async () => {
+      sent.destroy()
+      await until(() => gone > before)
+    }
+    leave = hangUp
+    await askNode(devnet, 'evm_setAutomine', false)
+    sent.end(JSON.stringify(body))
+    const isPending = async () =>
+      Number((await askNode<{ pending: string }>(devnet, 'txpool_status')).pending) > 0
+    await until(async () => gone > before || (await isPending()))
+    if (gone === before) await hangUp()
+    leave = undefined
+    await askNode(devnet, 'evm_setAutomine', true)
+    await devnet.mine()
+    await until(async () => {
+      const records = await store.ledger.payments.list({ project: 'shop', limit: 100 })
+      return records.some(({ state, locked }) => state === 'settled' && !locked)
+    })
+  }
+
+  const askAndLeave = (payment: object, question: string) =>
+    ask('/llm', paymentHeader(payment), { question })
+  const earned = () => balanceOf(devnet, devnet.merchant.address)
+
+  it.each([
+    ['0.000001', '1'],
+    ['0', '0'],
+  ])('what was charged %s buys no dearer answer', async (first, charged) => {
+    const before = await earned()
+    const payment = await sign()
+    price = first
+    await askAndLeave(payment, 'same')
+    price = '0.10'
+    const refused = await shop.pay('/llm', payment, asked('same'))
+    expect(refused.status).toBe(402)
+    expect(await refused.clone().text()).not.toContain('worth')
+    const { error, errorMessage } = paymentRequiredOf(refused)
+    expect(error).toBe(EXCEEDED)
+    expect(errorMessage).toContain(`charged ${charged} units`)
+    expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: EXCEEDED })
+    expect((await earned()) - before).toBe(BigInt(charged))
+    // It still buys what it was charged for.
+    price = first
+    const sold = await shop.pay('/llm', payment, asked('same'))
+    expect(await sold.json()).toEqual({ worth: first })
+    expect(settlementOf(sold)).toMatchObject({ success: true, amount: charged })
+    expect((await earned()) - before).toBe(BigInt(charged))
+    const again = await shop.pay('/llm', payment, asked('same'))
+    expect(paymentRequiredOf(again).error).toBe(USED)
+  })
+
+  it('a cheaper answer goes out, and its buyer is told what was charged before', async () => {
+    const payment = await sign()
+    price = '0.10'
+    await askAndLeave(payment, 'same')
+    price = '0.03'
+    const sold = await shop.pay('/llm', payment, asked('same'))
+    expect(await sold.json()).toEqual({ worth: '0.03' })
+    expect(settlementOf(sold)).toMatchObject({ success: true, amount: '100000' })
+  })
+
+  it.each(['0', '0.02'])('what was charged %s for one body buys no other', async (first) => {
+    const payment = await sign()
+    price = first
+    await askAndLeave(payment, 'one')
+    const refused = await shop.pay('/llm', payment, asked('other'))
+    expect(paymentRequiredOf(refused).error).toBe(USED)
+    expect((await shop.pay('/llm', payment, asked('one'))).status).toBe(200)
+  })
+
+  it('what failed on chain buys no dearer answer when it is sent again', async () => {
+    const payer = devnet.payers[0]!
+    const before = await earned()
+    const payment = await sign()
+    price = '0.000001'
+    await askNode(devnet, 'evm_setAutomine', false)
+    const answer = shop.pay('/llm', payment, asked('same'))
+    await until(
+      async () => Number((await askNode<{ pending: string }>(devnet, 'txpool_status')).pending) > 0,
+    )
+    await askNode(devnet, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
+    await askNode(devnet, 'anvil_impersonateAccount', payer.address)
+    const args = [devnet.permit2, 0n] as const
+    const data = encodeFunctionData({ abi: plainTokenAbi, functionName: 'approve', args })
+    const fees = { maxFeePerGas: '0x2540be4000', maxPriorityFeePerGas: '0x2540be400' }
+    const call = { from: payer.address, to: devnet.asset, data, gas: '0x30d40', ...fees }
+    await askNode(devnet, 'eth_sendTransaction', call)
+    await devnet.mine()
+    await askNode(devnet, 'evm_setAutomine', true)
+    expect(settlementOf(await answer)).toMatchObject({ errorReason: 'invalid_transaction_state' })
+    await permit2.approve(payer.address)
+
+    price = '0.10'
+    const refused = await shop.pay('/llm', payment, asked('same'))
+    expect(paymentRequiredOf(refused).error).toBe(EXCEEDED)
+    expect(await refused.text()).not.toContain('worth')
+    expect((await earned()) - before).toBe(0n)
+    price = '0'
+    const sold = await shop.pay('/llm', payment, asked('same'))
+    expect(sold.status).toBe(200)
+    expect(settlementOf(sold)).toMatchObject({ success: true, amount: '1' })
+    expect((await earned()) - before).toBe(1n)
+  })
+
+  it('settles by the API for no more than what was charged before', async () => {
+    const payment = await sign()
+    const { accepted } = payment
+    const bodyOf = (amount: string) => ({
+      paymentPayload: payment,
+      paymentRequirements: { ...accepted, amount },
+    })
+    const token = { 'X-Project-Identify-Token': SHOP_TOKEN }
+    const path = '/api/v2/payment/settle'
+    await ask(path, token, bodyOf('7'))
+    const settle = async (amount: string) => {
+      const body = JSON.stringify(bodyOf(amount))
+      const response = await shop.ask(path, {
+        ...{ method: 'POST', headers: { ...JSON_TYPE, ...token } },
+        body,
+      })
+      return (await response.json()) as object
+    }
+    expect(await settle('8')).toMatchObject({ success: false, errorReason: EXCEEDED })
+    expect(await settle('5')).toMatchObject({ success: true, amount: '7' })
+    expect(await settle('5')).toMatchObject({ success: false, errorReason: USED })
+  })
+
+  it('refuses a permit that is valid for much longer than it was asked to', async () => {
+    price = '0'
+    const refused = await shop.pay('/llm', await sign(86_400), asked('long'))
+    const { error, errorMessage } = paymentRequiredOf(refused)
+    expect(error).toBe('invalid_payload')
+    expect(errorMessage).toContain('300 seconds')
+    expect((await shop.pay('/llm', await sign(850), asked('long'))).status).toBe(200)
+  })
+})
+
+it('a full ledger refuses what nothing is charged for, and nothing else', async () => {
+  let price = '0'
+  const ledger = createMemoryLedger({ maxRecords: 20 })
+  const shop = await openShop(
+    devnet,
+    (app, { x402Protect }) => {
+      app.get('/', x402Protect({ upTo: '$0.10' }), (req, res) => {
+        paidRequest(req).charge(price)
+        res.send('sold')
+      })
+    },
+    { ledger },
+  )
+  const buy = async () => {
+    const { accepts, resource } = paymentRequiredOf(await shop.ask('/'))
+    const account = privateKeyToAccount(devnet.payers[0]!.privateKey)
+    const { payload } = await new UptoClient(account).createPaymentPayload(2, accepts[0] as never)
+    return shop.pay('/', { x402Version: 2, accepted: accepts[0], resource, payload })
+  }
+  for (let n = 0; n < 2; n++) expect((await buy()).status).toBe(200)
+  const refused = await buy()
+  expect(refused.status).toBe(503)
+  expect(await refused.json()).toMatchObject({ code: 'ledger_full' })
+  price = '0.02'
+  expect((await buy()).status).toBe(200)
+  price = '0'
+  expect((await buy()).status).toBe(503)
+  await shop.close()
+})
