@@ -74,18 +74,46 @@ export function execute(
 }
 
 /**
- * The calls of a transaction of ours: of an {@link aggregate} or {@link execute}, else its own.
+ * The calls of a transaction: of an {@link aggregate}, or of an {@link execute} by one of these executors.
  *
- * @returns Each with the address that makes it, if that is an executor.
+ * @param executors - Any other contract may do what it likes with such bytes.
+ * @returns Each with the address that makes it, if that is an executor; else the transaction's own call.
  */
-export function callsIn({ to, data }: Call): readonly Call[] {
-  if (sameHex(to, MULTICALL3) && data.startsWith(AGGREGATE3)) {
-    const { args } = decodeFunctionData({ abi: multicall3Abi, data })
-    return (args?.[0] ?? []).map(({ target, callData }) => ({ to: target, data: callData }))
+export function callsIn({ to, data }: Call, executors: readonly Hex[]): readonly Call[] {
+  const isAggregate = sameHex(to, MULTICALL3) && data.startsWith(AGGREGATE3)
+  const isExecute = data.startsWith(EXECUTE) && executors.some((one) => sameHex(one, to))
+  const calls = isAggregate || isExecute ? readCalls(data.slice(10)) : undefined
+  if (calls === undefined) return [{ to, data }]
+  return isExecute ? calls.map((call) => ({ ...call, from: to })) : calls
+}
+
+/**
+ * Reads a list of `(address, word, bytes)`: the calls of Multicall3 and of executors alike.
+ *
+ * By hand, since anybody may have written it, and may name the same bytes a thousand times.
+ *
+ * @returns `undefined` where it is no such list.
+ */
+function readCalls(digits: string): readonly Call[] | undefined {
+  const from = (start: number, bytes: number): string =>
+    digits.slice(start * 2, (start + bytes) * 2)
+  const numberAt = (start: number): number => Number(`0x${from(start, 32)}`)
+  const list = numberAt(0) + 32
+  const count = numberAt(list - 32)
+  if (!(count <= digits.length / WORD_DIGITS)) return undefined
+  const calls: Call[] = []
+  let total = 0
+  for (let index = 0; index < count; index++) {
+    const call = list + numberAt(list + index * 32)
+    const bytes = call + numberAt(call + 64)
+    const size = numberAt(bytes)
+    total += size * 2
+    const data = from(bytes + 32, size)
+    const to = from(call + 12, 20)
+    if (to.length !== 40 || data.length !== size * 2 || total > digits.length) return undefined
+    calls.push({ to: `0x${to}`, data: `0x${data}` })
   }
-  if (!data.startsWith(EXECUTE)) return [{ to, data }]
-  const { args } = decodeFunctionData({ abi: executorAbi, data })
-  return args[0].map((call) => ({ to: call.to, data: call.data, from: to }))
+  return calls
 }
 
 /** Tells whether a call is one of {@link allOrNothing}. */
