@@ -74,16 +74,18 @@ export function execute(
 }
 
 /**
- * The calls of a transaction: of an {@link aggregate} or {@link execute}, else its own. A list that we cannot have
- * written is one call: strangers write some.
+ * The calls of a transaction: of an {@link aggregate}, or of an {@link execute} by one of these executors. A list that we
+ * cannot have written is one call: strangers write some.
  *
- * @returns Each with the address that makes it, if that is an executor.
+ * @param executors - Any other contract may do what it likes with such bytes.
+ * @returns Each with the address that makes it, if that is an executor; else the transaction's own call.
  */
-export function callsIn({ to, data }: Call): readonly Call[] {
+export function callsIn({ to, data }: Call, executors: readonly Hex[]): readonly Call[] {
   const isAggregate = sameHex(to, MULTICALL3) && data.startsWith(AGGREGATE3)
-  const listed = isAggregate || data.startsWith(EXECUTE) ? listIn(data) : undefined
+  const isExecute = data.startsWith(EXECUTE) && executors.some((one) => sameHex(one, to))
+  const listed = isAggregate || isExecute ? listIn(data) : undefined
   if (listed === undefined) return [{ to, data }]
-  return listed.map((one) => ({ to: one.to, data: one.data, ...(!isAggregate && { from: to }) }))
+  return listed.map((one) => ({ to: one.to, data: one.data, ...(isExecute && { from: to }) }))
 }
 
 /** Tells whether a call is one of {@link allOrNothing}. */

@@ -256,7 +256,7 @@ describe('callsIn', () => {
   it('decodes what execute has encoded, with who makes the calls', () => {
     const calls = [noteFor(1n), callOf('0x', 1n, `0x${'12'.repeat(20)}`)]
     const expected = calls.map(({ to, data }) => ({ to: to.toLowerCase(), data, from: address }))
-    const found = callsIn({ to: address, data: execute(calls) })
+    const found = callsIn({ to: address, data: execute(calls) }, [address])
     expect(found.map((call) => ({ ...call, to: call.to.toLowerCase() }))).toEqual(expected)
   })
 })

@@ -82,7 +82,7 @@ async function sendAll(pool: ReturnType<typeof open>['pool'], members: readonly 
       const { logs, from, to, status } = await client.waitForTransactionReceipt({ hash })
       const done = logs.map((log) => Number(decodeEventLog({ abi, ...log }).args.what))
       const { input } = await client.getTransaction({ hash })
-      return { from, to, status, done, calls: callsIn({ to: to!, data: input }).length }
+      return { from, to, status, done, calls: callsIn({ to: to!, data: input }, [to!]).length }
     }),
   )
 }

@@ -6,7 +6,8 @@ import type { PaymentFacts } from '../../protocol/decoded-payment.js'
 import type { PaymentKey } from '../../protocol/payment-key.js'
 import type { Address, Hex, PaymentRequirements } from '../../protocol/payment.js'
 import type { Reason } from '../../protocol/reasons.js'
-import type { Decision } from './confirm/decision.js'
+import type { RelayerPool } from '../../relayer/pool.js'
+import type { Outcome } from './confirm/decision.js'
 import type { SettlementAsset } from './network/settlement-asset.js'
 
 /** An ECDSA signature in the one form that every token takes: low `s`, `v` 27 or 28. */
@@ -54,6 +55,14 @@ export interface Uses {
 /** A payment that is judged; its transaction is known unless a stranger sent it. */
 export type JudgedPayment = LedgerEntry & { readonly submission?: Submission | undefined }
 
+/** What a transaction is judged by, beside itself. */
+export interface JudgingNetwork {
+  readonly chain: Chain
+  readonly relayers: Pick<RelayerPool, 'addresses' | 'executors'>
+  /** By lower-case address. */
+  readonly assets: ReadonlyMap<Address, SettlementAsset>
+}
+
 /** One way in which a payer's signature moves a token, in the calls and logs of its contracts. */
 export interface TransferMethod {
   /** `extra.assetTransferMethod` of its offers. */
@@ -88,8 +97,13 @@ export interface TransferMethod {
   isUsed(result: CallResult | undefined, key: PaymentKey): boolean | undefined
   /** Finds out why a transfer would fail. @throws {@link ChainError} */
   diagnose(chain: Chain, asset: SettlementAsset, transfer: SignedTransfer): Promise<Reason>
-  /** Tells from a mined transaction whether it has paid the merchant. @throws {@link ChainError} */
-  judge(chain: Chain, receipt: Receipt, payment: JudgedPayment): Promise<Decision>
+  /**
+   * Tells from a mined transaction whether it has paid the merchant.
+   *
+   * @returns `open` where the node does not know enough yet.
+   * @throws {@link ChainError}
+   */
+  judge(network: JudgingNetwork, receipt: Receipt, payment: JudgedPayment): Promise<Outcome>
   /** Whether a transaction's logs show that it used up the nonce. */
   usedIn(receipt: Receipt, payment: LedgerEntry): boolean
   /** Finds the transactions that may have used up the nonce. @throws {@link ChainError} */

@@ -54,8 +54,8 @@ export async function judgeReceipt(
   core.payers.noteReceipt(receipt)
   core.gasShares.note(receipt)
   const method = methodOf(payment)
-  const decided = await method.judge(core.chain, receipt, payment)
-  if (decided.kind === 'paid' || method.usedIn(receipt, payment)) return decided
+  const decided = await method.judge(core, receipt, payment)
+  if (decided.kind !== 'failed' || method.usedIn(receipt, payment)) return decided
   // Another transaction may have used the authorization first: then the merchant is paid by that.
   const { isUsed } = await readNonce(core.chain, payment)
   if (isUsed !== true) {
@@ -103,13 +103,15 @@ export async function findUse(
 ): Promise<Outcome> {
   const { transactions, isComplete } = await methodOf(payment).findUses(core.chain, payment)
   let outcome: Outcome = OPEN
+  let isKnown = isComplete
   for (const found of transactions) {
     const receipt = await core.chain.getReceipt(found)
     if (receipt === undefined) return OPEN
     outcome = await judgeUse(core, payment, receipt)
     if (outcome.kind === 'paid') return outcome
+    if (outcome.kind === 'open') isKnown = false
   }
-  if (!isComplete) return OPEN
+  if (!isKnown) return OPEN
   const { transaction = '0x' } = payment.submission ?? {}
   return outcome.kind === 'open' ? { ...USED_OTHERWISE, transaction } : outcome
 }
@@ -130,8 +132,8 @@ async function judgeUse(
   const isOurRelayers = core.relayers.addresses.some((address) => sameHex(address, sender))
   const counts =
     isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(transaction)))
-  const judged = counts && (await methodOf(payment).judge(core.chain, receipt, payment))
-  return judged && judged.kind === 'paid' ? judged : { ...USED_OTHERWISE, transaction }
+  const judged = counts && (await methodOf(payment).judge(core, receipt, payment))
+  return judged && judged.kind !== 'failed' ? judged : { ...USED_OTHERWISE, transaction }
 }
 
 /** The hashes under which a transaction may be mined: more than one, where it was replaced. */

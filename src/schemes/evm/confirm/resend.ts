@@ -131,7 +131,7 @@ async function prepareAgain(
 ): Promise<(GasLimit & Pick<BatchMember, 'call' | 'sender' | 'via'>) | undefined> {
   const { to, data } = parseTransaction(raw)
   if (!to || !data) return undefined
-  const calls = callsIn({ to, data })
+  const calls = callsIn({ to, data }, [to])
   const transfer = calls.find((one) => methodOf(key).pays(one, key))
   if (transfer === undefined) return undefined
   // A reorganisation may have dropped the payer's account as well: it is deployed again, if it still may be.

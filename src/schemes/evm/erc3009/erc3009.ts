@@ -45,7 +45,7 @@ export const erc3009: TransferMethod = {
   isUsed: toIsUsed,
   diagnose: (chain, asset, { facts, signature }) =>
     diagnoseTransfer(chain, asset, { ...signedOf(facts), signature }),
-  judge: async (_chain, receipt, payment) => judgeLogs(receipt, payment),
+  judge: async (_network, receipt, payment) => judgeLogs(receipt, payment),
   usedIn: (receipt, payment) => usesOf(receipt, payment).length > 0,
   async findUses(chain, { contract: address, from, nonce }) {
     for (const blocks of LOOK_BACK_BLOCKS) {

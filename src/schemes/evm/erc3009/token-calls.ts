@@ -28,6 +28,13 @@ const TRANSFER_BY_KEY = toFunctionSelector(
   'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
 )
 
+const TRANSFERS = [
+  TRANSFER_BY_KEY,
+  toFunctionSelector(
+    'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+  ),
+]
+
 const PAUSED = toFunctionSelector('paused()')
 const IS_BLACKLISTED = toFunctionSelector('isBlacklisted(address)')
 
@@ -38,6 +45,11 @@ export function transferCall(
 ): Call {
   const data = transferData(authorization, signature)
   return { to: asset.address, data, ...(from && { from }) }
+}
+
+/** Whether a call of a token is one of `transferWithAuthorization`, in either form. */
+export function isTransferCall({ data }: Call): boolean {
+  return TRANSFERS.some((selector) => data.startsWith(selector))
 }
 
 /** Asks whether an authorization was used or cancelled. */

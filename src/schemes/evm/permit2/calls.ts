@@ -17,6 +17,9 @@ const ALLOWANCE = toFunctionSelector('allowance(address,address)')
 /** Words of an EIP-2612 permit before the rest of a call. */
 const APPROVAL_WORDS = 5
 
+/** Words of the rest that tell what a call moves. */
+const WORDS_READ = 8
+
 /** A transfer that is to be made. */
 export interface PermitTransfer {
   readonly permit: SignedPermit
@@ -67,7 +70,7 @@ export function readSettleCall({ to, data }: Call): SettleCall | undefined {
   const spender = findSpender(to)
   const start = spender && startOf(spender, lowerHex(data.slice(0, 10)))
   if (spender === undefined || start === undefined) return undefined
-  const digits = data.slice(10).toLowerCase()
+  const digits = data.slice(10, 10 + (start + WORDS_READ) * WORD_DIGITS).toLowerCase()
   const wordAt = (index: number): string =>
     digits.slice((start + index) * WORD_DIGITS, (start + index + 1) * WORD_DIGITS)
   const addressAt = (index: number): Address => `0x${wordAt(index).slice(-40)}`

@@ -1,6 +1,6 @@
 /** Which transfer of a transaction paid for which permit. Permit2 itself logs nothing. */
 import { parseTransaction } from 'viem/utils'
-import { addressWord, callsIn } from '../../../chain/abi.js'
+import { addressWord, callsIn, MULTICALL3 } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
 import type { Call, Log, Receipt } from '../../../chain/types.js'
 import { ChainError } from '../../../errors.js'
@@ -8,11 +8,12 @@ import type { LedgerEntry } from '../../../ledger/index.js'
 import { amountOf } from '../../../ledger/record.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import type { Decision } from '../confirm/decision.js'
+import { OPEN, type Decision, type Outcome } from '../confirm/decision.js'
 import { transferId } from '../confirm/transfer-id.js'
+import { isTransferCall } from '../erc3009/token-calls.js'
 import { isMove, transfersOfUses } from '../erc3009/transfer-log.js'
 import { wordOf } from '../reads.js'
-import type { JudgedPayment } from '../transfer-method.js'
+import type { JudgedPayment, JudgingNetwork } from '../transfer-method.js'
 import { isUsedIn, nonceBitmapCall, readSettleCall, type SettleCall } from './calls.js'
 import { findSpender, isSettlement } from './contracts.js'
 
@@ -22,50 +23,64 @@ const KEPT_BLOCKS = 64n
 /**
  * Tells whether a transaction paid the merchant, and by which transfer.
  *
- * The spender logs that it had a payment made, the token that it moved the amount before that. Which of
- * equal payments it was follows from the calls of the transaction; where some of these failed, from the
- * nonces that were used up in its block; where even that does not tell, from what the ledger has not granted yet.
+ * Only a call of this very payment can have paid it: the spender's log does not say which payment it had
+ * made, and the token's is the same for any transfer. Where some of equal calls failed, the nonces that were
+ * used up in the block of a transaction of ours tell which; where even that does not, what the ledger has
+ * not granted yet.
+ *
+ * A stranger's transaction counts where its bytes leave no doubt: all calls are known, and none of the equal
+ * ones failed. Whoever pays through a contract that we cannot read has paid, but for nothing here.
  *
  * @throws {@link ChainError}
  */
 export async function judgePermit(
-  chain: Chain,
+  { chain, relayers, assets }: JudgingNetwork,
   receipt: Receipt,
   payment: JudgedPayment,
-): Promise<Decision> {
-  const { transaction } = receipt
+): Promise<Outcome> {
+  const { transaction, sender, to } = receipt
   const unpaid = { kind: 'failed', reason: 'invalid_transaction_state', transaction } as const
   if (!receipt.succeeded) return unpaid
+  const isDirect = findSpender(to) !== undefined
+  const isOurs = [...relayers.addresses, payment.submission?.relayer ?? '0x'].some((one) =>
+    sameHex(one, sender),
+  )
+  // Our relayers send lists of calls to nothing but executors, also to some that are configured no more.
+  const executors = isOurs ? [to] : (relayers.executors?.addresses ?? [])
+  if (!isDirect && ![MULTICALL3, ...executors].some((one) => sameHex(one, to))) return unpaid
   const [first, ...others] = settledTransfers(receipt, payment).map((log) =>
     transferId(receipt, log),
   )
   if (first === undefined)
-    return findSpender(receipt.to) === undefined
-      ? unpaid
-      : { kind: 'failed', reason: 'invalid_exact_evm_transfer_event_mismatch', transaction }
+    return isDirect
+      ? { kind: 'failed', reason: 'invalid_exact_evm_transfer_event_mismatch', transaction }
+      : unpaid
   const paid = { kind: 'paid', transaction, transfer: first } as const
   const raw = bytesOf(payment, transaction)
-  if (others.length === 0 && raw !== undefined && hasOneCall(raw, payment)) return paid
+  if (isOurs && others.length === 0 && raw !== undefined && hasOneCall(raw, payment)) return paid
 
   const found = [first, ...others]
   const call = raw === undefined ? await chain.getCall(transaction) : parseTransaction(raw)
-  const { rivals, isAll } = rivalsIn(call, payment)
-  const isOwn = ({ nonce }: Pick<SettleCall, 'nonce'>): boolean => sameHex(nonce, payment.nonce)
-  const isCalled = rivals.some(isOwn)
-  if (!isCalled && isAll) return unpaid
+  // The node has the receipt, but not yet what it is of.
+  if (!call?.to || !call.data) return OPEN
+  const calls = callsIn({ to: call.to, data: call.data }, executors)
+  const rivals = rivalsIn(calls, payment)
+  const isOwn = ({ nonce }: SettleCall): boolean => sameHex(nonce, payment.nonce)
+  if (!rivals.some(isOwn)) return unpaid
   const paidAs = (index: number): Decision => ({ ...paid, transfer: found[index] ?? first })
-  if (isCalled && isAll && rivals.length === found.length) return paidAs(rivals.findIndex(isOwn))
+  const isClear = rivals.length === found.length
+  if (!isOurs && !(isClear && calls.every((one) => isKnownCall(one, payment, assets))))
+    return unpaid
+  if (isClear) return paidAs(rivals.findIndex(isOwn))
 
-  const asked = isCalled ? rivals : [payment]
-  const uses = await usedInBlock(
-    chain,
-    receipt,
-    asked.map(({ nonce }) => ({ ...payment, nonce })),
-  )
-  const used = asked.filter((_rival, index) => uses[index])
+  const keys = rivals.map(({ nonce }) => ({ ...payment, nonce }))
+  const { uses, isExact } = await usedInBlock(chain, receipt, keys)
+  const used = rivals.filter((_rival, index) => uses[index])
   const index = used.findIndex(isOwn)
   if (index < 0) return unpaid
-  if (isCalled && isAll && used.length === found.length) return paidAs(index)
+  if (used.length === found.length) return paidAs(index)
+  // Some were used up by something else, at a time that nobody remembers.
+  if (!isExact) return OPEN
   return others.length === 0 ? paid : { ...paid, others }
 }
 
@@ -101,19 +116,26 @@ function hasOneCall(raw: Hex, { from, payTo }: LedgerEntry): boolean {
   return at >= 0 && raw.indexOf(both, at + 1) < 0
 }
 
-/** Calls that would make a payment of the same amount, with different nonces, and whether there can be no more. */
-function rivalsIn(
-  call:
-    { readonly to?: Call['to'] | null | undefined; readonly data?: Hex | undefined } | undefined,
-  payment: LedgerEntry,
-): { readonly rivals: readonly SettleCall[]; readonly isAll: boolean } {
-  const calls = call?.to && call.data ? callsIn({ to: call.to, data: call.data }) : []
-  const settled = calls.map(readSettleCall)
+/** Calls that would make a payment of the same amount, with different nonces. */
+function rivalsIn(calls: readonly Call[], payment: LedgerEntry): readonly SettleCall[] {
   const rivals = new Map<Hex, SettleCall>()
-  for (const one of settled)
+  for (const call of calls) {
+    const one = readSettleCall(call)
     if (one !== undefined && isEqual(one, payment)) rivals.set(lowerHex(one.nonce), one)
-  const isAll = calls.length > 0 && settled.every((one) => one !== undefined)
-  return { rivals: [...rivals.values()], isAll }
+  }
+  return [...rivals.values()]
+}
+
+/** Whether a call moves one of our tokens by a signature, and can do nothing else: none moves them unseen. */
+function isKnownCall(
+  call: Call,
+  { asset }: LedgerEntry,
+  assets: JudgingNetwork['assets'],
+): boolean {
+  const settled = readSettleCall(call)
+  const token = settled?.token ?? call.to
+  if (!sameHex(token, asset) && !assets.has(lowerHex(token))) return false
+  return settled !== undefined || isTransferCall(call)
 }
 
 function isEqual({ token, payer, payee, amount }: SettleCall, payment: LedgerEntry): boolean {
@@ -130,18 +152,18 @@ async function usedInBlock(
   chain: Chain,
   { blockNumber }: Receipt,
   keys: readonly LedgerEntry[],
-): Promise<readonly boolean[]> {
+): Promise<{ readonly uses: readonly boolean[]; readonly isExact: boolean }> {
   const readAt = async (block?: bigint): Promise<readonly boolean[]> => {
     const words = await chain.callMany(keys.map(nonceBitmapCall), block)
     return keys.map(({ nonce }, index) => isUsedIn(wordOf(words[index]) ?? 0n, nonce))
   }
   try {
     const [after, before] = await Promise.all([readAt(blockNumber), readAt(blockNumber - 1n)])
-    return after.map((isUsed, index) => isUsed && before[index] !== true)
+    return { uses: after.map((isUsed, index) => isUsed && before[index] !== true), isExact: true }
   } catch (error) {
     if (!(error instanceof ChainError) || error.code !== 'chain_refused') throw error
     // The node may have forgotten the state of that block; it has the one of now.
     if ((await chain.getBlockNumber()) < blockNumber + KEPT_BLOCKS) throw error
-    return readAt()
+    return { uses: await readAt(), isExact: false }
   }
 }

@@ -2,12 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { isRefusal, type Reservation } from '../../../../src/schemes/scheme.js'
 import type { PaymentKey } from '../../../../src/protocol/payment-key.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../../../src/protocol/payment.js'
-import { multicall3Abi, oddTokenAbi } from '../../../devnet/abis.js'
+import { oddTokenAbi } from '../../../devnet/abis.js'
 import { oddTokenCode } from '../../../devnet/hostile-code.js'
 import { oddTokenModes } from '../../../devnet/odd-token.js'
 import { permit2Of } from '../../../devnet/permit2.js'
-import { aggregate } from '../../../../src/chain/abi.js'
-import { permit2 } from '../../../../src/schemes/evm/permit2/permit2.js'
 import { undo } from '../../../support/on-chain.js'
 import { deploy } from '../../../support/contracts.js'
 import { offerOf, openCore, type Core } from '../../../support/core.js'
@@ -257,37 +255,6 @@ describe('a payment that a stranger settles', () => {
     const reserved = await reserve(burnt)
     await settleAsStranger(paid)
     await invalidate(payer, burnt)
-    expect(await reserved.settle()).toMatchObject({ success: false })
-  })
-})
-
-describe('a payment that a contract settles among calls that nobody can read', () => {
-  /** Has a stranger settle a payment by a batch within a batch. */
-  const settleNested = async (payment: PaymentPayload) => {
-    const { facts } = decoded(payment, offer())
-    const signature = payment.payload['signature'] as Hex
-    const call = permit2.call({ facts, signature }, { asset: {} as never })
-    const target = devnet.multicall3
-    const calls = [{ target, allowFailure: false, callData: aggregate([call]) }]
-    const functionName = 'aggregate3'
-    const gas = 1_000_000n
-    return send({ address: target, abi: multicall3Abi, functionName, args: [calls], gas }, 1)
-  }
-
-  it('has paid', async () => {
-    const payment = await sign(await approvedPayer(), offer())
-    const reserved = await reserve(payment)
-    const { transactionHash } = await settleNested(payment)
-    expect(await reserved.settle()).toMatchObject({ success: true, transaction: transactionHash })
-    await reserved.markDelivered()
-  })
-
-  it('does not pay for an equal one whose nonce was burnt before', async () => {
-    const payer = await approvedPayer()
-    const [burnt, paid] = [await sign(payer, offer()), await sign(payer, offer())]
-    const reserved = await reserve(burnt)
-    await invalidate(payer, burnt)
-    await settleNested(paid)
     expect(await reserved.settle()).toMatchObject({ success: false })
   })
 })
