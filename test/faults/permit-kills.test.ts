@@ -22,8 +22,8 @@ afterAll(async () => {
 
 const TEST_MS = 400_000
 
-/** Token units that a handler charges: of the process that is killed, and of those after it. */
-const [FIRST, LATER] = [2000n, 5000n]
+/** Token units that a handler charges: of the process that is killed, and of those after it, which may not charge more. */
+const [FIRST, LATER] = [5000n, 2000n]
 
 /** When a process is killed: around a statement of its ledger, or a request to its node. */
 type Moment = LedgerMoment | 'after the send' | 'after the receipt'
@@ -55,6 +55,7 @@ const REORGANISATIONS = 10
 
 const isMetered = ({ kind }: Kill): boolean => kind !== 'permit2' && kind !== 'sponsored'
 const firstCharge = ({ kind }: Kill): bigint => (kind === 'for nothing' ? 0n : FIRST)
+const laterCharge = ({ kind }: Kill): bigint => (kind === 'for nothing' ? 0n : LATER)
 
 function sign({ signPermit, facilitators }: World, { kind }: Kill, payer: TestPayer) {
   switch (kind) {
@@ -119,7 +120,7 @@ async function runKills(world: World): Promise<void> {
   await Promise.all(
     KILLS.map(async (kill, index) => {
       const path = isMetered(kill) ? '/metered' : '/report'
-      const visit = { path, ...(isMetered(kill) && { charge: LATER }) }
+      const visit = { path, ...(isMetered(kill) && { charge: laterCharge(kill) }) }
       await world.presentUntilDecided(heir, payments[index]!, visit)
       // Whatever it was told: it is worth nothing more.
       expect(await world.present(heir, payments[index]!, visit)).toMatchObject({ delivered: false })
