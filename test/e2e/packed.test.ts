@@ -132,7 +132,9 @@ describe.each([
         headers: { 'X-Project-Identify-Token': SHOP_TOKEN },
       })
       expect(response.status).toBe(200)
-      expect(await response.json()).toMatchObject({ kinds: [{ network: 'eip155:84532' }] })
+      expect(await response.json()).toMatchObject({
+        kinds: [{ scheme: 'exact', network: 'eip155:84532' }, { scheme: 'upto' }],
+      })
       expect((await fetch(`${url}/api/v2/payment/supported`)).status).toBe(401)
     })
 

@@ -176,6 +176,7 @@ describe('x402-express 1.2, whose facilitator is our gateway', () => {
     const { kinds } = await client.getSupported()
     expect(kinds).toEqual([
       { x402Version: 2, scheme: 'exact', network: 'eip155:84532' },
+      expect.objectContaining({ x402Version: 2, scheme: 'upto', network: 'eip155:84532' }),
       { x402Version: 1, scheme: 'exact', network: 'base-sepolia' },
     ])
   })

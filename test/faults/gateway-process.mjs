@@ -9,17 +9,9 @@ import express from 'express'
 import { createGateway, paidRequest } from '../../dist/esm/index.js'
 import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 
-const {
-  network: settings,
-  payTo,
-  token,
-  other,
-  ledger,
-  lockMs,
-  closeMs,
-  options,
-  diesIn,
-} = JSON.parse(process.env.FAULT_GATEWAY)
+const { network, payTo, token, other, ledger, lockMs, closeMs, options, diesIn } = JSON.parse(
+  process.env.FAULT_GATEWAY,
+)
 const openLedger = ledger.startsWith('postgres') ? postgresLedger : sqliteLedger
 
 const write = (level) => (message, fields) =>

@@ -43,6 +43,8 @@ export interface Transfer {
   readonly from: Hex
   readonly transaction: Hex
   readonly value: bigint
+  /** Whether Permit2 has moved it. */
+  readonly isByPermit?: boolean
 }
 
 /** Everything that is known when all is over, and every process and its holds are gone. */
@@ -230,7 +232,9 @@ export async function readTransfers(
     const isOfPermit = permit?.owner === from && permit.value === BigInt(log.data)
     const nonce = use?.topics[2] ?? (isOfPermit ? permit.nonce : '0x')
     const authorization = authorizationOf({ from, nonce })
-    return { authorization, from, transaction: log.transactionHash, value: BigInt(log.data) }
+    const isByPermit = use === undefined
+    const value = BigInt(log.data)
+    return { authorization, from, transaction: log.transactionHash, value, isByPermit }
   })
 }
 

@@ -548,8 +548,8 @@ class Run {
     )
     // A payer pays once by Permit2, and once by the token: these name his payments, whatever was changed of them.
     const moved = (await Promise.all(read)).flat().map((transfer) => {
-      const isPermit2 = transfer.authorization.endsWith(':0x')
-      return { ...transfer, authorization: paymentOf(transfer.from, isPermit2) }
+      const authorization = paymentOf(transfer.from, transfer.isByPermit === true)
+      return { ...transfer, authorization }
     })
     const records = evidence.records.map((record) => {
       const isPermit2 = sameHex(record.contract, devnet.permit2)
