@@ -570,7 +570,7 @@ class Run {
         return sale && !(sameHex(sale.asset, asset) && sameHex(sale.payTo, payTo))
       })
       .map(({ authorization }) => `another merchant was paid, or another token: ${authorization}`)
-    const found = findViolations({ ...evidence, answers, transfers, records, prices })
+    const found = findViolations({ ...evidence, answers, transfers: moved, records, prices })
     const paid = new Set(transfers.map(({ authorization }) => authorization))
     const unpaid = answers
       .filter(({ visit, authorization }) => handled.has(visit) && !paid.has(authorization))
