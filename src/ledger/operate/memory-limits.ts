@@ -39,7 +39,7 @@ const IS_SENT = `coalesce(charged, '') <> '0'`
 /** Payments that the chain alone refuses from now on. */
 const DELIVERED = `state = 'settled' AND delivered = 1 AND refund_of IS NULL AND ${IS_SENT}`
 
-/** The oldest of them. The index has no others: among 20,000 others, a payment would take 7 ms. */
+/** The oldest of them. The index has no others: without it, a payment took 18 ms among 100,000 others. */
 const OLDEST = `SELECT id, updated_at FROM x402_authorizations INDEXED BY x402_authorizations_delivered
   WHERE ${DELIVERED}`
 
