@@ -149,4 +149,12 @@ describe('the gas that payers without code have lost', () => {
     expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
     expect([guard.mustGoAlone(known.payer), guard.mustGoAlone(payerOf(2))]).toEqual([false, true])
   })
+
+  it('is theirs, too, if they got code after they were simulated', async () => {
+    const guard = newGuard()
+    for (let index = 100; index < 160; index++)
+      await fail(guard, { payer: payerOf(index), codeHash: hashOf(index), gasUsed: 100_000n })
+    expect(guard.mustGoAlone(payerOf(2))).toBe(true)
+    expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
+  })
 })
