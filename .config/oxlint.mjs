@@ -158,10 +158,10 @@ const pageFolders = [
 /** What of `protocol/` is more than plain data. */
 const notPlain = readdirSync(new URL('../src/protocol', import.meta.url))
   .map((name) => name.replace('.ts', ''))
-  .filter((name) => name !== 'contracts')
+  .filter((name) => !['contracts', 'permit2-typed-data'].includes(name))
   .join('|')
 
-/** What a file of a page may not import; of src it may import `browser` only, addresses, and types of documents. */
+/** What a file of a page may not import; of src it may import `browser` only, plain data, and types of documents. */
 function notForPages({ out, toSource, allowed }) {
   const folders = Object.keys(arrows).filter((name) => name !== 'protocol')
   const files = [

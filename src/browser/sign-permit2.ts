@@ -1,10 +1,13 @@
 /** Asks a wallet to sign a token transfer by Permit2, and the approval that it needs. */
 import { callProvider, type Provider } from './provider.js'
-import { PERMIT2, PERMIT2_SPENDERS } from '../protocol/contracts.js'
-import { DOMAIN_TYPE, field, randomHex, type Transfer } from './sign-transfer.js'
-
-/** By scheme. */
-const SPENDERS: Readonly<Record<string, `0x${string}`>> = PERMIT2_SPENDERS
+import { PERMIT2 } from '../protocol/contracts.js'
+import {
+  approvalTypedData,
+  permit2Authorization,
+  permit2TypedData,
+  sponsoredApproval,
+} from '../protocol/permit2-typed-data.js'
+import { randomHex, signTypedData, type Transfer } from './sign-transfer.js'
 
 /** A transfer by Permit2. */
 export interface Permit2Transfer extends Omit<Transfer, 'validAfter'> {
@@ -18,54 +21,18 @@ export interface Permit2Transfer extends Omit<Transfer, 'validAfter'> {
  * @throws `ProviderFailure`
  */
 export async function signPermit2(provider: Provider, transfer: Permit2Transfer) {
-  const { from, chainId, asset, payTo, amount, extra, validBefore, scheme } = transfer
-  const facilitator = scheme === 'upto' ? { facilitator: extra?.['facilitatorAddress'] } : {}
+  const { from, chainId, validBefore: deadline } = transfer
   const nonce = BigInt(`0x${randomHex(32)}`)
-  const authorization = {
-    permitted: { token: asset, amount },
-    spender: SPENDERS[scheme],
-    nonce: nonce.toString(),
-    deadline: String(validBefore),
-    witness: { to: payTo, ...facilitator, validAfter: '0' },
-  }
-  const signature = await signTypedData(provider, from, {
-    domain: { name: 'Permit2', chainId, verifyingContract: PERMIT2 },
-    types: {
-      EIP712Domain: DOMAIN_TYPE.filter(({ name }) => name !== 'version'),
-      PermitWitnessTransferFrom: [
-        field('permitted', 'TokenPermissions'),
-        field('spender', 'address'),
-        field('nonce', 'uint256'),
-        field('deadline', 'uint256'),
-        field('witness', 'Witness'),
-      ],
-      TokenPermissions: [field('token', 'address'), field('amount', 'uint256')],
-      Witness: [
-        field('to', 'address'),
-        ...(scheme === 'upto' ? [field('facilitator', 'address')] : []),
-        field('validAfter', 'uint256'),
-      ],
-    },
-    primaryType: 'PermitWitnessTransferFrom',
-    message: authorization,
-  })
+  const authorization = permit2Authorization(transfer, { from, nonce, deadline })
+  const typedData = permit2TypedData(authorization, chainId)
+  const signature = await signTypedData(provider, from, typedData)
   if (signature === undefined) return undefined
   const key = { contract: PERMIT2, nonce: `0x${nonce.toString(16).padStart(64, '0')}` }
-  return { payload: { signature, permit2Authorization: { from, ...authorization } }, key }
+  return { payload: { signature, permit2Authorization: authorization }, key }
 }
 
 /** A signed approval, as x402 carries it. */
-export interface SignedApproval {
-  readonly from: string
-  readonly asset: string
-  readonly spender: string
-  readonly amount: string
-  readonly nonce: string
-  /** Unix seconds. */
-  readonly deadline: string
-  readonly signature: string
-  readonly version: '1'
-}
+export type SignedApproval = ReturnType<typeof sponsoredApproval>
 
 /** Signs an approval of Permit2 (EIP-2612). @returns `undefined` if that is not possible. @throws `ProviderFailure` */
 export async function signApproval(
@@ -74,33 +41,11 @@ export async function signApproval(
 ): Promise<SignedApproval | undefined> {
   const nonce = await readWord(provider, asset, NONCES + wordOf(from))
   if (nonce === undefined) return undefined
-  const message = {
-    ...{ owner: from, spender: PERMIT2, value: amount, nonce: nonce.toString() },
-    deadline: String(validBefore),
-  }
-  const signature = await signTypedData(provider, from, {
-    domain: {
-      name: extra?.['name'],
-      version: extra?.['version'],
-      chainId,
-      verifyingContract: asset,
-    },
-    types: {
-      EIP712Domain: DOMAIN_TYPE,
-      Permit: [
-        field('owner', 'address'),
-        field('spender', 'address'),
-        field('value', 'uint256'),
-        field('nonce', 'uint256'),
-        field('deadline', 'uint256'),
-      ],
-    },
-    primaryType: 'Permit',
-    message,
-  })
-  if (signature === undefined) return undefined
-  const { owner: _owner, value: _value, ...signed } = message
-  return { ...signed, from, asset, amount, signature, version: '1' }
+  const deadline = String(validBefore)
+  const approval = { from, asset, amount, nonce: nonce.toString(), deadline }
+  const domain = { name: extra?.['name'], version: extra?.['version'], chainId }
+  const signature = await signTypedData(provider, from, approvalTypedData(approval, domain))
+  return signature === undefined ? undefined : sponsoredApproval(approval, signature)
 }
 
 /** How much Permit2 may take of a token; `undefined` if the wallet does not tell. */
@@ -135,14 +80,4 @@ export async function readWord(
   const result = await asked.catch(() => undefined)
   if (typeof result !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(result)) return undefined
   return BigInt(result)
-}
-
-async function signTypedData(
-  provider: Provider,
-  from: string,
-  typedData: object,
-): Promise<string | undefined> {
-  const params = [from, JSON.stringify(typedData)]
-  const signature = await callProvider(provider, 'eth_signTypedData_v4', params)
-  return typeof signature === 'string' ? signature : undefined
 }

@@ -1,4 +1,5 @@
 /** Asks a wallet to sign a token transfer: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
+import type { TypedData } from '../protocol/permit2-typed-data.js'
 import { callProvider, ProviderFailure, type Provider } from './provider.js'
 
 /** The transfer, and the token's EIP-712 domain. */
@@ -18,10 +19,10 @@ export interface Transfer {
 }
 
 /** A member of a type (EIP-712). */
-export const field = (name: string, type: string) => ({ name, type })
+const field = (name: string, type: string) => ({ name, type })
 
-/** The type of a token's domain. */
-export const DOMAIN_TYPE = [
+/** The type of a domain that has all these members. */
+const DOMAIN_TYPE = [
   field('name', 'string'),
   field('version', 'string'),
   field('chainId', 'uint256'),
@@ -29,7 +30,6 @@ export const DOMAIN_TYPE = [
 ]
 
 const TYPES = {
-  EIP712Domain: DOMAIN_TYPE,
   TransferWithAuthorization: [
     field('from', 'address'),
     field('to', 'address'),
@@ -57,7 +57,7 @@ export async function signTransfer(provider: Provider, transfer: Transfer) {
     validBefore: String(validBefore),
     nonce: `0x${randomHex(32)}`,
   }
-  const typedData = {
+  const signature = await signTypedData(provider, from, {
     domain: {
       name: extra?.['name'],
       version: extra?.['version'],
@@ -67,12 +67,23 @@ export async function signTransfer(provider: Provider, transfer: Transfer) {
     types: TYPES,
     primaryType: 'TransferWithAuthorization',
     message: authorization,
-  }
-  const params = [from, JSON.stringify(typedData)]
-  const signature = await callProvider(provider, 'eth_signTypedData_v4', params)
-  if (typeof signature !== 'string') return undefined
+  })
+  if (signature === undefined) return undefined
   const key = { contract: asset, nonce: authorization.nonce }
   return { payload: { signature, authorization }, key }
+}
+
+/** Asks for the signature of typed data (EIP-712). @returns `undefined` if there is none. @throws `ProviderFailure` */
+export async function signTypedData(
+  provider: Provider,
+  from: string,
+  { domain, types, primaryType, message }: TypedData,
+): Promise<string | undefined> {
+  const EIP712Domain = DOMAIN_TYPE.filter(({ name }) => name in domain)
+  const typedData = { domain, types: { EIP712Domain, ...types }, primaryType, message }
+  const params = [from, JSON.stringify(typedData)]
+  const signature = await callProvider(provider, 'eth_signTypedData_v4', params)
+  return typeof signature === 'string' ? signature : undefined
 }
 
 /** The wallet's first account; `undefined` if it shares none. @throws `ProviderFailure` */

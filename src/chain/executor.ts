@@ -16,7 +16,7 @@ export interface ExecutorContract {
   readonly address: Address
   /** The code that it has. */
   readonly code: Hex
-  /** Deploys it, whoever calls. */
+  /** Deploys it. Anyone may send this call. */
   readonly deployment: Call
 }
 

@@ -36,7 +36,7 @@ export interface ProbeResult {
     readonly payee: bigint | undefined
   }
   /** What Permit2 may take after the transfer, when it succeeded; of no meaning where the token is called. */
-  readonly allowance: bigint | undefined
+  readonly allowance: bigint
   /** Gas that a second transfer of the same token in the same transaction saves. */
   readonly sharedGas: bigint
 }
@@ -45,7 +45,7 @@ export interface ProbeResult {
 export function encodeProbe(transfers: readonly ProbedTransfer[]): Hex {
   const items = transfers.map(({ to, token, payer, payee, data }) => {
     const bytes = size(data)
-    if (bytes > MOST_BYTES) throw new TypeError('This is no transfer that is signed by a key.')
+    if (bytes > MOST_BYTES) throw new TypeError('The call of a transfer is too long to simulate.')
     const addresses = [to, token, payer, payee].map((one) => one.slice(2).toLowerCase()).join('')
     return addresses + bytes.toString(16).padStart(4, '0') + data.slice(2)
   })

@@ -53,12 +53,24 @@ const notSettled = z.object({
   payer: optional,
 })
 
-/** Results of `POST /settle`. A success names its transaction, unless there was nothing to take. */
-export const settleSchema = ({ amount }: Pick<PaymentRequirements, 'amount'>) => {
-  const named = amount === '0' ? z.union([transaction, z.literal('')]) : transaction
-  const settled = z.object({ success: z.literal(true), transaction: named })
-  return z.union([settled.extend({ network: optional, payer: optional }), notSettled])
+const settled = z.object({
+  success: z.literal(true),
+  transaction,
+  network: optional,
+  payer: optional,
+})
+
+const settleSchemas = {
+  charged: z.union([settled, notSettled]),
+  uncharged: z.union([
+    settled.extend({ transaction: z.union([transaction, z.literal('')]) }),
+    notSettled,
+  ]),
 }
+
+/** Results of `POST /settle`. A success names its transaction, unless there was nothing to take. */
+export const settleSchema = ({ amount }: Pick<PaymentRequirements, 'amount'>) =>
+  amount === '0' ? settleSchemas.uncharged : settleSchemas.charged
 
 /** Results of `GET /supported`. */
 export const supportedSchema = z.object({

@@ -45,7 +45,7 @@ const COLD_BALANCE_GAS = 2000n
 const FIRST_WRITE_GAS = 2800n
 
 /** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929). */
-const COLD_ACCOUNT_GAS = 2500n
+export const COLD_ACCOUNT_GAS = 2500n
 
 /** Gas that only the first payment by Permit2 takes: to reach its spender, and Permit2. */
 const FIRST_SPENDER_GAS = 2n * COLD_ACCOUNT_GAS

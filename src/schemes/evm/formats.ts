@@ -28,7 +28,8 @@ export function evmFormats({
   /** @defaultValue no token is known to take approvals by signature */
   readonly permits?: PermitDomains | undefined
 }): SchemeFormats {
-  const exact = exactFormatWith((asset) => permits?.find(asset))
+  const findPermitDomain = (asset: Asset) => permits?.find(asset)
+  const exact = exactFormatWith(findPermitDomain)
   if (facilitator !== undefined) return new Map([[EXACT, exact]])
   const known = new Map<string, Address | undefined>()
   const facilitatorOf = ({ caip2 }: Network): Address | undefined => {
@@ -38,9 +39,8 @@ export function evmFormats({
     }
     return known.get(caip2)
   }
-  const findPermitDomain = (asset: Asset) => permits?.find(asset)
   return new Map([
-    [EXACT, exactFormatWith(findPermitDomain)],
+    [EXACT, exact],
     [UPTO, uptoFormat({ facilitatorOf, findPermitDomain })],
   ])
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { keccakHex } from '../../../crypto/keccak.js'
-import { GatewayError } from '../../../errors.js'
+import { isOutsideFailure } from '../../../errors.js'
 import type { LedgerEntry, LedgerRecord, Submission } from '../../../ledger/index.js'
 import { isRefundRecord, type RefundRecord } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
@@ -146,9 +146,10 @@ export class ReorgWatch {
           ? this.#checkSettled(one, isUsed)
           : this.#checkFailed(one, isUsed)
       const goesOn = await checked.catch((error: unknown) => {
-        if (!(error instanceof GatewayError)) throw error
+        // One record must not end the watch of all others.
+        const level = isOutsideFailure(error) ? 'warn' : 'error'
         const fields = { ...paymentFields(one.entry), error }
-        this.#options.logger.warn('A payment could not be looked after.', fields)
+        this.#options.logger[level]('A payment could not be looked after.', fields)
         return true
       })
       if (!goesOn) this.#watched.delete(one.entry.id)

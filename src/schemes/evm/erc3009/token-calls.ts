@@ -8,7 +8,7 @@ import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
-import { balanceCall, clockCall, wordOf } from '../reads.js'
+import { balanceCall, clockCall, operatorCalls, operatorReason, wordOf } from '../reads.js'
 import type { TransferSignature } from '../transfer-method.js'
 
 /** An authorization, and a signature that the token takes. */
@@ -34,9 +34,6 @@ const TRANSFERS = [
     'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
   ),
 ]
-
-const PAUSED = toFunctionSelector('paused()')
-const IS_BLACKLISTED = toFunctionSelector('isBlacklisted(address)')
 
 /** The call of `transferWithAuthorization`. */
 export function transferCall(
@@ -81,18 +78,14 @@ export async function diagnoseTransfer(
   { authorization, signature }: SignedAuthorization,
 ): Promise<Reason> {
   const { from, to, nonce, value, validAfter, validBefore } = authorization
-  const ask = (data: Hex): Call => ({ to: asset.address, data })
-  const [state, balance, separator, clock, paused, payerBlocked, payeeBlocked] =
-    await chain.callMany([
-      authorizationStateCall({ contract: asset.address, from, nonce }),
-      balanceCall(asset.address, from),
-      ask(encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' })),
-      clockCall(),
-      // Circle's tokens have these; others may not.
-      ask(PAUSED),
-      ask(`${IS_BLACKLISTED}${addressWord(from)}`),
-      ask(`${IS_BLACKLISTED}${addressWord(to)}`),
-    ])
+  const domainData = encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' })
+  const [state, balance, separator, clock, ...operator] = await chain.callMany([
+    authorizationStateCall({ contract: asset.address, from, nonce }),
+    balanceCall(asset.address, from),
+    { to: asset.address, data: domainData },
+    clockCall(),
+    ...operatorCalls(asset.address, from, to),
+  ])
 
   const isUsed = toIsUsed(state)
   if (isUsed === undefined) return 'invalid_exact_evm_eip3009_not_supported'
@@ -105,9 +98,8 @@ export async function diagnoseTransfer(
     return 'invalid_exact_evm_payload_authorization_valid_after'
   if (time !== undefined && time >= validBefore)
     return 'invalid_exact_evm_payload_authorization_valid_before'
-  if (wordOf(paused) === 1n) return 'token_paused'
-  if (wordOf(payerBlocked) === 1n) return 'payer_blacklisted'
-  if (wordOf(payeeBlocked) === 1n) return 'pay_to_blacklisted'
+  const stopped = operatorReason(operator)
+  if (stopped !== undefined) return stopped
   // The payer was asked to sign with our domain: it must be the token's own.
   const domain = wordOf(separator)
   if (domain !== undefined && domain !== BigInt(separatorOf(asset)))

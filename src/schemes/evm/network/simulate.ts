@@ -5,6 +5,7 @@ import { decodeProbe, encodeProbe, type ProbeResult } from '../../../chain/trans
 import { keccakHex } from '../../../crypto/keccak.js'
 import { ChainError } from '../../../errors.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
+import { COLD_ACCOUNT_GAS } from '../../../relayer/batch-gas.js'
 import { methodOf } from '../methods.js'
 import { allowanceCall } from '../permit2/calls.js'
 import { balanceCall, wordOf } from '../reads.js'
@@ -16,9 +17,6 @@ const MAX_PER_REQUEST = 30
 
 /** How long to wait before a node that did not run our code is asked again (ms). */
 const UNSUPPORTED_MS = 60_000
-
-/** Gas of the first access to an account in a transaction, beyond a later one (EIP-2929): of what is called. */
-const COLD_ACCOUNT_GAS = 2500n
 
 /** Stands for the signature of an account whose own code has to check it: that is not run here. */
 const NO_SIGNATURE = { v: 27, r: `0x${'0'.repeat(64)}`, s: `0x${'0'.repeat(64)}` } as const
@@ -54,12 +52,13 @@ interface Item {
   readonly payer: Address
   readonly payee: Address
   readonly data: Hex
-  /** The only account that may make the call. */
-  readonly caller: Address | undefined
 }
 
+/** Simulates one transfer together with others of the same caller. Never rejects. */
+type Simulate = (item: Item) => Promise<PromiseSettledResult<TransferSimulation>>
+
 /**
- * Simulates transfers without sending them; those that come at once share one request.
+ * Simulates transfers without sending them. Those that come at once and have the same caller share one request.
  *
  * The same request tells whether the payer has code, and runs the transfer if it has none: between two
  * requests it could get some. Each transfer runs by itself, on the state of the block.
@@ -71,59 +70,57 @@ export class TransferSimulator {
    * an account.
    */
   readonly #unsupportedUntil = { created: -Infinity, placed: -Infinity }
-  readonly #coalesced: (item: Item) => Promise<TransferSimulation>
+  /** By the only account that may make the calls: relayers and executors, checked before. */
+  readonly #byCaller = new Map<Address | undefined, Simulate>()
 
   constructor(chain: Chain) {
     this.#chain = chain
-    this.#coalesced = coalesce<Item, TransferSimulation>({
-      run: (items) => this.#simulateTogether(items),
-      most: MAX_PER_REQUEST,
-    })
   }
 
   /** Simulates a transfer. @throws {@link ChainError} */
-  simulate(transfer: SignedTransfer, asset: SettlementAsset): Promise<TransferSimulation> {
+  async simulate(transfer: SignedTransfer, asset: SettlementAsset): Promise<TransferSimulation> {
     const isByKey = typeof transfer.signature !== 'string'
     const probed = isByKey ? transfer : { ...transfer, signature: NO_SIGNATURE }
     const method = methodOf(transfer.facts)
     const { to, data } = method.call(probed, { asset })
     const { payer, payTo: payee } = transfer.facts
-    const caller = method.callerOf?.(transfer.facts)
-    return this.#coalesced({
-      transfer,
-      asset,
-      token: asset.address,
-      to,
-      payer,
-      payee,
-      data,
-      caller,
+    const run = this.#togetherFor(method.callerOf?.(transfer.facts))
+    const item = { transfer, asset, token: asset.address, to, payer, payee, data }
+    const result = await run(item)
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  }
+
+  #togetherFor(caller: Address | undefined): Simulate {
+    const known = this.#byCaller.get(caller)
+    if (known !== undefined) return known
+    const made = coalesce<Item, PromiseSettledResult<TransferSimulation>>({
+      run: (items) => this.#simulateTogether(items, caller),
+      most: MAX_PER_REQUEST,
     })
+    this.#byCaller.set(caller, made)
+    return made
   }
 
-  async #simulateTogether(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
-    const different = [...new Map(items.map((item) => [idOf(item), item])).values()]
-    const byItem = new Map<string, TransferSimulation | undefined>()
-    const callers = [...new Set(different.map(({ caller }) => caller))]
-    await Promise.all(
-      callers.map(async (one) => {
-        const group = different.filter(({ caller }) => caller === one)
-        const found = await this.#probe(group)
-        for (const [index, item] of group.entries()) byItem.set(idOf(item), found[index])
-      }),
-    )
-    return Promise.all(
-      items.map(async (item) => byItem.get(idOf(item)) ?? simulateAlone(this.#chain, item)),
+  /** Where transfers have to be simulated alone, each fails by itself. */
+  async #simulateTogether(
+    items: readonly Item[],
+    caller: Address | undefined,
+  ): Promise<readonly PromiseSettledResult<TransferSimulation>[]> {
+    const different = new Map(items.map((item) => [idOf(item), item]))
+    const found = await this.#probe([...different.values()], caller)
+    const byId = new Map([...different.keys()].map((id, index) => [id, found[index]]))
+    return Promise.allSettled(
+      items.map(async (item) => byId.get(idOf(item)) ?? simulateAlone(this.#chain, item)),
     )
   }
 
-  /**
-   * @param items - With the same caller.
-   * @returns Nothing where the node runs no code of ours.
-   */
-  async #probe(items: readonly Item[]): Promise<readonly TransferSimulation[]> {
+  /** @returns Nothing where the node runs no code of ours. */
+  async #probe(
+    items: readonly Item[],
+    caller: Address | undefined,
+  ): Promise<readonly TransferSimulation[]> {
     const at = performance.now()
-    const caller = items[0]?.caller
     const way = caller === undefined ? 'created' : 'placed'
     if (at < this.#unsupportedUntil[way]) return []
     const returned = await this.#run(encodeProbe(items), caller)
@@ -198,7 +195,7 @@ function simulationFrom(
     gas: gas + (isDirect ? COLD_ACCOUNT_GAS : 2n * COLD_ACCOUNT_GAS),
     sharedGas: sharedGas.get(item.token) ?? 0n,
     balance: balances.payer === undefined ? undefined : balances.payer + moved,
-    allowance: isDirect || allowance === undefined ? undefined : allowance + moved,
+    allowance: isDirect ? undefined : allowance + moved,
     isFirstBalance: succeeds && balances.payee === value,
     at,
   }

@@ -1,4 +1,4 @@
-/** Calls of x402's spenders. By hand, as those of tokens: each payment is encoded twice. */
+/** Calls of x402's spenders, encoded by hand like those of tokens: each payment is encoded twice. */
 import { size, toFunctionSelector } from 'viem/utils'
 import { addressWord, word, WORD_DIGITS } from '../../../chain/abi.js'
 import type { Call } from '../../../chain/types.js'
@@ -6,6 +6,7 @@ import { lowerHex } from '../../../protocol/hex.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { TransferSignature } from '../transfer-method.js'
+import { joinSignature } from '../verify/signature.js'
 import { PERMIT2 } from './address.js'
 import { findSpender, type Spender } from './contracts.js'
 import type { SignedPermit } from './payload.js'
@@ -45,7 +46,8 @@ export function settleCall(transfer: PermitTransfer, by: Spender): Call {
     addressWord(transfer.payer),
     ...witnessWords,
   ]
-  const signature = bytesOf(transfer.signature)
+  const signature =
+    typeof transfer.signature === 'string' ? transfer.signature : joinSignature(transfer.signature)
   const offset = word((head.length + 1) * 32)
   const selector = approved ? selectors.settleWithPermit : selectors.settle
   return { to: by.address, data: `${selector}${head.join('')}${offset}${encodeBytes(signature)}` }
@@ -115,12 +117,6 @@ function approvalWords({
   signature: { r, s, v },
 }: SponsoredApproval): readonly string[] {
   return [word(amount), word(deadline), r.slice(2), s.slice(2), word(v)]
-}
-
-function bytesOf(signature: TransferSignature): Hex {
-  if (typeof signature === 'string') return signature
-  const { r, s, v } = signature
-  return `${r}${s.slice(2)}${v.toString(16)}`
 }
 
 function encodeBytes(bytes: Hex): string {

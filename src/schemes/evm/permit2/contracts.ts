@@ -22,13 +22,13 @@ export function permit2Separator(chainId: number): Hex {
     .hashHex()
 }
 
-/** A contract of x402 that payers name as the spender: it pays nobody but whom they have named beside it. */
+/** An x402 contract that payers name as the spender. It pays only the payee in the signed witness. */
 export interface Spender {
   readonly address: Address
   readonly witnessTypeHash: Uint8Array
   readonly typeHash: Uint8Array
   readonly selectors: { readonly settle: Hex; readonly settleWithPermit: Hex }
-  /** Whether the caller says how much of the amount is taken, and only whom the payer has named may call. */
+  /** Whether its caller says how much of the amount is taken. Then only the facilitator in the signed witness may call it. */
   readonly isMetered: boolean
 }
 
@@ -80,7 +80,7 @@ const SETTLED: ReadonlySet<string> = new Set(
   ['Settled()', 'SettledWithPermit()'].map((event) => toEventSelector(event)),
 )
 
-/** Whether a log says that a spender has just had a payment made; not which one. */
+/** Whether a log says that a spender has just made a payment. It does not say which one. */
 export function isSettlement({ address, topics }: Log): boolean {
   const [event, ...others] = topics
   return (

@@ -3,15 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
 import type { Chain } from '../../../chain/chain.js'
 import type { CallResult } from '../../../chain/types.js'
-import { isOutsideFailure } from '../../../errors.js'
 import { takesPermit2, type Asset, type DomainName } from '../../../money/assets.js'
 import type { PermitDomains } from '../../../money/permit-domains.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import { domainSeparator } from '../eip712.js'
 import { wordOf } from '../reads.js'
 
-/** How long a node that did not answer is left alone (ms). */
-const RETRY_MS = 30_000
+/**
+ * How long to wait until tokens are asked again (ms): after a node that did not answer, and after answers that were all
+ * no. A no is never final: a node that is behind does not know the token yet.
+ */
+const WAIT_MS = { unanswered: 30_000, denied: 600_000 }
 
 const permitAbi = parseAbi([
   'function DOMAIN_SEPARATOR() view returns (bytes32)',
@@ -29,14 +31,23 @@ const USUAL_VERSION = '1'
 
 const NOBODY = `0x${'0'.repeat(40)}` as const
 
+/** Options of {@link findPermits}. */
+export interface FindPermitsOptions {
+  readonly assets: readonly Asset[]
+  /** Gets the domains. */
+  readonly permits: PermitDomains
+  /** @defaultValue {@link WAIT_MS} */
+  readonly waitMs?: { readonly unanswered: number; readonly denied: number } | undefined
+}
+
 /**
- * Asks the contracts of all tokens that are taken by Permit2, until the node has answered.
+ * Asks the contracts of all tokens that are taken by Permit2, again and again until each has said yes.
  *
  * @param closed - Ends it.
  */
 export async function findPermits(
   chain: Pick<Chain, 'callMany'>,
-  { assets, permits }: { readonly assets: readonly Asset[]; readonly permits: PermitDomains },
+  { assets, permits, waitMs = WAIT_MS }: FindPermitsOptions,
   closed: AbortSignal,
 ): Promise<void> {
   let left = assets.filter(takesPermit2)
@@ -44,12 +55,14 @@ export async function findPermits(
     const results = await Promise.allSettled(left.map((asset) => readPermitDomain(chain, asset)))
     left = left.filter((asset, index) => {
       const result = results[index]
-      if (result?.status === 'rejected') return isOutsideFailure(result.reason)
-      if (result?.value) permits.note(asset, result.value)
-      return false
+      const domain = result?.status === 'fulfilled' ? result.value : undefined
+      if (domain !== undefined) permits.note(asset, domain)
+      return domain === undefined
     })
-    if (left.length > 0)
-      await sleep(RETRY_MS, undefined, { signal: closed, ref: false }).catch(() => undefined)
+    if (left.length === 0) return
+    const isAnswered = results.every(({ status }) => status === 'fulfilled')
+    const ms = isAnswered ? waitMs.denied : waitMs.unanswered
+    await sleep(ms, undefined, { signal: closed, ref: false }).catch(() => undefined)
   }
 }
 

@@ -17,7 +17,7 @@ import type { JudgedPayment, JudgingNetwork } from '../transfer-method.js'
 import { isUsedIn, nonceBitmapCall, readSettleCall, type SettleCall } from './calls.js'
 import { findSpender, isSettlement } from './contracts.js'
 
-/** Blocks whose state every node has. Older ones are only with archives. */
+/** How many of the latest blocks every node has the state of. Older state needs an archive node. */
 const KEPT_BLOCKS = 64n
 
 /**
@@ -29,7 +29,7 @@ const KEPT_BLOCKS = 64n
  * not granted yet.
  *
  * A stranger's transaction counts where its bytes leave no doubt: all calls are known, and none of the equal
- * ones failed. Whoever pays through a contract that we cannot read has paid, but for nothing here.
+ * ones failed. A payment through a contract whose calls we cannot read buys nothing here.
  *
  * @throws {@link ChainError}
  */
@@ -61,7 +61,7 @@ export async function judgePermit(
 
   const found = [first, ...others]
   const call = raw === undefined ? await chain.getCall(transaction) : parseTransaction(raw)
-  // The node has the receipt, but not yet what it is of.
+  // The node has the receipt, but not its transaction yet.
   if (!call?.to || !call.data) return OPEN
   const calls = callsIn({ to: call.to, data: call.data }, executors)
   const rivals = rivalsIn(calls, payment)
@@ -79,7 +79,7 @@ export async function judgePermit(
   const index = used.findIndex(isOwn)
   if (index < 0) return unpaid
   if (used.length === found.length) return paidAs(index)
-  // Some were used up by something else, at a time that nobody remembers.
+  // Others may have used some of them before: the node has forgotten the state of that block.
   if (!isExact) return OPEN
   return others.length === 0 ? paid : { ...paid, others }
 }
@@ -126,7 +126,7 @@ function rivalsIn(calls: readonly Call[], payment: LedgerEntry): readonly Settle
   return [...rivals.values()]
 }
 
-/** Whether a call moves one of our tokens by a signature, and can do nothing else: none moves them unseen. */
+/** Whether a call does nothing but move one of our tokens by a signature. */
 function isKnownCall(
   call: Call,
   { asset }: LedgerEntry,

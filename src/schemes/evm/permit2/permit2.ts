@@ -1,7 +1,8 @@
-/** Tokens that Permit2 moves, as its spender of x402 asks it to by a payer's signature. */
+/** Tokens that Permit2 moves: x402's spender calls it with a payer's signature. */
 import { LRUCache } from 'lru-cache'
 import { padHex } from 'viem/utils'
 import { TRANSFER, word } from '../../../chain/abi.js'
+import type { Chain } from '../../../chain/chain.js'
 import { ChainError } from '../../../errors.js'
 import { amountOf, recordId } from '../../../ledger/record.js'
 import { sameHex } from '../../../protocol/hex.js'
@@ -22,11 +23,11 @@ const LOOK_BACK_BLOCKS = [9999n, 2000n, 500n] as const
 /** Transfers that are looked at, newest first. */
 const MOST_TRANSFERS = 100
 
-/** How long after nothing was found the answer is believed (ms): the node may lag behind. */
-const BELIEVED_AFTER_MS = 3000
+/** How long nothing must have been found until that counts as the answer (ms): the node may lag behind. */
+export const BELIEVED_AFTER_MS = 3000
 
-/** By record: when nothing was found for the first time (`performance.now()`). */
-const unfound = new LRUCache<string, number>({ max: 10_000, ttl: 600_000 })
+/** By node and record: when it was first searched for (`performance.now()`). One node's lag says nothing of another. */
+const searches = new WeakMap<Chain, LRUCache<string, number>>()
 
 export const permit2: TransferMethod = {
   name: 'permit2',
@@ -83,7 +84,7 @@ export const permit2: TransferMethod = {
   },
   diagnose: diagnosePermit,
   judge: judgePermit,
-  // Permit2 logs no use: only its spender, called by nothing in between, has certainly made one.
+  // Permit2 logs no use. Only a direct call of a spender that succeeded has certainly made one.
   usedIn: ({ succeeded, to }) => succeeded && findSpender(to) !== undefined,
   async findUses(chain, payment) {
     const { asset: address, from, payTo } = payment
@@ -92,7 +93,7 @@ export const permit2: TransferMethod = {
       chain.findTransactions({ address, topics, blocks, data: `0x${word(amountOf(payment))}` }),
     )
     const transactions = [...new Set(transfers.toReversed())].slice(0, MOST_TRANSFERS)
-    return { transactions, isComplete: isBelieved(recordId(payment)) }
+    return { transactions, isComplete: isBelieved(chain, recordId(payment)) }
   },
   pays(call, { from, nonce }) {
     const settled = readSettleCall(call)
@@ -123,9 +124,11 @@ async function findInLookBack<Found>(find: (blocks: bigint) => Promise<Found>): 
   throw refusal
 }
 
-function isBelieved(id: string): boolean {
+function isBelieved(chain: Chain, id: string): boolean {
   const now = performance.now()
-  const first = unfound.get(id) ?? now
-  unfound.set(id, first)
+  const since = searches.get(chain) ?? new LRUCache({ max: 10_000, ttl: 600_000 })
+  searches.set(chain, since)
+  const first = since.get(id) ?? now
+  if (first === now) since.set(id, now)
   return now - first >= BELIEVED_AFTER_MS
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isObject } from '../../../protocol/document.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
+import { PERMIT_SPONSORING } from '../../../protocol/permit-sponsoring.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { address, signature, uint256 } from '../../../protocol/wire-schemas.js'
@@ -9,8 +10,6 @@ import type { EcdsaSignature } from '../transfer-method.js'
 import { parseEcdsaSignature } from '../verify/signature.js'
 import type { SignedPermit } from './payload.js'
 import { PERMIT2 } from './address.js'
-
-const KEY = 'eip2612GasSponsoring'
 
 const infoSchema = z.looseObject({
   from: address,
@@ -32,7 +31,7 @@ export interface SponsoredApproval {
   readonly signature: EcdsaSignature
 }
 
-/** What was read of payments: their signatures are parsed once. */
+/** Approvals by permit, so that each signature is parsed once. */
 const known = new WeakMap<SignedPermit, SponsoredApproval | 'invalid' | undefined>()
 
 /** The approval that came with a payment; `invalid` if it is unreadable. */
@@ -48,7 +47,7 @@ export function approvalOf(permit: SignedPermit): SponsoredApproval | undefined 
 }
 
 function readApproval(extensions: unknown): SponsoredApproval | 'invalid' | undefined {
-  const sent = isObject(extensions) ? extensions[KEY] : undefined
+  const sent = isObject(extensions) ? extensions[PERMIT_SPONSORING] : undefined
   const info = isObject(sent) ? sent['info'] : undefined
   // What the offer says is sent back by clients that need no approval.
   if (!isObject(info) || info['signature'] === undefined) return undefined

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { recordId, type Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
@@ -14,13 +13,13 @@ import {
   type PaidDecision,
   type SubmittedPayment,
 } from '../confirm/decision.js'
-import { findUse } from '../confirm/outcome.js'
 import { tokenOf } from '../confirm/concluder.js'
 import type { Reconciler } from '../confirm/reconciler.js'
 import { dropPayment } from '../network/pending-payments.js'
 import { checkTimeWindow, settleMarginSeconds } from '../verify/validity.js'
 import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
+import { findEarlierUse } from './find-earlier-use.js'
 import { sendAlone } from './prepare-transfer.js'
 import { failedResponse, settledResponse } from './responses.js'
 import { awaitSubmission, settlementTimeout, TransferSubmission } from './submit.js'
@@ -28,9 +27,6 @@ import type { SubmissionPatience, SubmitResult } from './submit.js'
 
 /** How long the response of a payment waits until the ledger has unlocked it (ms). */
 const UNLOCK_GRACE_MS = 500
-
-/** How long until a transfer that was not found is searched for once more (ms). */
-const UNFOUND_MS = 3500
 
 /** Dependencies of {@link Settlement}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {
@@ -207,20 +203,12 @@ export class Settlement implements Reservation {
     const { ledger, reconciler } = this.#context
     const { core, entry, key } = this.#payment
     const { superseded, failed } = this.#taken
-    const submission = superseded ?? failed
-    const known = { ...entry, ...(submission && { submission }) }
-    const find = () =>
-      findUse(core, known).catch(async (error: unknown) => {
-        // It is not known to have failed: the next request with it checks again.
-        await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
-        throw error
-      })
-    let use = await find()
-    // Permit2 does not log who has used a nonce, and the node may not have the transfer yet.
-    if (use.kind === 'open' && reason === 'permit2_invalid_nonce') {
-      await sleep(UNFOUND_MS, undefined, { signal: this.#context.closed }).catch(() => undefined)
-      use = await find()
-    }
+    const used = { payment: { ...entry, submission: superseded ?? failed }, reason }
+    const use = await findEarlierUse(core, used, this.#context).catch(async (error: unknown) => {
+      // It is not known to have failed: the next request with it checks again.
+      await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
+      throw error
+    })
     if (use.kind === 'paid')
       return this.#toResponse(await reconciler.concluder.conclude(entry, use))
     return use.kind === 'open' && superseded !== undefined

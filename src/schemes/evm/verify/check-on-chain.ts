@@ -1,5 +1,3 @@
-import { concatHex, numberToHex } from 'viem/utils'
-import type { Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { sameHex } from '../../../protocol/hex.js'
 import { methodOf } from '../methods.js'
@@ -7,9 +5,9 @@ import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { TransferSimulation } from '../network/simulate.js'
-import type { EcdsaSignature, SignedTransfer } from '../transfer-method.js'
+import type { SignedTransfer } from '../transfer-method.js'
 import { checkDeployment } from './check-deployment.js'
-import { askAccount } from './signature.js'
+import { askAccount, joinSignature } from './signature.js'
 
 /** How old a simulation may be when its transfer is sent (ms). */
 const MAX_AGE_MS = 500
@@ -68,12 +66,9 @@ async function diagnoseOfCode(
   const reason = await method.diagnose(chain, asset, transfer)
   if (reason !== simulationFailed || typeof signature === 'string') return reason
   const digest = method.digest(facts, asset)
-  const asked = { account: facts.payer, digest, signature: bytesOf(signature) }
+  const asked = { account: facts.payer, digest, signature: joinSignature(signature) }
   return (await askAccount(chain, asked)) === 'refuses' ? badSignature : reason
 }
-
-/** A signature in the form in which accounts are asked about it. */
-const bytesOf = ({ r, s, v }: EcdsaSignature): Hex => concatHex([r, s, numberToHex(v)])
 
 /** Whether a simulation still counts: it is not older than a block. */
 export function isFresh(

@@ -84,6 +84,11 @@ function canonical(point: { r: bigint; s: bigint; odd: boolean }): EcdsaSignatur
   }
 }
 
+/** A signature as its 65 bytes. */
+export function joinSignature({ r, s, v }: EcdsaSignature): Hex {
+  return `${r}${s.slice(2)}${v.toString(16)}`
+}
+
 /** Recovers the signer of a digest, in lower case; `undefined` where no key can have made it. */
 export type SignerRecovery = (
   digest: Hex,
@@ -112,12 +117,9 @@ export function chooseRecovery(recoverKey: KeyRecovery | undefined): SignerRecov
   }
 }
 
-const recoverByViem: SignerRecovery = async (digest, { r, s, v }) => {
+const recoverByViem: SignerRecovery = async (digest, signature) => {
   try {
-    const signer = await recoverAddress({
-      hash: digest,
-      signature: concatHex([r, s, numberToHex(v)]),
-    })
+    const signer = await recoverAddress({ hash: digest, signature: joinSignature(signature) })
     return lowerHex(signer)
   } catch {
     // `r` is not on the curve.

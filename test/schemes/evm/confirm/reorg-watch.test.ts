@@ -190,6 +190,31 @@ describe('settled payments that a reorganisation undoes', () => {
     expect(await merchantBalance()).toBe(before + 3n * PRICE)
   })
 
+  it('are sent again beside one whose check fails because of a bug', async () => {
+    const ledger = createMemoryLedger()
+    const first = openInattentive(ledger)
+    const before = await merchantBalance()
+    const [broken, payment] = [await sign(), await sign()]
+    const { transaction } = await settle(first, broken)
+    await settle(first, payment)
+    first.close()
+    await undoAndBar(first, transaction, 2)
+    const id = recordId(keyOf(broken))
+    const next = open({
+      ledger: patchedLedger(ledger, {
+        find: async (key) => {
+          if (recordId(key) === id) throw new TypeError('A bug.')
+          return ledger.payments.find(key)
+        },
+      }),
+    })
+    await until(async () => (await paidBy(next, payment)) !== undefined)
+    expect(await merchantBalance()).toBe(before + PRICE)
+    expect(next.errors).toContainEqual(
+      expect.objectContaining({ message: 'A payment could not be looked after.' }),
+    )
+  })
+
   it('are sent again soon, however long the interval of rounds is', async () => {
     const ledger = createMemoryLedger()
     const first = openInattentive(ledger)
