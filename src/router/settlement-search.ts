@@ -117,12 +117,17 @@ export interface Looked {
   readonly end?: LedgerRecord | undefined
 }
 
-/** Looks through a list for what is wanted, and leaves the rest to the next page. */
+/**
+ * Looks through a list for what is wanted, and leaves the rest to the next page.
+ *
+ * @param isWanted - `undefined` if all is.
+ */
 export async function lookThrough(
   ledger: Pick<LedgerStore, 'payments'>,
   query: LedgerQuery,
-  isWanted: IsWanted,
+  isWanted: IsWanted | undefined,
 ): Promise<Looked> {
+  if (isWanted === undefined) return { found: await ledger.payments.list(query) }
   const found: LedgerRecord[] = []
   let looked = 0
   for await (const page of recordPages(ledger, { ...query, limit: PAGE })) {
