@@ -1,4 +1,4 @@
-/** `/pay/{id}`: a payment link, a paid resource as any other. */
+/** `/pay/{id}`: a payment link, a paid resource like any other. */
 import type { NextFunction, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { isConfigError, isOutsideFailure } from '../errors.js'

@@ -8,7 +8,7 @@ import { openOptions } from './open-options.js'
 const USAGE = `Usage: express-x402-gateway deploy-executor [--config file] [--ledger file]
 
   Deploys the executor of each network whose configuration has "executor": true, unless it is there. A relayer
-  pays: some 100,000 gas, which is shown before. Gateways may run meanwhile; with a ledger in memory, stop
+  pays about 100,000 gas; the cost is shown first. Gateways may run meanwhile; with a ledger in memory, stop
   them first.
 
   --config   the configuration [gateway.config.json]

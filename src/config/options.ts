@@ -16,7 +16,8 @@ export type { RateLimitOptions }
 /**
  * A token that is not in the table of known tokens.
  *
- * With `eip712`, its contract takes payers' signatures (ERC-3009). Without, it is taken by Permit2, as any ERC-20.
+ * With `eip712`, its contract takes payers' signatures (ERC-3009). Without, it is paid by Permit2, which works with
+ * every ERC-20 token.
  *
  * @example
  * ```ts
@@ -56,15 +57,15 @@ export interface AssetOptions {
   readonly depegGuardBps?: number | undefined
   /**
    * EIP-712 domain of a token with ERC-3009, exactly as its contract has it.
-   * @defaultValue the token has no ERC-3009, and is taken by Permit2
+   * @defaultValue the token has no ERC-3009, and is paid by Permit2
    */
   readonly eip712?: { readonly name: string; readonly version: string } | undefined
   /**
-   * Takes the token by Permit2 too: the payer approves the token to Permit2 once, and signs each payment.
+   * Offers payment by Permit2 too: the payer approves the token to Permit2 once, and signs each payment.
    * A token with `eip712` is offered by ERC-3009 first. @defaultValue true without `eip712`
    */
   readonly permit2?: boolean | undefined
-  /** `'permit2'` offers the token by Permit2 alone, though it has ERC-3009. @defaultValue all it knows */
+  /** `'permit2'` offers payment by Permit2 alone, though the token has ERC-3009. @defaultValue every way it has */
   readonly transfer?: 'permit2' | undefined
 }
 

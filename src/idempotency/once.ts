@@ -88,9 +88,13 @@ export class KeyClaim {
     return this.#claim?.kept
   }
 
-  /** Stores an answer that must not be given before `finish`; `undefined` removes it. */
-  async keep(kept: KeptAnswer | undefined): Promise<void> {
-    await this.#log(this.#claim?.keep(kept))
+  /**
+   * Stores an answer that must not be given before `finish`; `undefined` removes it.
+   *
+   * @returns Whether the store has certainly done so.
+   */
+  keep(kept: KeptAnswer | undefined): Promise<boolean> {
+    return this.#log(this.#claim?.keep(kept))
   }
 
   /** Stores the final answer and ends the claim. */
@@ -114,9 +118,14 @@ export class KeyClaim {
     await this.#log(how(this.#claim))
   }
 
-  async #log(written: Promise<void> | undefined): Promise<void> {
-    await written?.catch((error: unknown) =>
-      this.#logger.error('An answer could not be stored.', { error }),
-    )
+  /** @returns Whether it was written. */
+  async #log(written: Promise<void> | undefined): Promise<boolean> {
+    try {
+      await written
+      return true
+    } catch (error) {
+      this.#logger.error('An answer could not be stored.', { error })
+      return false
+    }
   }
 }

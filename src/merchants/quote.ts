@@ -50,24 +50,21 @@ export class Quoter {
   readonly #formats: SchemeFormats
 
   constructor(merchant: Merchant, rates: RateSource, formats: SchemeFormats) {
-    const isOffered = (asset: Asset): boolean =>
-      [...formats.values()].some(
-        (format) =>
-          format.offers(asset, {}).length > 0 ||
-          format.offers(asset, { isMaximum: true }).length > 0,
-      )
-    this.#merchant = { ...merchant, accepts: merchant.accepts.filter(isOffered) }
     this.#rates = rates
     this.#formats = formats
+    const accepts = merchant.accepts.filter(
+      (asset) => this.#isOffered(asset, {}) || this.#isOffered(asset, { isMaximum: true }),
+    )
+    this.#merchant = { ...merchant, accepts }
   }
 
   /** Whether any token can be paid up to a maximum. */
   get quotesMaximum(): boolean {
-    return this.#merchant.accepts.some((asset) =>
-      [...this.#formats.values()].some(
-        (format) => format.offers(asset, { isMaximum: true }).length > 0,
-      ),
-    )
+    return this.#merchant.accepts.some((asset) => this.#isOffered(asset, { isMaximum: true }))
+  }
+
+  #isOffered(asset: Asset, asked: Pick<QuoteStyle, 'isMaximum'>): boolean {
+    return [...this.#formats.values()].some((format) => format.offers(asset, asked).length > 0)
   }
 
   /**

@@ -193,9 +193,9 @@ async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Prom
 }
 
 /** Keeps a response whose payment is pending. */
-function keepUnpaid({ claim }: ReservedAttempt, held: HeldResponse): Promise<void> {
+async function keepUnpaid({ claim }: ReservedAttempt, held: HeldResponse): Promise<void> {
   const answer = serializeUnpaid(held.response())
-  return claim.keep(answer === undefined ? claim.kept : { answer })
+  await claim.keep(answer === undefined ? claim.kept : { answer })
 }
 
 /** A response that is not charged for. */

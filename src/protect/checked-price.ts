@@ -4,14 +4,18 @@ import { knownAssets } from '../money/assets.js'
 import type { ParsedPrice } from '../money/price.js'
 import { isBelowOneUnit } from '../money/token-amount.js'
 
-/** Refuses a price that is less than the smallest unit of every token it could be paid with. */
-export function checkSmallest(price: ParsedPrice, { accepts }: Merchant): void {
+/**
+ * Refuses a price that is less than the smallest unit of every token it could be paid with.
+ *
+ * @param option - What is wrong then.
+ */
+export function checkSmallest(price: ParsedPrice, { accepts }: Merchant, option = 'price'): void {
   if (price.kind === 'asset' || isFree(price)) return
   const pegged = accepts.filter(({ currency }) => currency === price.currency)
   if (pegged.length > 0 && pegged.every(({ decimals }) => isBelowOneUnit(price.amount, decimals)))
     throw new ConfigError(
-      'price',
-      `the price is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
+      option,
+      `is less than the smallest unit of ${pegged.map(({ symbol }) => symbol).join(', ')}`,
       'invalid_price',
     )
 }

@@ -122,7 +122,7 @@ async function findEarlier(
   const sellsTheSame = quote ? quote.terms !== undefined : route.hasFixedPrice || asksTheSame
   return {
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
-    applied: quote?.terms?.applied,
+    applied: record.appliedRate,
     redeemOnly: true,
     storedOnly: !sellsTheSame,
   }

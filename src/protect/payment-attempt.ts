@@ -67,8 +67,11 @@ export async function releaseUnpaid(
 }
 
 /** Keeps the answer of a payment that is about to be delivered, for that delivery alone. */
-export function keepPaid({ claim, reservation }: ReservedAttempt, answer: string): Promise<void> {
-  return claim.keep({ answer, delivery: reservation.lock })
+export async function keepPaid(
+  { claim, reservation }: ReservedAttempt,
+  answer: string,
+): Promise<void> {
+  await claim.keep({ answer, delivery: reservation.lock })
 }
 
 /**

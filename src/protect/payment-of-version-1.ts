@@ -6,6 +6,7 @@ import { sameNetwork } from '../protocol/networks.js'
 import { EXACT, X402_VERSION } from '../protocol/payment.js'
 import type { PaymentPayload, PaymentRequirements } from '../protocol/payment.js'
 import { parsePaymentV1, type PaymentV1 } from '../protocol/version-1.js'
+import { isPermit2 } from '../protocol/same-offer.js'
 import type { SchemeFormats } from '../schemes/scheme.js'
 
 /** Address of no token: what the merchant does not take has none. */
@@ -54,6 +55,7 @@ function payloadFor(
   { amount, payTo }: PaymentFacts,
   { seller: { maxTimeoutSeconds }, asset, formats }: Chosen,
 ) {
+  const offers = asset && formats.get(scheme)?.offers(asset, {})
   const accepted = {
     scheme,
     network,
@@ -61,7 +63,8 @@ function payloadFor(
     payTo,
     maxTimeoutSeconds,
     asset: asset?.address ?? NO_TOKEN,
-    extra: asset && formats.get(scheme)?.offers(asset, {})[0],
+    // Version 1 does not know Permit2.
+    extra: offers?.find((extra) => !isPermit2({ extra })),
   } satisfies PaymentRequirements
   return { x402Version: X402_VERSION, accepted, payload, extensions }
 }

@@ -308,7 +308,10 @@ export class PaidRoute {
   #parseDefault(charge: Price | undefined): ParsedPrice | undefined {
     if (charge === undefined) return undefined
     const defaultCurrency = this.merchant.currency
-    return parsePrice(charge, { defaultCurrency, allowFree: true, option: 'defaultCharge' })
+    const option = 'defaultCharge'
+    const parsed = parsePrice(charge, { defaultCurrency, allowFree: true, option })
+    checkSmallest(parsed, this.merchant, option)
+    return parsed
   }
 
   #read(value: Price): AskedPrice {

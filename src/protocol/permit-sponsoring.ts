@@ -1,6 +1,6 @@
 /** The extension `eip2612GasSponsoring` of x402 v2: the seller sends the payer's signed approval to Permit2. */
 import type { PaymentRequirements } from './payment.js'
-import { methodOf } from './same-offer.js'
+import { isPermit2 } from './same-offer.js'
 
 /** Key of the extension. */
 export const PERMIT_SPONSORING = 'eip2612GasSponsoring'
@@ -33,6 +33,6 @@ const advertised = {
 /** `extensions` of offers, one of which names the domain of its token's approvals: clients sign in it. */
 export function sponsoringExtensions(accepts: readonly PaymentRequirements[]): object {
   const isSponsored = (entry: PaymentRequirements): boolean =>
-    methodOf(entry) === 'permit2' && entry.extra?.['name'] !== undefined
+    isPermit2(entry) && entry.extra?.['name'] !== undefined
   return accepts.some(isSponsored) ? advertised : {}
 }

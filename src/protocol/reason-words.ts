@@ -1,4 +1,5 @@
 /** The meaning of each refusal: in words, and for a later request. */
+import { PERMIT2 } from './contracts.js'
 import type { SettleResponse, VerifyResponse } from './payment.js'
 import type { Reason } from './reasons.js'
 
@@ -67,8 +68,7 @@ const UNSENT = {
     'The permit is not valid yet: its validAfter is in the future. Check the clock of the payer.',
   invalid_permit2_signature:
     'The signature is not one of the payer over this permit. Check the EIP-712 domain of Permit2 (name and chain, no version), the spender and the witness.',
-  permit2_allowance_required:
-    'The payer has not allowed Permit2 to take enough of the token. Approve 0x000000000022D473030F116dDEE9F6B43aC78BA3 at the token, once, or send a sponsored approval (EIP-2612) where the offer has the extension eip2612GasSponsoring.',
+  permit2_allowance_required: `The payer has not allowed Permit2 to take enough of the token. Approve ${PERMIT2} at the token, once, or send a sponsored approval (EIP-2612) where the offer has the extension eip2612GasSponsoring.`,
   permit2_insufficient_balance: 'The payer does not have enough of the token.',
   permit2_proxy_not_deployed: 'Permit2, or the spender of x402, does not exist on this network.',
   asset_not_deployed_contract: 'The token does not exist on this network.',

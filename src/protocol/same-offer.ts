@@ -21,6 +21,11 @@ export function methodOf({ extra }: Offered): string {
   return typeof method === 'string' ? method : USUAL_METHOD
 }
 
+/** Whether an entry of `accepts` has its token moved by Permit2. */
+export function isPermit2(entry: Offered): boolean {
+  return methodOf(entry) === 'permit2'
+}
+
 /** Compares two entries of `accepts` by meaning: scheme, network, token, its method, payee and amount. */
 export function sameOffer(one: PaymentRequirements, other: PaymentRequirements): boolean {
   return (

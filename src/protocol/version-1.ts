@@ -10,6 +10,7 @@ import { parseDocument } from './document.js'
 import { findNetwork } from './networks.js'
 import { EXACT, submissionSchema, X402_VERSION } from './payment.js'
 import type { PaymentRequired, PaymentSubmission, SupportedResponse } from './payment.js'
+import { isPermit2 } from './same-offer.js'
 
 export const VERSION_1 = 1 as const
 
@@ -55,27 +56,26 @@ export function paymentRequiredV1({
   resource: { url, description = '', mimeType = '' },
   accepts,
 }: PaymentRequired): PaymentRequiredV1 | undefined {
-  const entries = accepts.flatMap(
-    ({ scheme, network, amount, payTo, maxTimeoutSeconds, asset, extra }) => {
-      const name = nameInVersion1(network)
-      if (name === undefined || scheme !== EXACT) return []
-      return [
-        {
-          scheme,
-          network: name,
-          maxAmountRequired: amount,
-          resource: url,
-          description,
-          mimeType,
-          payTo,
-          maxTimeoutSeconds,
-          asset,
-          // Nothing else would come back with the payment.
-          extra: { name: extra?.['name'], version: extra?.['version'] },
-        },
-      ]
-    },
-  )
+  const entries = accepts.flatMap((entry) => {
+    const { scheme, network, amount, payTo, maxTimeoutSeconds, asset, extra } = entry
+    const name = nameInVersion1(network)
+    if (name === undefined || scheme !== EXACT || isPermit2(entry)) return []
+    return [
+      {
+        scheme,
+        network: name,
+        maxAmountRequired: amount,
+        resource: url,
+        description,
+        mimeType,
+        payTo,
+        maxTimeoutSeconds,
+        asset,
+        // Nothing else would come back with the payment.
+        extra: { name: extra?.['name'], version: extra?.['version'] },
+      },
+    ]
+  })
   if (entries.length === 0) return undefined
   return { x402Version: VERSION_1, ...(error !== undefined && { error }), accepts: entries }
 }

@@ -49,7 +49,7 @@ type Outcome = UcpCompletion | ShopFailure
 /**
  * Completes a checkout.
  *
- * @param instrument - The selected instrument of the request: any JSON.
+ * @param instrument - The selected instrument, as it was parsed from the request.
  * @throws `ConfigError` for a wrong option, and whatever the shop's own functions throw.
  */
 export async function completeCheckout(
@@ -133,11 +133,13 @@ async function take(
     const failed = await thrownBy(() =>
       placeOrder({ payer: reserved.payer, offer: submission.paymentRequirements }),
     )
-    if (failed !== undefined) {
+    // Nothing may be sent before it is kept: another payment could be taken beside it.
+    const isKept =
+      failed === undefined && (await claim.keep({ answer: JSON.stringify(submission) }))
+    if (!isKept) {
       await reserved.release().catch((error: unknown) => logFailure(context, checkout, error))
-      return failed
+      return failed ?? inProgress(503)
     }
-    await claim.keep({ answer: JSON.stringify(submission) })
   }
   return settle(context, checkout, reserved)
 }
@@ -203,10 +205,10 @@ async function endPlaced(
   outcome: UcpCompletion,
 ): Promise<Outcome> {
   if (!isUnpaid(outcome)) return outcome
-  const failed = await thrownBy(() => cancelOrder?.())
+  // While it is kept, it may still be settled: its order must be there.
+  if (!(await claim.keep(undefined))) return inProgress(503)
   // Another payment may follow in this very request: the claim lasts until its end.
-  await claim.keep(undefined)
-  return failed ?? outcome
+  return (await thrownBy(() => cancelOrder?.())) ?? outcome
 }
 
 /** Reads the payment of an instrument, for one of the checkout's own offers. */

@@ -31,7 +31,6 @@ export async function listRecords(
     const parts = listed.kind === 'payment' ? listed.query : {}
     const { isWanted, ...by } = await findBy(ledger, scope, parts)
     const asked = { ...filters, ...by, after: cursor, limit: limit + 1 }
-    if (isWanted === undefined) return pageOf(await ledger.payments.list(asked), limit, nameOfPlace)
     const { found, end } = await lookThrough(ledger, asked, isWanted)
     if (end === undefined) return pageOf(found, limit, nameOfPlace)
     return { page: found, next: { nextCursor: cursorOf(nameOfPlace(end)) } }

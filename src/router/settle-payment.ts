@@ -134,14 +134,14 @@ async function reserveAndSettle(
   const outcome = { answer, failed: false }
   const kept = { answer: JSON.stringify(outcome), delivery: reserved.lock }
   await markDelivered(reserved, request, kept)
-  listSale(context, request, merchant)
+  listSale(context, { res, submission: offered }, merchant)
   return outcome
 }
 
 /** Lists what was paid for, if its server has described it (`bazaar`), and tells whether it is listed. */
 function listSale(
   { catalogue }: RouterContext,
-  { res, submission }: SettleRequest,
+  { res, submission }: Pick<SettleRequest, 'res' | 'submission'>,
   { project, listed = true }: Merchant,
 ): void {
   const { paymentPayload, paymentRequirements: entry } = submission

@@ -94,7 +94,7 @@ const filterMembers = {
     .optional()
     .meta({
       description:
-        'What people see of a payment: the begin or the end of the payer’s address (`0x12`, `…ab`, `0x12…ab`), or a part of the reference, in any case. A whole address, transaction, URL or reference is found at once, however old it is. Of anything else, each page looks through the next 1,000 payments: it may be short or empty while there is a `nextCursor`.',
+        'What people see of a payment: the beginning or the end of the payer’s address (`0x12`, `…ab`, `0x12…ab`), or a part of the reference, in any case. A whole address, transaction, URL or reference is found at once, however old it is. Of anything else, each page looks through the next 1,000 payments: it may be short or empty while there is a `nextCursor`.',
       as: { type: 'string', minLength: 1, maxLength: MAX_SEARCH },
       examples: ['1007', '0x12…ab'],
     }),

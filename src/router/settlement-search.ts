@@ -14,7 +14,7 @@ const MAX_LOOKED_AT = 1000
 /** Payments that are read at once. */
 const PAGE = 250
 
-/** What the API is asked for. */
+/** Filters of the API that no index answers alone. */
 export interface PartialFilters {
   readonly search?: string | undefined
   /** A symbol, or an address. */
@@ -32,7 +32,7 @@ export interface FoundBy {
   readonly isWanted?: IsWanted | undefined
 }
 
-/** A text that is all of what it searches by. */
+/** Reads a text that is a whole address, transaction or URL. */
 function wholeSearch(text: string): RecordSearch | undefined {
   if (/^0x[0-9a-f]{40}$/i.test(text)) return { payer: lowerHex(text) }
   if (/^0x[0-9a-f]{64}$/i.test(text)) return { transaction: lowerHex(text) }
@@ -42,10 +42,10 @@ function wholeSearch(text: string): RecordSearch | undefined {
 /** The two ends of an address, as lists show it: `0x12…ab`. */
 const ADDRESS_PART = /^(?=0x|…|\.\.)(0x[0-9a-f]{0,40})?(?:(?:…|\.{2,3})([0-9a-f]{0,40}))?$/
 
-/** Digits that may be the end of an address: fewer would be found in too many. */
+/** Digits that may be either end of an address: fewer would match too many. */
 const END_OF_ADDRESS = /^[0-9a-f]{4,40}$/
 
-/** How payments are found by parts. An index narrows it down where there is one. */
+/** Tells the ledger's part of a search, which has an index, from the part that is looked through. */
 export async function findBy(
   { payments }: Pick<LedgerStore, 'payments'>,
   {
@@ -111,18 +111,23 @@ function pricedBy(
   }
 }
 
-/** What was found, and where the search goes on if it was not through. */
+/** What was found, and where the search goes on if it stopped before the end. */
 export interface Looked {
   readonly found: readonly LedgerRecord[]
   readonly end?: LedgerRecord | undefined
 }
 
-/** Looks through a list for what is wanted, and leaves the rest to the next page. */
+/**
+ * Looks through a list for what is wanted, and leaves the rest to the next page.
+ *
+ * @param isWanted - `undefined` if all is.
+ */
 export async function lookThrough(
   ledger: Pick<LedgerStore, 'payments'>,
   query: LedgerQuery,
-  isWanted: IsWanted,
+  isWanted: IsWanted | undefined,
 ): Promise<Looked> {
+  if (isWanted === undefined) return { found: await ledger.payments.list(query) }
   const found: LedgerRecord[] = []
   let looked = 0
   for await (const page of recordPages(ledger, { ...query, limit: PAGE })) {

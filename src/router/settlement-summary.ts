@@ -35,7 +35,7 @@ export function settlementSummary<Context extends RouterContext>(owner: Payments
       // Each project has a list of its own: of thousands, all would be read.
       const isSearch = filters.search !== undefined || call.query.search !== undefined
       if (project === EVERY_PROJECT && !isSearch) throw tooWide()
-      const { isWanted = isAny, ...by } = await findBy(context.ledger, scope, call.query)
+      const { isWanted, ...by } = await findBy(context.ledger, scope, call.query)
       const query: LedgerQuery = { ...filters, ...by, project, limit: MAX_SUMMED + 1 }
       const { found, end } = await lookThrough(context.ledger, query, isWanted)
       const records = found.slice(0, MAX_SUMMED)
@@ -47,8 +47,6 @@ export function settlementSummary<Context extends RouterContext>(owner: Payments
     },
   })
 }
-
-const isAny = (): boolean => true
 
 function tooWide(): RequestProblem {
   const message = 'must be given, or one of search, payer, transaction, resource and reference'

@@ -90,7 +90,9 @@ function endpointOf(document: HandlerDocument, isDated: boolean): Endpoint {
     access: 'anyone',
     summary: isDated ? `Get ${what} of a version` : `Get ${what}`,
     description: `Public; pages of any origin may read it. It is ${what}${isDated ? ' of a version, which never changes' : ', in its current version'}.`,
-    ...(isDated && { params: { version: 'Version of the handler: a date, `2026-11-21`.' } }),
+    ...(isDated && {
+      params: { version: `Version of the handler: a date, \`${HANDLER_VERSION}\`.` },
+    }),
     headers: ['If-None-Match'],
     ignoresQuery: true,
     responses: { 200: found, 304: NOT_MODIFIED },

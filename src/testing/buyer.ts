@@ -9,7 +9,7 @@ import {
   PAYMENT_SIGNATURE,
 } from '../protocol/headers.js'
 import { PERMIT_SPONSORING } from '../protocol/permit-sponsoring.js'
-import { methodOf } from '../protocol/same-offer.js'
+import { isPermit2 } from '../protocol/same-offer.js'
 import { PurchaseError } from './purchase-error.js'
 import { requireRealTimers } from './real-timers.js'
 import { permitNonceOf } from './token.js'
@@ -148,7 +148,7 @@ export class Buyer {
     offer: PaymentRequirements,
   ): Promise<{ readonly payload: object; readonly extensions?: object }> {
     const { payer, devnet } = this.#options
-    if (methodOf(offer) === 'permit2') return this.#authorizePermit2(offer)
+    if (isPermit2(offer)) return this.#authorizePermit2(offer)
     const { name, version } = offer.extra as { name: string; version: string }
     const { chainId, asset: verifyingContract } = devnet
     const domain = { name, version, chainId, verifyingContract }

@@ -2,7 +2,7 @@
 import type { GatewayErrorCode } from '../errors.js'
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import { explainReason, isUndecided } from '../protocol/reason-words.js'
-import type { Reason } from '../protocol/reasons.js'
+import { isNonceUsed, type Reason } from '../protocol/reasons.js'
 
 /** A message in a UCP checkout. */
 export type UcpMessage =
@@ -44,7 +44,8 @@ export interface UcpCompletionOptions {
   readonly config: Pick<PaymentRequired, 'resource' | 'accepts'>
   /**
    * Places the order, before anything is charged. What it throws releases the payment, and is thrown on. It is
-   * called again for the same checkout only if the process died meanwhile: an order that is there will do.
+   * called again for the same checkout if the process died meanwhile or the ledger failed: an order that is
+   * there will do.
    */
   readonly placeOrder: (payment: UcpPayment) => unknown
   /** Takes the order back: its payment was not settled after all. @defaultValue nothing is done */
@@ -121,6 +122,8 @@ const MISTAKES_OF_SHOP: ReadonlySet<Reason> = new Set([
   'unsupported_scheme',
   'invalid_network',
   'invalid_exact_evm_eip3009_not_supported',
+  'permit2_proxy_not_deployed',
+  'asset_not_deployed_contract',
   'unsupported_asset',
   'pay_to_mismatch',
   'pay_to_blacklisted',
@@ -128,8 +131,7 @@ const MISTAKES_OF_SHOP: ReadonlySet<Reason> = new Set([
 
 /** A checkout whose payment was refused, or is being settled by another request. */
 export function refused(reason: Reason, message = explainReason(reason)): UcpCompletion {
-  const isOpen = isUndecided(reason) && reason !== 'invalid_exact_evm_nonce_already_used'
-  if (isOpen) return inProgress()
+  if (isUndecided(reason) && !isNonceUsed(reason)) return inProgress()
   const content = MISTAKES_OF_SHOP.has(reason)
     ? 'The shop cannot take this payment now; nothing was charged. Pay in another way.'
     : message

@@ -1,6 +1,7 @@
 /** Renders the public documents of the handler from the templates next to this file. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PERMIT2, PERMIT2_SPENDERS } from '../protocol/contracts.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
 import { formatJson } from './format-json.js'
 import { documentRoot, HANDLER_VERSION, handlerDescriptor, UCP_VERSION } from './handler.js'
@@ -78,6 +79,8 @@ function placeholdersOf(handler: Handler): Placeholders {
     handlerVersion: HANDLER_VERSION,
     docsUrl: handler.docsUrl,
     ucpVersion: UCP_VERSION,
+    permit2: PERMIT2,
+    permit2Spender: PERMIT2_SPENDERS.exact,
     descriptor: handlerDescriptor(handler),
     ...NETWORK_NAMES[handler.networkNames],
   }

@@ -256,7 +256,7 @@ describe.each([
   beforeAll(async () => {
     const gateway = createGateway(shopOptions(devnet, options()))
     opened.push(gateway)
-    const gatewayApp = express().use(gateway.gatewayRouter())
+    const gatewayApp = express().use(gateway.discovery(), gateway.gatewayRouter())
     facilitatorUrl = `${(await open(gatewayApp)).url}/api/v2/payment`
     const facilitator = new HTTPFacilitatorClient({
       url: facilitatorUrl,
@@ -301,12 +301,14 @@ describe.each([
 
   it('settles less than was accepted for this scheme alone, once, and for its own project', async () => {
     const payment = await signUpTo(`${url}/23400`, payer())
+    const bazaar = { info: { input: { type: 'http', method: 'GET' } }, schema: {} }
+    const paymentPayload = { ...payment, extensions: { bazaar } }
     const settle = async (changed: Partial<PaymentRequirements>, token = SHOP_TOKEN) => {
       const response = await fetch(`${facilitatorUrl}/settle`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'X-Project-Identify-Token': token },
         body: JSON.stringify({
-          paymentPayload: payment,
+          paymentPayload,
           paymentRequirements: { ...payment.accepted, ...changed },
         }),
       })
@@ -324,5 +326,9 @@ describe.each([
     expect(await settle({ amount: '7' })).toMatchObject({ success: true, amount: '7' })
     expect(await settle({ amount: '8' })).toMatchObject({ success: false })
     expect(before - (await balanceOf(devnet, payer().address))).toBe(7n)
+    const found = await fetch(new URL('/discovery/resources', facilitatorUrl))
+    const { items } = (await found.json()) as { items: { resource: string; accepts: object[] }[] }
+    const listed = items.find(({ resource }) => resource === `${url}/23400`)
+    expect(listed?.accepts).toMatchObject([{ scheme: 'upto', amount: '100000' }])
   })
 })

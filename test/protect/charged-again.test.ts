@@ -6,6 +6,7 @@ import { request } from 'node:http'
 import { encodeFunctionData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import type { RateSource } from '../../src/money/rates.js'
 import { paidRequest } from '../../src/protect/paid-request.js'
 import { plainTokenAbi } from '../devnet/abis.js'
 import { permit2Of } from '../devnet/permit2.js'
@@ -251,5 +252,42 @@ it('a full ledger refuses what nothing is charged for, and nothing else', async 
   expect((await buy()).status).toBe(200)
   price = '0'
   expect((await buy()).status).toBe(503)
+  await shop.close()
+})
+
+it('is counted at its own rate, though the rate has changed when its payer asks again', async () => {
+  let cents = 120n
+  const rates: RateSource = {
+    async getRate(base, quote) {
+      if (base !== 'EUR' || quote !== 'USD') return undefined
+      return { rate: { units: cents, scale: 2 }, asOf: 1_790_000_000, source: 'the market' }
+    },
+  }
+  const merchant = { payTo: devnet.merchant.address, crossCurrency: true }
+  const shop = await openShop(
+    devnet,
+    (app, { x402Protect }) => {
+      app.get('/', x402Protect({ upTo: '€0.10' }, { signQuotes: false }), (req, res) => {
+        paidRequest(req).charge('€0.05')
+        res.send('sold')
+      })
+    },
+    { rates, projects: [{ id: 'shop', merchant }], settleTimeoutMs: 1000 },
+  )
+  const { accepts, resource } = paymentRequiredOf(await shop.ask('/'))
+  const [accepted] = accepts
+  const account = privateKeyToAccount(devnet.payers[0]!.privateKey)
+  const { payload } = await new UptoClient(account).createPaymentPayload(2, accepted as never)
+  const payment = { x402Version: 2, accepted, resource, payload }
+  await askNode(devnet, 'evm_setAutomine', false)
+  const pending = await shop.pay('/', payment)
+  expect(settlementOf(pending)).toMatchObject({ errorReason: 'settlement_pending' })
+  await askNode(devnet, 'evm_setAutomine', true)
+  await devnet.mine()
+  cents = 110n
+  const sold = await shop.pay('/', payment)
+  expect([sold.status, await sold.text()]).toEqual([200, 'sold'])
+  const half = (BigInt(accepted!.amount) + 1n) / 2n
+  expect(settlementOf(sold)).toMatchObject({ success: true, amount: String(half) })
   await shop.close()
 })

@@ -93,7 +93,7 @@ describe('declaring a route', () => {
 
   it('says that the price is too small', () => {
     expect(() => open().x402Protect('$0.0000001')).toThrow(
-      'price: the price is less than the smallest unit of USDC',
+      'price: is less than the smallest unit of USDC',
     )
   })
 

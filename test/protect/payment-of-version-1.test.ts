@@ -3,6 +3,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { readPaymentV1 } from '../../src/protect/payment-of-version-1.js'
 import { findKnownAsset, type Asset } from '../../src/money/assets.js'
 import { findNetwork } from '../../src/protocol/networks.js'
+import { paymentRequiredV1 } from '../../src/protocol/version-1.js'
 import { exactFormat } from '../../src/schemes/evm/format.js'
 import { signPayment } from '../support/sign-payment.js'
 import { asVersion1 } from '../support/version-1.js'
@@ -32,6 +33,23 @@ const read = async (document: unknown, accepts: readonly Asset[]) => {
   return payment.ok ? payment.value.accepted : payment.errors
 }
 
+describe('a 402 of version 1', () => {
+  const write = (asset: Asset) => {
+    const [first, ...others] = exactFormat.offers(asset, {}).map((extra) => ({
+      ...{ scheme: 'exact', network: 'base-sepolia', amount: '1', payTo, maxTimeoutSeconds: 300 },
+      ...{ asset: asset.address, extra },
+    }))
+    const resource = { url: 'https://shop.example/' }
+    const accepts = [first!, ...others] as const
+    return paymentRequiredV1({ x402Version: 2, protocolVersion: 2, resource, accepts })
+  }
+
+  it('offers no payment by Permit2', () => {
+    expect(write({ ...USDC, permit2: true })?.accepts).toEqual(write(USDC)?.accepts)
+    expect(write({ ...USDC, transfer: 'permit2' })).toBeUndefined()
+  })
+})
+
 describe('a payment of version 1', () => {
   it.each([
     ['USDC', USDC],
@@ -60,6 +78,13 @@ describe('a payment of version 1', () => {
   it('is for no token where the merchant takes none of its network', async () => {
     const accepted = await read(asVersion1(await sign(USDC)), [on('base', 'USDC')])
     expect(accepted).toMatchObject({ asset: `0x${'0'.repeat(40)}` })
+  })
+
+  it('never accepts an offer by Permit2', async () => {
+    const document = asVersion1(await sign(USDC))
+    const by = async (asset: Asset) => read(document, [asset])
+    expect(await by({ ...USDC, permit2: true })).toMatchObject({ extra: USDC.eip712 })
+    expect(await by({ ...USDC, transfer: 'permit2' })).toMatchObject({ extra: undefined })
   })
 
   it('names what it lacks', async () => {

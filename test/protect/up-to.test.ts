@@ -42,6 +42,7 @@ describe('declaring a maximum', () => {
     [{ upTo: '$0.10' }, { paymentFlow: 'upfront' }, ['upTo', 'conflicting_options']],
     [{ upTo: '$0.10', defaultCharge: '$0.11' }, undefined, ['defaultCharge', 'out_of_range']],
     [{ upTo: '$0.10', defaultCharge: '€0.01' }, undefined, ['defaultCharge', 'invalid_price']],
+    [{ upTo: '$0.10', defaultCharge: '$0.0000001' }, undefined, ['defaultCharge', 'invalid_price']],
     [{ upTo: '$0.10', defaultCharge: '1e-2' }, undefined, ['defaultCharge', 'invalid_price']],
     [{ upTo: '$0' }, undefined, ['price', 'invalid_price']],
     [{ upTo: undefined }, undefined, ['price', 'invalid_price']],

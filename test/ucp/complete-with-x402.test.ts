@@ -2,17 +2,24 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { readFileSync } from 'node:fs'
-import type { UcpCompletion, UcpPayment } from '../../src/index.js'
+import type {
+  PaymentPayload,
+  PaymentRequirements,
+  UcpCompletion,
+  UcpPayment,
+} from '../../src/index.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { LedgerError } from '../../src/errors.js'
+import type { IdempotencyClaim, KeptAnswer } from '../../src/idempotency/store.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { ADMIN_TOKEN } from '../console/admin.js'
 import { askNode, recordLog } from '../router/api.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, type TestServer } from '../support/http.js'
 import { emptyAccount, newPayer } from '../support/on-chain.js'
-import { patchedLedger } from '../support/patched-ledger.js'
+import { bound, patchedLedger } from '../support/patched-ledger.js'
+import { permit2On } from '../support/permit2.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment, type SigningOverrides, type TestPayer } from '../support/sign-payment.js'
 import { completeRoute } from './complete-route.js'
@@ -60,7 +67,13 @@ beforeAll(async () => {
   const options = shopOptions(devnet)
   gateway = createGateway({
     ...options,
-    networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys } },
+    networks: {
+      'base-sepolia': {
+        rpcUrl: proxy.url,
+        relayerKeys: devnet.relayerKeys,
+        assets: [{ asset: 'USDC', permit2: true }],
+      },
+    },
     logger: log,
     ledger,
     handlerId: HANDLER,
@@ -156,17 +169,21 @@ async function openCheckout(id = `chk_${++count}`, token = SHOP_TOKEN): Promise<
 /** The wallet pays the first way, as gateway.md says. */
 async function sign(checkout: Checkout, payer: TestPayer, overrides: SigningOverrides = {}) {
   const { accepts, resource } = checkout.x402
-  const paymentRequirements = accepts[0]!
+  const offer = accepts[0]!
   const payload = { resource: { ...resource }, ...overrides.payload }
-  const paymentPayload = await signPayment(payer, paymentRequirements, { ...overrides, payload })
-  return {
-    id: 'instrument_1',
-    handler_id: HANDLER,
-    type: 'x402',
-    selected: true,
-    credential: { type: 'x402', x402Version: 2, paymentPayload, paymentRequirements },
-  }
+  return instrumentOf(await signPayment(payer, offer, { ...overrides, payload }), offer)
 }
+
+const instrumentOf = (
+  paymentPayload: PaymentPayload,
+  paymentRequirements: PaymentRequirements,
+) => ({
+  id: 'instrument_1',
+  handler_id: HANDLER,
+  type: 'x402',
+  selected: true,
+  credential: { type: 'x402', x402Version: 2, paymentPayload, paymentRequirements },
+})
 
 type Instrument = Awaited<ReturnType<typeof sign>>
 
@@ -332,6 +349,23 @@ describe('a payment that is refused', () => {
     expect(paid).toBe(1n)
   })
 
+  it('for a nonce of Permit2 that the payer has burnt has no order placed', async () => {
+    const { newPayer, approve, signPermit, invalidate } = permit2On(devnet)
+    const checkout = await openCheckout()
+    const [, offer] = checkout.x402.accepts
+    const payer = await newPayer()
+    await devnet.mint(payer.address, PRICE)
+    await approve(payer.address, devnet.asset, PRICE)
+    const [burnt, good] = [await signPermit(payer, offer!), await signPermit(payer, offer!)]
+    await invalidate(payer, burnt)
+    const paid = await paidBy(async () => {
+      expect(await request(checkout, instrumentOf(burnt, offer!))).toMatchObject(REFUSED)
+      expect(done).toEqual([])
+      expect(await request(checkout, instrumentOf(good, offer!))).toMatchObject(COMPLETED)
+    })
+    expect(paid).toBe(1n)
+  })
+
   it('for want of money, time or a new price has no order placed', async () => {
     const checkout = await openCheckout()
     const poor = await sign(checkout, await newPayer(devnet))
@@ -431,21 +465,69 @@ describe('a failure outside', () => {
   })
 })
 
-it('whose answer was lost is told again, also to another payment', async () => {
-  const checkout = await openCheckout()
+/** Has the store of answers fail when one is kept or removed, before or after it has done so. */
+function failToKeep(
+  isHit: (kept: KeptAnswer | undefined) => boolean,
+  when: 'before' | 'after' = 'before',
+): void {
+  patchClaim((claim) => ({
+    ...claim,
+    async keep(kept) {
+      if (!isHit(kept)) return claim.keep(kept)
+      if (when === 'after') await claim.keep(kept)
+      throw new LedgerError('ledger_unavailable', 'It is down.')
+    },
+  }))
+}
+
+function patchClaim(change: (claim: IdempotencyClaim) => IdempotencyClaim): void {
   patch = {
     idempotency: {
       async begin(asked) {
         const begun = await store.idempotency.begin(asked)
-        if (begun.state !== 'fresh') return begun
-        const { claim } = begun
-        const finish = () => claim.pause()
-        const keep = claim.keep.bind(claim)
-        const losing = { kept: claim.kept, keep, finish, pause: finish, abandon: finish }
-        return { state: 'fresh', claim: losing }
+        return begun.state === 'fresh' ? { ...begun, claim: change(bound(begun.claim)) } : begun
       },
     },
   }
+}
+
+it.each(['before', 'after'] as const)(
+  'whose payment cannot be kept (%s it is) has nothing sent, and is paid once',
+  async (when) => {
+    const checkout = await openCheckout()
+    const [first, second] = [await sign(checkout, payer()), await sign(checkout, devnet.payers[1]!)]
+    await askNode(devnet, 'evm_setAutomine', false)
+    failToKeep((kept) => kept !== undefined, when)
+    const paid = await paidBy(async () => {
+      expect(await request(checkout, first)).toMatchObject({ ...IN_PROGRESS, httpStatus: 503 })
+      patch = undefined
+      await askNode(devnet, 'evm_setAutomine', true)
+      await devnet.mine()
+      expect(await request(checkout, second)).toMatchObject(COMPLETED)
+      expect(await request(checkout, first)).toMatchObject(COMPLETED)
+    })
+    expect(paid).toBe(1n)
+    expect(done).not.toContain(`cancel ${checkout.id}`)
+  },
+)
+
+it('whose failed payment cannot be forgotten keeps its order until it is', async () => {
+  const checkout = await openCheckout()
+  const payer = await newPayer(devnet)
+  await devnet.mint(payer.address, PRICE - 1n)
+  onPlace = () => emptyAccount(devnet, payer)
+  failToKeep((kept) => kept === undefined)
+  const instrument = await sign(checkout, payer)
+  expect(await request(checkout, instrument)).toMatchObject({ ...IN_PROGRESS, httpStatus: 503 })
+  expect(done).toEqual([`place ${checkout.id}`])
+  patch = undefined
+  expect(await request(checkout, instrument)).toMatchObject(REFUSED)
+  expect(done).toEqual([`place ${checkout.id}`, `cancel ${checkout.id}`])
+})
+
+it('whose answer was lost is told again, also to another payment', async () => {
+  const checkout = await openCheckout()
+  patchClaim((claim) => ({ ...claim, finish: claim.pause, abandon: claim.pause }))
   const paid = await paidBy(async () => {
     const instrument = await sign(checkout, payer())
     const completed = await complete(checkout, instrument)

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { createHash } from 'node:crypto'
+import { privateKeyToAddress } from 'viem/accounts'
+import { permit2AuthorizationFor, signPermit2 } from '../../src/crypto/sign-permit2.js'
+import { readPermit } from '../../src/schemes/evm/permit2/payload.js'
+import type { PaymentRequired } from '../../src/protocol/payment.js'
 import { handlerDescriptor, HANDLER_VERSION } from '../../src/ucp/handler.js'
 import { handlerSchema, instrumentSchema } from '../../src/ucp/render.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
@@ -8,10 +12,10 @@ import { SHOP_TOKEN } from '../support/devnet.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators, type UcpValidators } from './ucp-schemas.js'
 
 const HANDLER = 'com.example.pay'
-const KEY = `0x${'5e'.repeat(32)}`
+const KEY = `0x${'5e'.repeat(32)}` as const
 const RPC_URL = 'http://127.0.0.1:9'
 
-/** A gateway that takes a known and an unknown token, and never has to ask its nodes. */
+/** A gateway that takes a known token, an unknown and a plain one, and never has to ask its nodes. */
 const openApi = (networkNames: 'caip2' | 'short'): Promise<GatewayApi> =>
   serveGateway({
     handlerId: HANDLER,
@@ -29,6 +33,12 @@ const openApi = (networkNames: 'caip2' | 'short'): Promise<GatewayApi> =>
             decimals: 18,
             currency: 'USD',
             eip712: { name: 'Foo', version: '1' },
+          },
+          {
+            address: '0x000000000000000000000000000000000000ba12',
+            symbol: 'BAR',
+            decimals: 18,
+            currency: 'USD',
           },
         ],
       },
@@ -48,6 +58,16 @@ const prepare = (api: GatewayApi) =>
     currency: 'USD',
     resource: { url: 'https://shop.example/checkout/42', description: 'Two books' },
   })
+
+/** The wallet pays a plain token, as gateway.md says. */
+async function paidByPermit2({ accepts, resource }: PaymentRequired) {
+  const offer = accepts.find(({ extra }) => extra?.['assetTransferMethod'] === 'permit2')!
+  const permit = permit2AuthorizationFor(offer, privateKeyToAddress(KEY))
+  const payload = await signPermit2(permit, { privateKey: KEY, chainId: 31337 })
+  const paymentPayload = { x402Version: 2, resource, accepted: { ...offer }, payload }
+  const credential = { type: 'x402', x402Version: 2, paymentPayload, paymentRequirements: offer }
+  return { id: 'instrument_1', handler_id: HANDLER, type: 'x402', credential }
+}
 
 /** A change that makes a document wrong. */
 // oxlint-disable-next-line typescript/no-explicit-any -- documents to be damaged
@@ -88,7 +108,7 @@ describe.each(UCP_VERSIONS)('the schema, composed with UCP %s', (version) => {
   })
 
   it('accepts the answer of checkout-prepare, as UCP does', () => {
-    expect(entry.config.accepts).toHaveLength(2)
+    expect(entry.config.accepts).toHaveLength(3)
     const more = { ...entry, available_instruments: [{ type: 'x402' }] }
     for (const validate of [whole, response, ucp.handler.response])
       for (const one of [entry, more]) expect(errorsOf(validate, one)).toEqual([])
@@ -98,6 +118,32 @@ describe.each(UCP_VERSIONS)('the schema, composed with UCP %s', (version) => {
     for (const validate of [instrument, lone, ucp.instrument])
       expect(errorsOf(validate, payment)).toEqual([])
     expect(errorsOf(ucp.credential, payment.credential)).toEqual([])
+  })
+
+  it('accepts an instrument with a payment by Permit2, and no damaged one', async () => {
+    const paid = await paidByPermit2(entry.config)
+    expect(readPermit(paid.credential.paymentPayload.payload)).toMatchObject({ ok: true })
+    expect(paid.credential.paymentRequirements.extra).not.toHaveProperty('name')
+    for (const validate of [instrument, lone, ucp.instrument])
+      expect(errorsOf(validate, paid)).toEqual([])
+    const damaged: readonly Damage[] = [
+      ['no permit', ({ payload }) => delete payload.permit2Authorization],
+      ['two authorizations', ({ payload }) => (payload.authorization = authorization)],
+      ['no witness', ({ payload }) => delete payload.permit2Authorization.witness],
+      ['no payee', ({ payload }) => delete payload.permit2Authorization.witness.to],
+      ['no token', ({ payload }) => delete payload.permit2Authorization.permitted.token],
+      ['no nonce', ({ payload }) => (payload.permit2Authorization.nonce = '0x')],
+      ['half a domain', ({ accepted }) => (accepted.extra.name = 'Bar')],
+      ['no method', ({ accepted }) => delete accepted.extra.assetTransferMethod],
+      ['another method', ({ accepted }) => (accepted.extra.assetTransferMethod = 'erc7710')],
+    ]
+    const { authorization } = payment.credential.paymentPayload.payload
+    for (const [name, damage] of damaged) {
+      const copy = structuredClone(paid)
+      damage(copy.credential.paymentPayload)
+      for (const validate of [instrument, lone])
+        expect([name, validate(copy)]).toEqual([name, false])
+    }
   })
 
   it('accepts its own examples', () => {
@@ -219,7 +265,7 @@ describe('the schema of a gateway that writes short names', () => {
       const response = ucpValidators('2026-04-08').compose(schema, pointer)
       const entry = (await prepare(api)).body[HANDLER][0]
       const networks = entry.config.accepts.map(({ network }: { network: string }) => network)
-      expect(networks).toEqual(['base', 'eip155:31337'])
+      expect(networks).toEqual(['base', 'eip155:31337', 'eip155:31337'])
       expect(errorsOf(response, entry)).toEqual([])
       entry.config.accepts[0].network = 'Base'
       expect(response(entry)).toBe(false)
@@ -232,8 +278,8 @@ describe('the schema of a gateway that writes short names', () => {
 /** SHA-256 of both schemas, as they were when their version was made. */
 const PUBLISHED = {
   '2026-11-21': [
-    '4815dc76529b2cffa9a0f85710a6bd01467ec41caec564776b9054d855a1f987',
-    'f9d717bf73b7c257cae8bc830acba483a63a230bd78b941f7b84d69c2d580c37',
+    '4c57f1f22f5c84ae017c9957af1530ea42dfe27edf4666fea9b24ac908a43e5c',
+    '3c315f350655196efa973de14b40681ff017c722988a2ee91c17712bf2f63660',
   ],
 }
 

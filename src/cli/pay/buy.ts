@@ -147,7 +147,7 @@ function refusal(answer: Answer, { requirements: { asset, amount } }: PayableOff
   if (reason !== 'permit2_allowance_required') return `Refused: ${reason}`
   return `Refused: ${reason}. Nothing was charged.
     Permit2 may not take this much of the token from the account. Approve it in a transaction, and pay again:
-    cast send ${asset} 'approve(address,uint256)' ${PERMIT2} ${amount} --rpc-url <url> --private-key <key>`
+    cast send ${asset} 'approve(address,uint256)' ${PERMIT2} ${amount} --rpc-url <url> --interactive`
 }
 
 /** What was charged of a maximum, if the server says so. */

@@ -7,7 +7,7 @@ import {
   UPTO,
   type PaymentRequirements,
 } from '../../protocol/payment.js'
-import { methodOf } from '../../protocol/same-offer.js'
+import { isPermit2 } from '../../protocol/same-offer.js'
 import { ADDRESS } from '../../protocol/primitives.js'
 import { visible } from '../../protocol/visible-text.js'
 
@@ -65,7 +65,7 @@ function judge(entry: unknown, limits: Limits): PayableOffer | string {
     unknown
   >
   const isMaximum = requirements.scheme === UPTO
-  if (methodOf(requirements) === 'permit2') {
+  if (isPermit2(requirements)) {
     if (isMaximum && !ADDRESS.test(String(facilitatorAddress)))
       return `${what}: the offer names nobody who settles it (facilitatorAddress)`
     return judgeAmount(offer, limits)

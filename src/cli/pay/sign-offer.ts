@@ -9,7 +9,7 @@ import {
   type Hex,
   type PaymentPayload,
 } from '../../protocol/payment.js'
-import { methodOf } from '../../protocol/same-offer.js'
+import { isPermit2 } from '../../protocol/same-offer.js'
 import type { PayableOffer } from './choose-offer.js'
 
 /** What is about to be signed. */
@@ -26,7 +26,7 @@ export interface Unsigned {
 /** Makes the authorization that pays an offer. */
 export function prepare({ requirements, asset }: PayableOffer, from: Address): Unsigned {
   const { chainId } = asset.network
-  if (methodOf(requirements) === 'permit2') {
+  if (isPermit2(requirements)) {
     const authorization = permit2AuthorizationFor(requirements, from)
     const { deadline: validBefore, nonce } = authorization
     const sign = (privateKey: Hex) => signPermit2(authorization, { privateKey, chainId })

@@ -1,12 +1,13 @@
 /** Schemas of what shops publish in their UCP profile and checkouts. */
 import { z } from 'zod'
+import { HANDLER_VERSION } from '../../ucp/handler.js'
 import { component, document } from './component.js'
 import { anyObject, list, object, text } from './fields.js'
 import { checkoutRequirement } from './payment.js'
 
 const id = text('Name of the handler, equal to the key.', 'xyz.vendor.gateway_payment')
 
-const version = text('Version of the handler: a date.', '2026-11-21')
+const version = text('Version of the handler: a date.', HANDLER_VERSION)
 
 const descriptor = document(
   'HandlerDescriptor',
