@@ -70,7 +70,7 @@ const shop = useShop(
       res.json({ input: _req.x402?.input ?? null })
     })
     app.get('/metered', x402Protect({ upTo: '$0.10' }), (req, res) => {
-      paidRequest(req).charge(String(req.query['charge']))
+      paidRequest(req).charge(req.query['charge'] as string)
       res.send('metered')
     })
     app.get(

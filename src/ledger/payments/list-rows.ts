@@ -122,8 +122,8 @@ function placesOf(
 }
 
 /**
- * The ids of records whose payers begin so, of each kind one more than are few: final ones of all projects, because
- * their index begins with the payer, and pending ones of the project alone, whose payments no other's can hide.
+ * The ids of records whose payers begin so, up to one more than are few: the final ones of all projects, because their
+ * index begins with the payer, and the pending ones of this project, so that no other project's can hide them.
  */
 function startingWith(
   { db, sql }: SqlDatabase,
