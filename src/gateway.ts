@@ -286,19 +286,20 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   countEvents(events, counters)
   const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
   const permits = new PermitDomains()
+  const formats = evmFormats({ ...resolved, permits })
   const core = new Lazy(async () => {
     const { cutOff, stopping } = requests
     // Opened now, it would have nobody to close it.
     cutOff.throwIfAborted()
     const outcomes = { counters, telemetry, recent }
     const ends = { closed: cutOff, stopping }
-    const parts = { ledger, events, ...outcomes, ...ends, permits, nameUrl }
+    const parts = { ledger, events, ...outcomes, ...ends, formats, permits, nameUrl }
     if (resolved.facilitator === undefined)
       return (await import('./parts/core.js')).openCore(resolved, parts)
     const { openRemoteCore } = await import('./parts/remote-core.js')
     return openRemoteCore(resolved, resolved.facilitator, parts)
   })
-  const facilitator = lazyFacilitator(core, evmFormats({ ...resolved, permits }))
+  const facilitator = lazyFacilitator(core, formats)
   const surroundings = async () => {
     const { cores } = await core.get()
     return { ...resolved, ledger, cores, remote: resolved.facilitator }

@@ -41,11 +41,11 @@ export const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'
 const MAX_TEMPLATE = 256
 
 /** A path whose parameters are whole names. Optional parts, wildcards and other hosts have no form here. */
-const TEMPLATE = /^(?!.*(?:\.\.|%2e|%2f|\/\/))\/[\w/:.~%-]{1,255}$/i
+const TEMPLATE = /^(?!.*(?:\.\.|%2e|%2f|\/\/))\/[\w/:.~%-]+$/i
 
-/** Whether a path may be a `routeTemplate`. Strangers write some. */
+/** Whether a path may be a `routeTemplate`. A buyer may have written it. */
 export const isTemplate = (path: unknown): path is string =>
-  typeof path === 'string' && TEMPLATE.test(path)
+  typeof path === 'string' && path.length <= MAX_TEMPLATE && TEMPLATE.test(path)
 
 /** Makes the extension of one route for each of its methods. */
 export class BazaarWriter {
@@ -172,7 +172,7 @@ function inputSchema(declaration: Declaration, method: string): JsonSchema {
 /**
  * Whether an echoed extension still says what was advertised. It may say more.
  *
- * @param echoed - Of a client: any JSON.
+ * @param echoed - What a client sent: any JSON.
  */
 export function echoes({ info }: Bazaar, echoed: unknown): boolean {
   const theirs = typeof echoed === 'object' && echoed !== null && 'info' in echoed && echoed.info

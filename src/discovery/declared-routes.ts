@@ -25,10 +25,10 @@ export interface DeclaredRoute {
 /** The declared routes of one gateway, by their middleware. */
 export type DeclaredRoutes = WeakMap<object, DeclaredRoute>
 
-/** The middleware that another one calls, for each gateway its own: that of the test kit. */
+/** The paid middleware that other middleware calls: the test kit's calls one for each gateway. */
 const called = new WeakMap<object, () => readonly object[]>()
 
-/** Tells which middleware another one calls. */
+/** Notes which paid middleware another one calls. */
 export function noteCalled(middleware: object, find: () => readonly object[]): void {
   called.set(middleware, find)
 }

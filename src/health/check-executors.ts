@@ -25,14 +25,14 @@ export async function checkExecutors(
 
 const CURRENT = {
   missing:
-    'is not deployed: run `npx express-x402-gateway deploy-executor`. Other relayers have another executor.',
+    'is not deployed: run `npx express-x402-gateway deploy-executor`. Each set of relayerKeys has an executor of its own.',
   foreign: 'is another contract. Check that rpcUrl is a node of this network.',
   not_ours: 'is not for these relayers.',
 } as const
 
 const OLDER = {
-  missing: 'is not deployed. Correct executor.older, or remove it there.',
-  foreign: 'is no executor of this gateway. Correct executor.older, or remove it there.',
+  missing: 'is not deployed. Correct its address in executor.older, or remove it.',
+  foreign: 'is no executor of this gateway. Correct its address in executor.older, or remove it.',
   not_ours:
-    'may be called by none of relayerKeys. Add a key of then, or remove it from executor.older.',
+    'may be called by none of relayerKeys. Add a key that it was deployed for, or remove it from executor.older.',
 } as const

@@ -16,7 +16,7 @@ export async function checkFactories(
       return findings(place, async () => {
         if ((await chain.getCode(address)) !== '0x')
           return [fine(place, `Factory ${address} on ${name} is there.`)]
-        const message = `Factory ${address} on ${name} has no code: accounts of it must be deployed before they pay. Correct allowedFactories, or leave it out there.`
+        const message = `Factory ${address} on ${name} has no code: accounts of it must be deployed before they pay. Correct its address in allowedFactories, or remove it.`
         return [{ ...place, status: 'warning', code: 'factory_missing', message }]
       })
     }),

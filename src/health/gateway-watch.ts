@@ -108,12 +108,14 @@ export class GatewayWatch {
     const { type, about } = alert
     const name = `${type} ${about}`
     const was = this.#was.get(name)
-    this.#was.set(name, isOn)
     if (!isOn) {
       // At the first look, the process before may have told. Errors are each process's own.
       if (was ?? type !== 'errors.high') await ledger.webhooks.alerts.end({ type, about })
+      // Only now: an end that could not be written is written at the next look.
+      this.#was.set(name, false)
       return false
     }
+    this.#was.set(name, true)
     if (was !== true) logger.warn(message, { alert: type, ...data })
     return ledger.webhooks.alerts.tell(alert, data)
   }

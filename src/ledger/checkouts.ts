@@ -5,7 +5,7 @@ export const CHECKOUT_STATUSES = ['open', 'paid', 'expired', 'canceled'] as cons
 
 export type CheckoutStatus = (typeof CHECKOUT_STATUSES)[number]
 
-/** Open payment links of a project, at most: who has its token cannot fill the database with them. */
+/** Open payment links of a project, at most, so that nobody with its token can fill the database. */
 export const MAX_OPEN_CHECKOUTS = 10_000
 
 /** Ids of checkouts, as a regular expression: 128 random bits. */

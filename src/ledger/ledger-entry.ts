@@ -42,8 +42,16 @@ export function ledgerEntryOf(
   const details = detailsOf(payment, terms)
   const asset = lowerHex(requirements.asset)
   return {
-    ...{ asset, payTo, value, validBefore, project, appliedRate, purchase, details, refundOf },
     ...key,
+    asset,
+    payTo,
+    value,
+    validBefore,
+    project,
+    appliedRate,
+    purchase,
+    details,
+    refundOf,
   }
 }
 

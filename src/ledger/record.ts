@@ -198,7 +198,7 @@ export type RecordSearch =
   | { readonly resource: string }
   /** The merchant's own name for the payment. */
   | { readonly reference: string }
-  /** The begin of the payer's address, of which `isFew` has found few. */
+  /** The beginning of the payer's address, if `isFew` has found few. */
   | PayerStart
 
 /** `0x`, and at least one digit. */

@@ -12,9 +12,9 @@ import type { LedgerStore } from '../ledger/index.js'
 import { RelayerPool } from '../relayer/pool.js'
 import { DEFAULT_REFUSED_MS } from '../relayer/relayers.js'
 import type { EventBus } from '../schemes/events.js'
+import type { SchemeFormats } from '../schemes/scheme.js'
 import { CodeGas } from '../schemes/evm/network/code-gas.js'
 import { EvmScheme, openEvmContext } from '../schemes/evm/evm-scheme.js'
-import { evmFormats } from '../schemes/evm/formats.js'
 import { settlementAssets } from '../schemes/evm/network/settlement-asset.js'
 import {
   createSettlementNetwork,
@@ -38,6 +38,8 @@ export interface CoreParts {
   readonly recent: RecentOutcomes
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
+  /** The formats of all schemes, by name. */
+  readonly formats: SchemeFormats
   /** Gets the tokens that take signed approvals, once their contracts have answered. */
   readonly permits: PermitDomains
   /**
@@ -66,7 +68,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
   const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
   const schemes = new Map(
-    [...evmFormats({ ...resolved, permits: parts.permits })].map(([name, format]) => [
+    [...parts.formats].map(([name, format]) => [
       name,
       watchScheme(new EvmScheme(context, format), all),
     ]),

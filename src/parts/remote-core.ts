@@ -1,7 +1,6 @@
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { Facilitator } from '../facilitator/facilitator.js'
 import { createRemoteFacilitator } from '../facilitator/remote-facilitator.js'
-import { evmFormats } from '../schemes/evm/formats.js'
 import type { Scheme } from '../schemes/scheme.js'
 import { latencyWatcher } from '../telemetry/latency.js'
 import { watchScheme } from '../telemetry/watch-payments.js'
@@ -13,9 +12,8 @@ export function openRemoteCore(
   facilitator: Facilitator,
   parts: CoreParts,
 ): Core {
-  const formats = evmFormats({ networks: [], facilitator })
   const watchers = [latencyWatcher(parts.counters, parts.recent), ...parts.telemetry.watchers]
   const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
-  const remote = { ...parts, logger, facilitator, formats, watch }
+  const remote = { ...parts, logger, facilitator, watch }
   return { facilitator: createRemoteFacilitator(remote), cores: [] }
 }

@@ -172,7 +172,7 @@ async function settleThenSend(
   }
   const stored = response && serializeResponse(response)
   if (stored !== undefined) await keepPaid(attempt, stored)
-  await markDelivered(attempt)
+  await markDelivered(attempt, settlement)
   if (!held.clientGone) await sendDelivered(attempt, held)
   else if (response?.body === undefined) {
     await markUndelivered(attempt)

@@ -79,14 +79,18 @@ export async function keepPaid(
  *
  * @throws `LedgerError` if that could not be recorded: then nothing may go out.
  */
-export async function markDelivered(attempt: ReservedAttempt): Promise<void> {
+export async function markDelivered(
+  attempt: ReservedAttempt,
+  { amount }: Extract<SettleResponse, { success: true }>,
+): Promise<void> {
   const { reservation, claim, offer, payment } = attempt
   await reservation.markDelivered().catch(async (error: unknown) => {
     // An answer that an earlier request kept may be all that this payment still buys.
     await claim.keep(claim.kept)
     throw error
   })
-  offer.onSold?.(payment.requirements)
+  // Charged nothing, it would be counted as a sale that cost its buyer nothing.
+  if (amount !== '0') offer.onSold?.(payment.requirements)
 }
 
 /** Opens a payment again that was recorded as delivered, though nothing went out. */

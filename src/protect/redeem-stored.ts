@@ -21,7 +21,7 @@ export async function redeemStored(attempt: ReservedAttempt, kept: string): Prom
   if (!settlement.success) return endUnsettled(attempt, settlement)
   const stored = withSettlement(kept, settlement)
   await keepPaid(attempt, stored)
-  await markDelivered(attempt)
+  await markDelivered(attempt, settlement)
   await claim.finish(stored)
   return { kind: 'repeated', stored }
 }

@@ -45,7 +45,7 @@ export async function settleThenRun(
   // Stored without a body until the handler's response is known.
   const headers = paymentResponseHeaders(settlement)
   await keepPaid(attempt, serializeResponse({ status: 200, headers, body: undefined }))
-  await markDelivered(attempt)
+  await markDelivered(attempt, settlement)
   if (isClosed(res)) {
     await markUndelivered(attempt)
     return { kind: 'over' }

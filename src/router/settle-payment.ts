@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 import { BAZAAR } from '../discovery/bazaar.js'
-import { readListing } from '../discovery/listing.js'
+import { readListing, type ClaimedResource, type ReadListing } from '../discovery/listing.js'
 import type { KeyClaim } from '../idempotency/once.js'
 import { isClosed } from '../http/once-closed.js'
 import type { KeptAnswer } from '../idempotency/store.js'
@@ -134,27 +134,41 @@ async function reserveAndSettle(
   const outcome = { answer, failed: false }
   const kept = { answer: JSON.stringify(outcome), delivery: reserved.lock }
   await markDelivered(reserved, request, kept)
-  listSale(context, { res, submission: offered }, merchant)
+  listSale(context, request, { merchant, entry: payment.requirements, answer })
   return outcome
+}
+
+/** A payment that was settled. */
+interface Sale {
+  readonly merchant: Merchant
+  /** What was offered: of a metered sale with the maximum, which buyers sign. */
+  readonly entry: PaymentRequirements
+  readonly answer: Extract<SettleResponse, { success: true }>
 }
 
 /** Lists what was paid for, if its server has described it (`bazaar`), and tells whether it is listed. */
 function listSale(
   { catalogue }: RouterContext,
-  { res, submission }: Pick<SettleRequest, 'res' | 'submission'>,
-  { project, listed = true }: Merchant,
+  { res, submission: { paymentPayload } }: SettleRequest,
+  { merchant: { project, listed = true }, entry, answer }: Sale,
 ): void {
-  const { paymentPayload, paymentRequirements: entry } = submission
   const bazaar = paymentPayload.extensions?.[BAZAAR]
   if (bazaar === undefined) return
-  const read = listed
-    ? readListing({ resource: paymentPayload.resource, bazaar, entry })
-    : ({ ok: false, reason: 'the project is not listed' } as const)
+  const read = readSale({ resource: paymentPayload.resource, bazaar, entry }, { listed, answer })
   if (read.ok) catalogue.noteListing(project, read.listing)
   const outcome = read.ok
     ? { status: 'success' }
     : { status: 'rejected', rejectedReason: read.reason }
   if (!res.headersSent) res.set(EXTENSION_RESPONSES, encodeHeader({ [BAZAAR]: outcome }))
+}
+
+function readSale(
+  claimed: ClaimedResource,
+  { listed, answer }: { readonly listed: boolean } & Pick<Sale, 'answer'>,
+): ReadListing {
+  if (!listed) return { ok: false, reason: 'the project is not listed' }
+  if (answer.amount === '0') return { ok: false, reason: 'nothing was charged' }
+  return readListing(claimed)
 }
 
 /** What the record of a payment says of it, in the shop's own words. */

@@ -67,7 +67,7 @@ export async function findBy(
   if (ends !== null) {
     const [, start = '0x', end = ''] = ends
     const search = { payerStart: start as `0x${string}` }
-    const isFew = start.length > 2 && (await payments.isFew(search))
+    const isFew = start.length > 2 && (await payments.isFew(search, project))
     return {
       ...(isFew && { search }),
       isWanted: both(({ from }) => from.startsWith(start) && from.endsWith(end)),

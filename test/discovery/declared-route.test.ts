@@ -2,9 +2,12 @@
 import { describe, expect, it } from '@jest/globals'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import express, { type ErrorRequestHandler } from 'express'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { payingFetch } from '../../example-app/buy.js'
 import { paidRequest } from '../../src/protect/paid-request.js'
+import { permit2Of } from '../devnet/permit2.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
 
@@ -65,6 +68,10 @@ const shop = useShop(
     )
     app.get('/plain', x402Protect('$0.01', { description: 'Plain' }), (_req, res) => {
       res.json({ input: _req.x402?.input ?? null })
+    })
+    app.get('/metered', x402Protect({ upTo: '$0.10' }), (req, res) => {
+      paidRequest(req).charge(req.query['charge'] as string)
+      res.send('metered')
     })
     app.get(
       '/hidden',
@@ -329,6 +336,41 @@ describe('the catalogue', () => {
     expect(items[0]).not.toHaveProperty('description')
   })
 
+  it('lists a metered sale with its maximum, and not what was charged nothing', async () => {
+    const payer = devnet.payers[2]!
+    await permit2Of(devnet).approve(payer.address)
+    const [accepted] = paymentRequiredOf(await shop.ask('/metered')).accepts
+    const sign = async (rest?: object) => {
+      const client = new UptoEvmScheme(privateKeyToAccount(payer.privateKey))
+      const { payload } = await client.createPaymentPayload(2, accepted as never)
+      return { x402Version: 2, accepted, payload, ...rest }
+    }
+    const own = async (charge: string) => {
+      const response = await shop.pay(`/metered?charge=${charge}`, await sign())
+      expect(response.status).toBe(200)
+    }
+    const ofApi = async (amount: string) => {
+      const resource = { url: 'https://metered.example/' }
+      const payment = await sign({ resource, extensions: { bazaar } })
+      return facilitator('shop').settle(payment as never, { ...accepted, amount } as never)
+    }
+    await own('0')
+    expect(await ofApi('0')).toMatchObject({
+      success: true,
+      extensionResponses: {
+        bazaar: { status: 'rejected', rejectedReason: 'nothing was charged' },
+      },
+    })
+    await own('0.02')
+    await own('0')
+    await ofApi('30000')
+    const metered = (all: readonly Listed[]) =>
+      all.filter(({ resource }) => resource.includes('metered'))
+    const items = metered(await until(catalogue, (all) => metered(all).length === 2))
+    const maximum = { scheme: 'upto', amount: '100000' }
+    expect(items).toMatchObject([0, 1].map(() => ({ sales: { count: 1 }, accepts: [maximum] })))
+  })
+
   it('keeps two projects apart that claim one URL', async () => {
     const url = 'https://both.example/'
     await settle('shop', { url }, bazaar)
@@ -376,7 +418,10 @@ describe('the catalogue', () => {
       all.length,
     )
     expect(await catalogue(`&payTo=${devnet.payers[0]!.address}`)).toEqual([])
-    expect(await catalogue('&network=base-sepolia&scheme=exact')).toHaveLength(all.length)
+    const metered = await catalogue('&network=base-sepolia&scheme=upto')
+    expect(metered.map(({ resource }) => resource)).toContain(`${shop.url}/metered`)
+    const exact = await catalogue('&network=base-sepolia&scheme=exact')
+    expect(exact).toHaveLength(all.length - metered.length)
     expect(await catalogue('&network=base')).toEqual([])
     const described = await catalogue('&extensions=bazaar')
     expect(described.length).toBeGreaterThan(0)

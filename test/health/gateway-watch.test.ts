@@ -104,6 +104,26 @@ describe.each(stores)('the watch, on %s', (_name, openStore) => {
     expect(await told()).toHaveLength(1)
   })
 
+  it('tells again of a node that recovered while the ledger did not answer, and failed again', async () => {
+    const { ledger, told } = await open()
+    let state: number | ChainError = new ChainError('chain_unreachable', 'No answer.')
+    const one = watch(ledger, { cores: [node(() => state)] })
+    for (let round = 0; round < 2; round++) await one.look()
+    expect(await told()).toHaveLength(1)
+    state = 3
+    const { alerts } = ledger.webhooks
+    const end = alerts.end.bind(alerts)
+    alerts.end = async () => {
+      throw new Error('No answer.')
+    }
+    await one.look()
+    alerts.end = end
+    await one.look()
+    state = new ChainError('chain_unreachable', 'No answer.')
+    for (let round = 0; round < 2; round++) await one.look()
+    expect(await told()).toHaveLength(1)
+  })
+
   it('tells of a payment that is pending for ten minutes, once for all processes', async () => {
     const { ledger, another, told } = await open()
     await steps.submitted(ledger, newEntry())

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import type { LedgerEntry, LedgerStore } from '../../src/ledger/index.js'
+import { MAX_OPEN_CHECKOUTS } from '../../src/ledger/checkouts.js'
+import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { until } from '../support/until.js'
-import { newEntry } from '../support/ledger-entries.js'
+import { FAILURE, newEntry, steps, SUBMISSION } from '../support/ledger-entries.js'
 import { describeLedger } from './ledger-conformance.js'
 
 describeLedger('the memory ledger', createMemoryLedger)
@@ -204,4 +205,67 @@ describe('the memory ledger', () => {
     expect(left).toHaveLength(0)
     await ledger.close()
   })
+})
+
+describe('payment links of the memory ledger', () => {
+  const create = ({ checkouts }: LedgerStore, id: string, project = 'shop') =>
+    checkouts.create({
+      ...{ id, project, url: `https://shop.example/pay/${id}`, amount: '15.00', currency: 'USD' },
+      expiresInMs: 7 * 24 * HOUR,
+    })
+
+  /** Creates as many for each of two projects as may be open. */
+  async function createLoud(ledger: LedgerStore): Promise<readonly (readonly [string, string])[]> {
+    const all = Array.from({ length: 2 * MAX_OPEN_CHECKOUTS }, (_, n) => {
+      const project = n % 2 === 0 ? 'loud' : 'louder'
+      return [project, `co_${String(n).padStart(32, '0')}`] as const
+    })
+    for (const [project, id] of all) await create(ledger, id, project)
+    return all
+  }
+
+  /** Waits for a sweep, by what it deletes in any case. */
+  async function sweep(ledger: LedgerStore, clock: { ms: number }): Promise<void> {
+    const failed = newEntry({ validBefore: BigInt(START_MS / 1000 - 2 * 3600) })
+    await steps.failed(ledger, failed)
+    clock.ms += 1
+    await until(async () => (await ledger.payments.find(failed)) === undefined)
+  }
+
+  it('are kept while they are open, and while a payment of them is not over', async () => {
+    const { ledger, clock } = open()
+    const { checkouts, payments } = ledger
+    await create(ledger, 'open')
+    const again = newEntry()
+    await create(ledger, 'resent')
+    await payments.reserve(again)
+    expect(await checkouts.take('resent', recordId(again))).toBeUndefined()
+    await payments.submit(again, SUBMISSION)
+    await payments.markFailed(again, FAILURE)
+    expect(await checkouts.cancel('shop', 'resent')).toMatchObject({ status: 'canceled' })
+    await payments.reserve(again)
+    const paid = newEntry()
+    await create(ledger, 'paid')
+    await payments.reserve(paid)
+    expect(await checkouts.take('paid', recordId(paid))).toBeUndefined()
+    await payments.markSettled(paid, TRANSACTION)
+    await payments.markDelivered(paid)
+    expect(await checkouts.conclude('paid', (checkout) => checkout)).toBe(true)
+    await create(ledger, 'canceled')
+    await checkouts.cancel('shop', 'canceled')
+    clock.ms += 1
+
+    const loud = await createLoud(ledger)
+    await sweep(ledger, clock)
+    for (const id of ['open', 'resent', 'paid', 'canceled', loud[0]![1]])
+      expect([id, await checkouts.find(id)]).toMatchObject([id, { id }])
+
+    for (const [project, id] of loud) await checkouts.cancel(project, id)
+    await sweep(ledger, clock)
+    for (const id of ['open', 'resent', 'paid'])
+      expect([id, await checkouts.find(id)]).toMatchObject([id, { id }])
+    expect(await checkouts.find('canceled')).toBeUndefined()
+    expect(await checkouts.find(loud.at(-1)![1])).toMatchObject({ status: 'canceled' })
+    await ledger.close()
+  }, 60_000)
 })

@@ -72,13 +72,23 @@ const READS: readonly Read[] = [
     (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'settled' }),
   ],
   ['what failed lately', (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'failed' })],
-  ['whether few payers begin so', (ledger) => ledger.payments.isFew({ payerStart: '0xb' })],
-  ...(['shop', EVERY_PROJECT] as const).map(
+  ...(['shop', EVERY_PROJECT] as const).flatMap(
     (project) =>
       [
-        `the few payers that begin so of ${String(project)}`,
-        (ledger) => ledger.payments.list({ project, search: { payerStart: '0xbc' }, limit: LIMIT }),
-      ] satisfies Read,
+        [
+          `whether few payers begin so, where all do, of ${String(project)}`,
+          (ledger) => ledger.payments.isFew({ payerStart: '0xb' }, project),
+        ],
+        [
+          `whether few payers begin so of ${String(project)}`,
+          (ledger) => ledger.payments.isFew({ payerStart: '0xbc' }, project),
+        ],
+        [
+          `the few payers that begin so of ${String(project)}`,
+          (ledger) =>
+            ledger.payments.list({ project, search: { payerStart: '0xbc' }, limit: LIMIT }),
+        ],
+      ] satisfies Read[],
   ),
   ['what has just happened', (ledger) => ledger.payments.listLatest(FINAL)],
   ...(['shop', EVERY_PROJECT] as const).flatMap((project) =>

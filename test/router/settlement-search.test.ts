@@ -88,6 +88,29 @@ describe('a search', () => {
     expect(one.body.settlements).toHaveLength(1)
   })
 
+  it('finds pending payments of a project, however many others have whose payers begin so', async () => {
+    const begin = '0xee5'
+    const pending = (reference: string, overrides: Partial<LedgerEntry> = {}) =>
+      order(reference, { from: `${begin}${newNonce().slice(2, 39)}`, ...overrides })
+    await steps.reserved(ledger, pending('own-pending'))
+    // Projects that are before it in the order of their ids, and after it.
+    for (const project of ['another', 'zoo'])
+      await Promise.all(
+        Array.from({ length: 401 }, () => steps.reserved(ledger, pending('loud', { project }))),
+      )
+    expect(await found({ search: begin })).toEqual(['own-pending'])
+    const ofOne = await admin.ask('GET', `/settlements?search=${begin}&project=shop`)
+    expect(ofOne.body.settlements).toHaveLength(1)
+    const seen = new Set<string>()
+    for (let cursor = ''; ;) {
+      const page = await admin.ask('GET', `/settlements?search=${begin}&limit=100${cursor}`)
+      for (const { id } of page.body.settlements) seen.add(id)
+      if (page.body.nextCursor === undefined) break
+      cursor = `&cursor=${page.body.nextCursor}`
+    }
+    expect(seen.size).toBe(803)
+  })
+
   it('goes with status, amount and token, in lists, sums and files', async () => {
     expect(await found({ search: BEGIN, status: 'failed' })).toEqual(['Order-2001'])
     expect(await found({ minAmount: '0.25', maxAmount: '0.25' })).toEqual(['Order-1007'])

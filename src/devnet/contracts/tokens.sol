@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 
-/// Play money. As with the USDC, no constructor runs: names are functions, immutables are filled in.
+/// Play money. No constructor runs: names are functions, immutables are filled in.
 abstract contract PlayMoney is ERC20 {
     function mint(address to, uint256 value) external {
         _mint(to, value);

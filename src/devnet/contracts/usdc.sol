@@ -7,6 +7,7 @@ import {ERC3009} from "@openzeppelin/contracts/token/ERC20/extensions/draft-ERC3
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 import {Nonces} from "@openzeppelin/contracts/utils/Nonces.sol";
+import {PlayMoney} from "./tokens.sol";
 
 /// What a payer's client and a facilitator meet in Circle's FiatTokenV2_2, as Base Sepolia's USDC
 /// presents it, on OpenZeppelin's ERC-3009. Anyone may mint, pause and blacklist: it is play money.
@@ -14,7 +15,7 @@ import {Nonces} from "@openzeppelin/contracts/utils/Nonces.sol";
 /// Its runtime code is placed behind an ERC-1967 proxy at Circle's address, and no constructor runs
 /// there. So whatever OpenZeppelin's ERC20 would keep in storage is a pure function here, and whatever
 /// EIP712 keeps in immutables, which is for the proxy's address, is written into the code by compile.mjs.
-contract USDC is ERC3009, ERC20Pausable, Nonces {
+contract USDC is PlayMoney, ERC3009, ERC20Pausable, Nonces {
     bytes32 private constant PERMIT_TYPEHASH =
         keccak256(
             "Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)"
@@ -46,15 +47,6 @@ contract USDC is ERC3009, ERC20Pausable, Nonces {
     // solhint-disable-next-line func-name-mixedcase
     function DOMAIN_SEPARATOR() external view returns (bytes32) {
         return _domainSeparatorV4();
-    }
-
-    function mint(address to, uint256 value) external {
-        _mint(to, value);
-    }
-
-    /// All payers in one transaction, so that every local chain starts alike.
-    function mintEach(address[] calldata to, uint256 value) external {
-        for (uint256 i = 0; i < to.length; ++i) _mint(to[i], value);
     }
 
     function pause() external {
@@ -102,19 +94,8 @@ contract USDC is ERC3009, ERC20Pausable, Nonces {
         bytes32 nonce,
         bytes memory signature
     ) public {
-        bytes32 message = keccak256(
-            abi.encode(
-                TRANSFER_WITH_AUTHORIZATION_TYPEHASH,
-                from,
-                to,
-                value,
-                validAfter,
-                validBefore,
-                nonce
-            )
-        );
-        require(_isSigned(from, message, signature), ERC3009InvalidSignature());
-        _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
+        bytes32 kind = TRANSFER_WITH_AUTHORIZATION_TYPEHASH;
+        _transferSigned(kind, from, to, value, validAfter, validBefore, nonce, signature);
     }
 
     function receiveWithAuthorization(
@@ -142,19 +123,8 @@ contract USDC is ERC3009, ERC20Pausable, Nonces {
         bytes memory signature
     ) public {
         require(to == msg.sender, "FiatTokenV2: caller must be the payee");
-        bytes32 message = keccak256(
-            abi.encode(
-                RECEIVE_WITH_AUTHORIZATION_TYPEHASH,
-                from,
-                to,
-                value,
-                validAfter,
-                validBefore,
-                nonce
-            )
-        );
-        require(_isSigned(from, message, signature), ERC3009InvalidSignature());
-        _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
+        bytes32 kind = RECEIVE_WITH_AUTHORIZATION_TYPEHASH;
+        _transferSigned(kind, from, to, value, validAfter, validBefore, nonce, signature);
     }
 
     function cancelAuthorization(
@@ -203,6 +173,23 @@ contract USDC is ERC3009, ERC20Pausable, Nonces {
         );
         require(_isSigned(owner, message, signature), "EIP2612: invalid signature");
         _approve(owner, spender, value);
+    }
+
+    function _transferSigned(
+        bytes32 kind,
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes memory signature
+    ) private {
+        bytes32 message = keccak256(
+            abi.encode(kind, from, to, value, validAfter, validBefore, nonce)
+        );
+        require(_isSigned(from, message, signature), ERC3009InvalidSignature());
+        _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce);
     }
 
     function _isSigned(

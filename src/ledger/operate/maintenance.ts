@@ -98,8 +98,7 @@ export class LedgerMaintenance {
    * is computed from them. A payment stays until its checkout is known to be paid. Payment links that are over go
    * as well.
    *
-   * @param onDeleted - Told after each page how many are deleted by then.
-   *
+   * @param onDeleted - Called after each page with the number of payments deleted so far.
    * @returns How many were deleted.
    */
   async prune(before: number, onDeleted?: (count: number) => void): Promise<number> {

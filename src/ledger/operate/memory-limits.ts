@@ -13,16 +13,19 @@ const WATCHED_MS = 210_000
 const UNFETCHED_MS = 48 * 3_600_000
 
 /**
- * The part of all records that payments may be which nothing was charged for. Each is kept until its permit has
- * lapsed, and costs its payer nothing: no other payment may want for room because of them.
+ * Share of all records that payments may take for which nothing was charged. Each is kept until its permit has
+ * lapsed, and costs its payer nothing: they must not take the room of other payments.
  */
 const UNCHARGED_PART = 0.1
 
 /** Deliveries of webhooks at most: finished ones give way first, the oldest of them. */
 const MAX_DELIVERIES = 20_000
 
-/** Payment links at most: those that are over give way first, the oldest of them. */
-const MAX_CHECKOUTS = 20_000
+/**
+ * Payment links that are over, at most: those that were not paid give way first, the oldest of them. Open ones never
+ * do, and each project has its own limit of those (`MAX_OPEN_CHECKOUTS`).
+ */
+const MAX_OVER_CHECKOUTS = 20_000
 
 /** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
@@ -39,7 +42,7 @@ const IS_SENT = `coalesce(charged, '') <> '0'`
 /** Payments that the chain alone refuses from now on. */
 const DELIVERED = `state = 'settled' AND delivered = 1 AND refund_of IS NULL AND ${IS_SENT}`
 
-/** The oldest of them. The index has no others: without it, a payment took 18 ms among 100,000 others. */
+/** The oldest of them. The index has only these: without it, a payment took 18 ms among 100,000 others. */
 const OLDEST = `SELECT id, updated_at FROM x402_authorizations INDEXED BY x402_authorizations_delivered
   WHERE ${DELIVERED}`
 
@@ -52,8 +55,8 @@ const isUncharged = (row: 'NEW' | 'OLD'): string => `(${row}.charged IS '0')`
 
 /**
  * SQL that limits the number of records: triggers count them, forget the oldest of those that were settled
- * and delivered, and refuse a payment when there is none. Beyond a number of payments that nothing was charged for, no other one
- * becomes one.
+ * and delivered, and refuse a payment when there is none. Once enough payments were charged nothing, charging
+ * another one nothing fails.
  *
  * A payment that is forgotten is not honoured again: its transfer was mined, so the chain refuses its nonce.
  */
@@ -124,9 +127,16 @@ async function sweep(store: SqlStore): Promise<void> {
     await sql`DELETE FROM x402_webhook_deliveries WHERE id IN (
       SELECT id FROM x402_webhook_deliveries ORDER BY state = 'pending', created_at, id
       LIMIT max(0, (SELECT count(*) FROM x402_webhook_deliveries) - ${MAX_DELIVERIES}))`.execute(db)
+    // A payment that is not delivered may still be fetched there, and one that failed may still be paid late.
     await sql`DELETE FROM x402_checkouts WHERE id IN (
-      SELECT id FROM x402_checkouts ORDER BY state = 'open', created_at, id
-      LIMIT max(0, (SELECT count(*) FROM x402_checkouts) - ${MAX_CHECKOUTS}))`.execute(db)
+      SELECT id FROM x402_checkouts AS c WHERE state <> 'open' AND NOT EXISTS (
+        SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment
+          AND NOT (a.state = 'settled' AND a.delivered = 1))
+      ORDER BY state = 'paid', created_at, id
+      LIMIT max(0, (SELECT count(*) FROM x402_checkouts)
+        - (SELECT count(*) FROM x402_checkouts WHERE state = 'open') - ${MAX_OVER_CHECKOUTS}))`.execute(
+      db,
+    )
     await sql`DELETE FROM x402_audit_log
       WHERE position <= (SELECT max(position) FROM x402_audit_log) - ${MAX_AUDIT}`.execute(db)
   })

@@ -121,32 +121,52 @@ function placesOf(
   return select.orderBy('created_at', order).orderBy('id', order).limit(query.limit)
 }
 
-/** The records of payers whose addresses begin so; of final ones, one more than are few. */
-function startingWith({ db, sql }: SqlDatabase, { payerStart }: PayerStart) {
+/**
+ * The ids of records whose payers begin so, up to one more than are few: the final ones of all projects, because their
+ * index begins with the payer, and the pending ones of this project, so that no other project's can hide them.
+ */
+function startingWith(
+  { db, sql }: SqlDatabase,
+  { payerStart }: PayerStart,
+  project: LedgerQuery['project'],
+) {
   const [least, greatest] = ['0', 'f'].map((digit) => bytesOf(payerStart.padEnd(42, digit) as Hex))
   const select = db
     .selectFrom('x402_authorizations')
     .select('id')
     .where(sql<SqlBool>`payer BETWEEN ${least} AND ${greatest}`)
-  const final = select
-    .where(sql<SqlBool>`(state = 'settled' OR state = 'failed')`)
     .limit(MAX_FEW + 1)
-  // By the index of the few that are under way, which has this order.
-  const pending = select
+  const final = select.where(sql<SqlBool>`(state = 'settled' OR state = 'failed')`)
+  const allPending = select
     .where(sql<SqlBool>`(state = 'reserved' OR state = 'submitted')`)
+    // By the index of the few that are under way, which has this order.
     .orderBy('project')
-    .limit(MAX_FEW)
-  const all = db
+  const pending = project === EVERY_PROJECT ? allPending : allPending.where('project', '=', project)
+  return { final, pending }
+}
+
+/** All of them, where {@link isFew}. */
+function idsStartingWith(
+  database: SqlDatabase,
+  search: PayerStart,
+  project: LedgerQuery['project'],
+) {
+  const { final, pending } = startingWith(database, search, project)
+  return database.db
     .selectFrom(final.as('final'))
     .select('id')
-    .unionAll(db.selectFrom(pending.as('pending')).select('id'))
-  return { final, all }
+    .unionAll(database.db.selectFrom(pending.as('pending')).select('id'))
 }
 
 /** Whether so few records begin so that they are read together. */
-export async function isFew(database: SqlDatabase, search: PayerStart): Promise<boolean> {
-  const rows = await startingWith(database, search).final.execute()
-  return rows.length <= MAX_FEW
+export async function isFew(
+  database: SqlDatabase,
+  search: PayerStart,
+  project: LedgerQuery['project'],
+): Promise<boolean> {
+  const { final, pending } = startingWith(database, search, project)
+  for (const some of [final, pending]) if ((await some.execute()).length > MAX_FEW) return false
+  return true
 }
 
 /** The records of an id or a search that finds few, so that the rest of the query is compared here. */
@@ -171,7 +191,7 @@ async function listFew(
       ? select.where('a.id', '=', idBytes(id))
       : 'transaction' in search
         ? select.where('a.transaction_hash', '=', bytesOf(search.transaction))
-        : select.innerJoin(startingWith(database, search).all.as('few'), 'few.id', 'a.id')
+        : select.innerJoin(idsStartingWith(database, search, project).as('few'), 'few.id', 'a.id')
   const rows = await few.execute()
   const isListed = (row: TimedRow): boolean => {
     const createdAt = Number(row.created_at)

@@ -108,9 +108,9 @@ export class Records {
     })
   }
 
-  /** Whether a search finds so few records, of all projects, that it can be listed. */
-  isFew(search: PayerStart): Promise<boolean> {
-    return this.#store.run((database) => isFew(database, search))
+  /** Whether a search finds so few records that it can be listed: final ones of all projects, pending ones of this one. */
+  isFew(search: PayerStart, project: LedgerQuery['project']): Promise<boolean> {
+    return this.#store.run((database) => isFew(database, search, project))
   }
 
   /** Lists records by the time of their last change, oldest first. */

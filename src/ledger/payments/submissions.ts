@@ -141,10 +141,10 @@ export class Submissions {
   }
 }
 
-/** A charge as a member of a statement's rows: one that no transaction can take exceeds every payment. */
-function digitsIn(charged: bigint | undefined): string | undefined {
-  return charged === undefined || charged > 0n ? charged?.toString() : EXCESSIVE
-}
-
-/** More than 2^256. */
+/** More than any payment: 2^256 has fewer digits. */
 const EXCESSIVE = '9'.repeat(80)
+
+/** A charge for the statement, which refuses one that exceeds its payment. No transaction takes 0 or less. */
+function digitsIn(charged: bigint | undefined): string | undefined {
+  return charged !== undefined && charged <= 0n ? EXCESSIVE : charged?.toString()
+}
