@@ -9,6 +9,7 @@ import { isPublicUrl } from '../http/http-url.js'
 import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
 import { findNetwork } from '../protocol/networks.js'
 import { isObject } from '../protocol/document.js'
+import { ADDRESS } from '../protocol/primitives.js'
 import { withoutInvisible } from '../protocol/visible-text.js'
 import { isTemplate, MAX_BAZAAR_BYTES, type Bazaar } from './bazaar.js'
 import { MAX_TAGS, TAG } from './declaration.js'
@@ -85,8 +86,13 @@ export function listingOf(
   },
 ): Listing {
   const { scheme, network, amount, payTo, maxTimeoutSeconds, asset, extra } = entry
-  const name = words(extra?.['name'], MAX_EXTRA)
-  const version = words(extra?.['version'], MAX_EXTRA)
+  // What a buyer needs to sign it.
+  const signed = {
+    name: words(extra?.['name'], MAX_EXTRA),
+    version: words(extra?.['version'], MAX_EXTRA),
+    assetTransferMethod: matching(extra?.['assetTransferMethod'], /^(?:eip3009|permit2)$/),
+    facilitatorAddress: matching(extra?.['facilitatorAddress'], ADDRESS),
+  }
   return {
     resource: url,
     type,
@@ -101,7 +107,7 @@ export function listingOf(
         payTo,
         maxTimeoutSeconds,
         asset,
-        extra: { name, version },
+        extra: signed,
       },
     ],
     description: words(said.description, MAX_DESCRIPTION),

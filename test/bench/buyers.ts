@@ -4,10 +4,9 @@ import type { Devnet } from '../../src/devnet/index.js'
 import { encodeMintEach, sendMint, waitUntilMinted } from '../../src/devnet/mint.js'
 import { type RpcCall, sendBatch } from '../../src/devnet/send-batch.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
-import { permit2AuthorizationFor, signPermit2 } from '../../src/crypto/sign-permit2.js'
-import { findNetwork } from '../../src/protocol/networks.js'
 import { methodOf } from '../../src/protocol/same-offer.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
+import { signPermit } from '../support/sign-permit.js'
 
 /** Seconds for which a payment is good: longer than any benchmark takes. */
 const VALID_SECONDS = 24 * 60 * 60
@@ -48,22 +47,11 @@ export async function signAll(
   const validBefore = String(Math.floor(Date.now() / 1000) + VALID_SECONDS)
   const sign = (buyer: TestPayer): Promise<PaymentPayload> =>
     methodOf(requirements) === 'permit2'
-      ? signPermit(buyer, requirements, validBefore)
+      ? signPermit(buyer, requirements, { deadline: validBefore })
       : signPayment(buyer, requirements, { validBefore })
   return Promise.all(
     buyers.map((buyer) => Promise.all(Array.from({ length: each }, () => sign(buyer)))),
   )
-}
-
-async function signPermit(
-  { address, privateKey }: TestPayer,
-  accepted: PaymentRequirements,
-  deadline: string,
-): Promise<PaymentPayload> {
-  const authorization = { ...permit2AuthorizationFor(accepted, address), deadline }
-  const chainId = findNetwork(accepted.network)?.chainId ?? 0
-  const payload = await signPermit2(authorization, { privateKey, chainId })
-  return { x402Version: 2, accepted: { ...accepted }, payload }
 }
 
 /** Has every buyer let Permit2 take his tokens. */

@@ -1,19 +1,12 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  createPublicClient,
-  createWalletClient,
-  decodeEventLog,
-  encodeFunctionData,
-  http,
-  parseAbi,
-} from 'viem'
+import { decodeEventLog, encodeFunctionData, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { baseSepolia } from 'viem/chains'
 import { callsIn, execute } from '../../src/chain/abi.js'
 import { DEPLOYER, executorOf, relayersIn } from '../../src/chain/executor.js'
 import { intrinsicGas } from '../../src/chain/intrinsic-gas.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { executorGasLimit } from '../../src/relayer/batch-gas.js'
+import { publicClient, walletClient } from '../devnet/clients.js'
 import { deploy } from '../support/contracts.js'
 import { askNode } from '../support/core.js'
 import { delegate } from '../support/delegation.js'
@@ -32,13 +25,7 @@ const abi = parseAbi([
   'function revertMuch(uint256 size)',
   'function comeBack(address target, bytes data)',
 ])
-const client = () => createPublicClient({ chain: baseSepolia, transport: http(devnet.rpcUrl) })
-const walletOf = (key: Hex) =>
-  createWalletClient({
-    account: privateKeyToAccount(key),
-    chain: baseSepolia,
-    transport: http(devnet.rpcUrl),
-  })
+const client = () => publicClient(devnet.rpcUrl)
 
 const keys = [newNonce(), newNonce(), newNonce()] as const
 const relayers = keys.map((key) => privateKeyToAccount(key).address)
@@ -59,7 +46,7 @@ async function send(
   key: Hex = keys[0],
 ) {
   await askNode(devnet, 'anvil_setBalance', privateKeyToAccount(key).address, '0xffffffffffffffff')
-  const hash = await walletOf(key).sendTransaction(call)
+  const hash = await walletClient(devnet.rpcUrl, key).sendTransaction(call)
   return client().waitForTransactionReceipt({ hash })
 }
 

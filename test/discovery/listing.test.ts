@@ -29,6 +29,16 @@ describe('a listing', () => {
     expect(listedOf({ ...entry, network: 'base-sepolia' })?.accepts).toEqual([entry])
   })
 
+  it('names how the token is moved, and who may charge for it', () => {
+    const extra = { assetTransferMethod: 'permit2', facilitatorAddress: `0x${'ef'.repeat(20)}` }
+    const metered = { ...entry, scheme: 'upto', extra: { ...entry.extra, ...extra } }
+    expect(listedOf(metered)?.accepts).toEqual([metered])
+    const odd = { ...entry.extra, assetTransferMethod: 'other', facilitatorAddress: '0x12' }
+    expect(listedOf({ ...metered, extra: odd })?.accepts).toEqual([
+      { ...metered, extra: entry.extra },
+    ])
+  })
+
   it('keeps nothing else of them, of whatever size', () => {
     const junk = 'x'.repeat(60_000)
     const larger = { ...entry, outputSchema: junk, extra: { ...entry.extra, offerId: 'o', junk } }

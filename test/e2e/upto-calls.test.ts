@@ -1,15 +1,14 @@
 /** What metered payments ask of a node. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { UptoEvmScheme } from '@x402/evm/upto/client'
-import { privateKeyToAccount } from 'viem/accounts'
 import { executorOf } from '../../src/chain/executor.js'
 import { paidRequest } from '../../src/protect/paid-request.js'
 import { permit2Of } from '../devnet/permit2.js'
 import { useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
-import { openShop, paymentRequiredOf } from '../support/shop.js'
+import { openShop } from '../support/shop.js'
 import type { TestPayer } from '../support/sign-payment.js'
+import { signUpTo } from '../support/sign-up-to.js'
 
 const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
@@ -51,12 +50,7 @@ describe.each([true, false])('a metered payment (executor: %s)', (executor) => {
     await proxy.close()
   })
 
-  const sign = async ({ privateKey }: TestPayer) => {
-    const { accepts, resource } = paymentRequiredOf(await shop.ask('/metered'))
-    const client = new UptoEvmScheme(privateKeyToAccount(privateKey))
-    const { payload } = await client.createPaymentPayload(2, accepts[0] as never)
-    return { x402Version: 2, accepted: accepts[0], resource, payload }
-  }
+  const sign = async (payer: TestPayer) => signUpTo(await shop.ask('/metered'), payer)
   const buy = async (buyers: readonly TestPayer[]): Promise<readonly string[]> => {
     const payments = await Promise.all(buyers.map(sign))
     asked.length = 0

@@ -16,6 +16,7 @@ import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet
 import { listen, type TestServer } from '../support/http.js'
 import { paymentRequiredOf, settlementOf, useShop } from '../support/shop.js'
 import type { TestPayer } from '../support/sign-payment.js'
+import { signUpTo } from '../support/sign-up-to.js'
 
 const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
@@ -43,20 +44,12 @@ async function buy(url: string, payer: TestPayer) {
   }
 }
 
-/** Signs the offer of a URL as the official client does. */
-async function signUpTo(
-  url: string,
-  { privateKey }: TestPayer,
-  extra: Readonly<Record<string, unknown>> = {},
-) {
-  const { accepts, resource } = paymentRequiredOf(await fetch(url))
-  const [offer] = accepts
-  const accepted = { ...offer, extra: { ...offer?.extra, ...extra } } as PaymentRequirements
-  const made = await new UptoClient(privateKeyToAccount(privateKey)).createPaymentPayload(
-    2,
-    accepted as never,
-  )
-  return { x402Version: 2, accepted, resource, payload: made.payload }
+/** Signs the offer of a URL; it may name another facilitator. */
+async function signOffer(url: string, payer: TestPayer, facilitatorAddress?: string) {
+  const required = await fetch(url)
+  const { extra } = paymentRequiredOf(required).accepts[0]!
+  const change = facilitatorAddress ? { extra: { ...extra, facilitatorAddress } } : {}
+  return signUpTo(required, payer, change)
 }
 
 /** Options of a gateway that sends by an executor. */
@@ -146,7 +139,7 @@ describe('a route with a maximum', () => {
   })
 
   it('sends nothing where nothing is charged, and takes the payment for no second request', async () => {
-    const payment = await signUpTo(`${shop.url}/zero`, payer())
+    const payment = await signOffer(`${shop.url}/zero`, payer())
     const before = await balanceOf(devnet, devnet.merchant.address)
     const sold = await shop.pay('/zero', payment)
     expect(sold.status).toBe(200)
@@ -173,7 +166,7 @@ describe('a route with a maximum', () => {
   it('refuses a payment that names another facilitator before the handler runs', async () => {
     const before = runs
     const stranger = devnet.payers[3]!.address
-    const payment = await signUpTo(`${shop.url}/below`, payer(), { facilitatorAddress: stranger })
+    const payment = await signOffer(`${shop.url}/below`, payer(), stranger)
     const refused = await shop.pay('/below', payment)
     expect(refused.status).toBe(402)
     expect(paymentRequiredOf(refused).error).toBe('upto_facilitator_mismatch')
@@ -195,7 +188,7 @@ describe('with an executor', () => {
     expect(accepts[0]?.extra).toMatchObject({ facilitatorAddress: executor().address })
     const payers = devnet.payers.slice(0, 5)
     const before = await balanceOf(devnet, devnet.merchant.address)
-    const payments = await Promise.all(payers.map((one) => signUpTo(`${shop.url}/below`, one)))
+    const payments = await Promise.all(payers.map((one) => signOffer(`${shop.url}/below`, one)))
     const sold = await Promise.all(payments.map((payment) => shop.pay('/below', payment)))
     expect(sold.map(({ status }) => status)).toEqual(payers.map(() => 200))
     const settlements = sold.map((response) => settlementOf(response))
@@ -216,9 +209,7 @@ describe('with an executor', () => {
   })
 
   it('still takes what names one of the relayers', async () => {
-    const payment = await signUpTo(`${shop.url}/below`, payer(), {
-      facilitatorAddress: relayers()[1],
-    })
+    const payment = await signOffer(`${shop.url}/below`, payer(), relayers()[1])
     expect((await shop.pay('/below', payment)).status).toBe(200)
   })
 })
@@ -233,7 +224,7 @@ describe('a gateway whose executor is not deployed', () => {
 
   it('refuses payments before the handler runs', async () => {
     const before = runs
-    const payment = await signUpTo(`${shop.url}/below`, payer())
+    const payment = await signOffer(`${shop.url}/below`, payer())
     const refused = await shop.pay('/below', payment)
     expect(paymentRequiredOf(refused).error).toBe('upto_facilitator_mismatch')
     expect(runs).toBe(before)
@@ -300,7 +291,7 @@ describe.each([
   })
 
   it('settles less than was accepted for this scheme alone, once, and for its own project', async () => {
-    const payment = await signUpTo(`${url}/23400`, payer())
+    const payment = await signOffer(`${url}/23400`, payer())
     const bazaar = { info: { input: { type: 'http', method: 'GET' } }, schema: {} }
     const paymentPayload = { ...payment, extensions: { bazaar } }
     const settle = async (changed: Partial<PaymentRequirements>, token = SHOP_TOKEN) => {

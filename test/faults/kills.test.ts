@@ -4,6 +4,7 @@ import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { undo } from '../support/on-chain.js'
 import { permit2On } from '../support/permit2.js'
+import { signPermit } from '../support/sign-permit.js'
 import { until } from '../support/until.js'
 import { isSend } from '../support/rpc-proxy.js'
 import type { GatewayProcess } from './gateway-process.js'
@@ -100,7 +101,7 @@ describe('a process that is killed while it settles a payment by Permit2', () =>
   ] as const)(
     '%s, has its payment redeemed once by the next',
     async (_moment, when) => {
-      const { approve, newPayer, signPermit } = permit2On(devnet)
+      const { approve, newPayer } = permit2On(devnet)
       const world = await open()
       const first = await world.start()
       const payer = await newPayer()

@@ -1,13 +1,11 @@
 /** Processes that are killed between what a handler has charged and its settlement. */
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { UptoEvmScheme } from '@x402/evm/upto/client'
-import { privateKeyToAccount } from 'viem/accounts'
 import type { SettleResponse } from '../../src/protocol/payment.js'
 import { permit2Of } from '../devnet/permit2.js'
 import { useDevnet } from '../support/devnet.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
 import { isSend } from '../support/rpc-proxy.js'
-import { paymentRequiredOf } from '../support/shop.js'
+import { signUpTo } from '../support/sign-up-to.js'
 import { until } from '../support/until.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { openWorld, type World } from './world.js'
@@ -22,13 +20,8 @@ beforeAll(async () => {
   await permit2.approve(payer().address)
 })
 
-/** Signs the offer of `/metered`, as the official client does. */
-async function sign(gateway: GatewayProcess) {
-  const { accepts, resource } = paymentRequiredOf(await fetch(`${gateway.url}/metered`))
-  const client = new UptoEvmScheme(privateKeyToAccount(payer().privateKey))
-  const { payload } = await client.createPaymentPayload(2, accepts[0] as never)
-  return { x402Version: 2, accepted: accepts[0], resource, payload }
-}
+const sign = async (gateway: GatewayProcess) =>
+  signUpTo(await fetch(`${gateway.url}/metered`), payer())
 
 /** Presents a payment to a handler that charges an amount. @returns The settlement of what was sold. */
 async function present(

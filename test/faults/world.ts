@@ -278,7 +278,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     },
     async signPermit({ payer = devnet.payers[next++ % devnet.payers.length]!, ...how } = {}) {
       const { facilitator } = how
-      const payment = await signPermit(devnet, payer, {
+      const payment = await signPermit(payer, {
         ...offer,
         scheme: facilitator ? 'upto' : 'exact',
         extra: {

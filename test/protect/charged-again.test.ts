@@ -1,10 +1,8 @@
 /** Payments up to a maximum that were charged for an answer which nobody got, and what else they buy. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { UptoEvmScheme as UptoClient } from '@x402/evm/upto/client'
 import express from 'express'
 import { request } from 'node:http'
 import { encodeFunctionData } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { RateSource } from '../../src/money/rates.js'
 import { paidRequest } from '../../src/protect/paid-request.js'
@@ -16,6 +14,7 @@ import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf } from '../support/shop.js'
+import { signUpTo } from '../support/sign-up-to.js'
 import { until } from '../support/until.js'
 import { stores, type TestStore } from '../webhooks/stores.js'
 
@@ -75,12 +74,10 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
   })
 
   async function sign(maxTimeoutSeconds?: number) {
-    const { accepts, resource } = paymentRequiredOf(await shop.ask('/llm', asked('')))
-    const [accepted] = accepts
-    const account = privateKeyToAccount(devnet.payers[0]!.privateKey)
-    const offer = { ...accepted, ...(maxTimeoutSeconds && { maxTimeoutSeconds }) }
-    const { payload } = await new UptoClient(account).createPaymentPayload(2, offer as never)
-    return { x402Version: 2, accepted, resource, payload }
+    const required = await shop.ask('/llm', asked(''))
+    const change = maxTimeoutSeconds === undefined ? {} : { maxTimeoutSeconds }
+    const signed = await signUpTo(required, devnet.payers[0]!, change)
+    return { ...signed, accepted: paymentRequiredOf(required).accepts[0]! }
   }
 
   /** Sends a request, and hangs up while its payment is settled. */
@@ -238,12 +235,7 @@ it('a full ledger refuses what nothing is charged for, and nothing else', async 
     },
     { ledger },
   )
-  const buy = async () => {
-    const { accepts, resource } = paymentRequiredOf(await shop.ask('/'))
-    const account = privateKeyToAccount(devnet.payers[0]!.privateKey)
-    const { payload } = await new UptoClient(account).createPaymentPayload(2, accepts[0] as never)
-    return shop.pay('/', { x402Version: 2, accepted: accepts[0], resource, payload })
-  }
+  const buy = async () => shop.pay('/', await signUpTo(await shop.ask('/'), devnet.payers[0]!))
   for (let n = 0; n < 2; n++) expect((await buy()).status).toBe(200)
   const refused = await buy()
   expect(refused.status).toBe(503)

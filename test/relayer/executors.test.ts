@@ -1,12 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  createPublicClient,
-  createWalletClient,
-  decodeEventLog,
-  encodeFunctionData,
-  http,
-  parseAbi,
-} from 'viem'
+import { decodeEventLog, encodeFunctionData, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { callsIn, MULTICALL3 } from '../../src/chain/abi.js'
 import { executorOf } from '../../src/chain/executor.js'
@@ -14,6 +7,7 @@ import { intrinsicGas } from '../../src/chain/intrinsic-gas.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import type { Executor } from '../../src/relayer/executors.js'
 import type { BatchMember } from '../../src/relayer/transaction.js'
+import { publicClient, walletClient } from '../devnet/clients.js'
 import { deploy } from '../support/contracts.js'
 import { askNode } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
@@ -51,9 +45,7 @@ const addressOf = (key: Hex): Hex => privateKeyToAccount(key).address
 /** Deploys the executor of some relayers, as any stranger can. */
 async function deployExecutor(keys: readonly Hex[]): Promise<Hex> {
   const { address, deployment } = executorOf(keys.map(addressOf))
-  const account = privateKeyToAccount(devnet.relayerKeys[0]!)
-  const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
-  await wallet.sendTransaction({ ...deployment, chain: null })
+  await walletClient(devnet.rpcUrl, devnet.relayerKeys[0]!).sendTransaction(deployment)
   await until(async () => (await codeAt(address)) !== '0x')
   return address
 }
@@ -76,7 +68,7 @@ async function sendAll(pool: ReturnType<typeof open>['pool'], members: readonly 
   const sent = await Promise.all(members.map((member) => pool.send(member)))
   const hashes = [...new Set(sent.map(({ submission }) => submission.transaction))]
   await devnet.mine()
-  const client = createPublicClient({ transport: http(devnet.rpcUrl), pollingInterval: 50 })
+  const client = publicClient(devnet.rpcUrl)
   return Promise.all(
     hashes.map(async (hash) => {
       const { logs, from, to, status } = await client.waitForTransactionReceipt({ hash })

@@ -34,34 +34,6 @@ export interface Permit2Options {
   readonly isSponsored?: boolean
 }
 
-/** How a permit differs from what a wallet would sign. */
-export interface PermitChange {
-  /** An account whose owner signs. */
-  readonly from?: Hex
-  readonly nonce?: bigint
-  /** The nonce as it is written. @defaultValue in decimal digits */
-  readonly written?: string
-  readonly spender?: Hex
-}
-
-const permitTypes = {
-  PermitWitnessTransferFrom: [
-    { name: 'permitted', type: 'TokenPermissions' },
-    { name: 'spender', type: 'address' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-    { name: 'witness', type: 'Witness' },
-  ],
-  TokenPermissions: [
-    { name: 'token', type: 'address' },
-    { name: 'amount', type: 'uint256' },
-  ],
-  Witness: [
-    { name: 'to', type: 'address' },
-    { name: 'validAfter', type: 'uint256' },
-  ],
-} as const
-
 /** Pays by Permit2 on a devnet, by the unmodified official client. */
 export function permit2On(devnet: Devnet) {
   const { approve, isUsed, balanceOf, sendFrom, send, settleExact } = permit2Of(devnet)
@@ -100,44 +72,23 @@ export function permit2On(devnet: Devnet) {
     return { ...(made as unknown as PaymentPayload), accepted: { ...accepted } }
   }
 
-  /** Signs as no wallet would: with a nonce, a spender or a payee of its own. */
-  const signPermit = async (
-    payer: TestPayer,
-    accepted: PaymentRequirements,
-    change: PermitChange = {},
-  ): Promise<PaymentPayload> => {
-    const { from = payer.address, nonce = BigInt(newNonce()) } = change
-    const { spender = devnet.exactPermit2Proxy } = change
-    const permitted = { token: accepted.asset as Hex, amount: BigInt(accepted.amount) }
-    const deadline = BigInt(Math.floor(Date.now() / 1000) + accepted.maxTimeoutSeconds)
-    const witness = { to: accepted.payTo as Hex, validAfter: 0n }
-    const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-      domain: { name: 'Permit2', chainId: devnet.chainId, verifyingContract: devnet.permit2 },
-      types: permitTypes,
-      primaryType: 'PermitWitnessTransferFrom',
-      message: { permitted, spender, nonce, deadline, witness },
-    })
-    const permit2Authorization = {
-      ...{ from, spender },
-      permitted: { ...permitted, amount: accepted.amount },
-      nonce: change.written ?? String(nonce),
-      deadline: String(deadline),
-      witness: { ...witness, validAfter: '0' },
-    }
-    const payload = { signature, permit2Authorization }
-    return { x402Version: 2, accepted: { ...accepted }, payload }
+  /** An account with ten of a token, and no gas money. */
+  const newPayer = async (token: Hex = devnet.asset): Promise<TestPayer> => {
+    const privateKey = newNonce()
+    const { address } = privateKeyToAccount(privateKey)
+    await devnet.mint(address, 10_000_000n, token)
+    return { address, privateKey }
   }
 
   return {
-    signPermit,
     ...{ approve, isUsed, balanceOf, sendFrom, offer, sign, assets, asset },
     terms: (): MerchantTerms => ({ ...termsOf(devnet), accepts: [usdc, ...assets()] }),
-    /** An account with ten of a token, and no gas money. */
-    async newPayer(token: Hex = devnet.asset): Promise<TestPayer> {
-      const privateKey = newNonce()
-      const { address } = privateKeyToAccount(privateKey)
-      await devnet.mint(address, 10_000_000n, token)
-      return { address, privateKey }
+    newPayer,
+    /** The same, and Permit2 may take all of its USDC. */
+    async approvedPayer(): Promise<TestPayer> {
+      const payer = await newPayer()
+      await approve(payer.address)
+      return payer
     },
     /** Has the payer burn the nonce of a payment. */
     invalidate: (payer: TestPayer, payment: PaymentPayload) => {

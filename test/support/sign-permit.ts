@@ -1,42 +1,29 @@
-/** Signs payments by Permit2: `exact`, and `upto` where the offer names a facilitator. */
-import { privateKeyToAccount } from 'viem/accounts'
+/** Signs payments by Permit2, as a wallet would. */
 import type { Devnet } from '../../src/devnet/index.js'
-import { signPermit2 } from '../../src/crypto/sign-permit2.js'
+import {
+  permit2AuthorizationFor,
+  signApproval,
+  signPermit2,
+  type Permit2Authorization,
+} from '../../src/crypto/sign-permit2.js'
+import { findNetwork } from '../../src/protocol/networks.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
-import { newNonce, type TestPayer } from './sign-payment.js'
+import type { TestPayer } from './sign-payment.js'
 
-type Contracts = Pick<
-  Devnet,
-  'permit2' | 'exactPermit2Proxy' | 'uptoPermit2Proxy' | 'chainId' | 'asset'
->
-
-const address = (name: string) => ({ name, type: 'address' })
-const uint = (name: string) => ({ name, type: 'uint256' })
-
-/** Makes the payment that a wallet would make for an entry of `accepts`. */
+/**
+ * Makes the payment that a wallet would make for an entry of `accepts`.
+ *
+ * @param change - What it signs otherwise. `from` may be an account that the payer owns.
+ */
 export async function signPermit(
-  { exactPermit2Proxy, uptoPermit2Proxy, chainId }: Contracts,
-  payer: TestPayer,
+  { address, privateKey }: TestPayer,
   accepted: PaymentRequirements,
+  change: Partial<Permit2Authorization> = {},
 ): Promise<PaymentPayload> {
-  const now = Math.floor(Date.now() / 1000)
-  const facilitator = accepted.extra?.['facilitatorAddress'] as Hex | undefined
-  const named = facilitator && { facilitator }
-  const permit2Authorization = {
-    from: payer.address,
-    permitted: { token: accepted.asset, amount: accepted.amount },
-    spender: facilitator ? uptoPermit2Proxy : exactPermit2Proxy,
-    nonce: String(BigInt(newNonce())),
-    deadline: String(now + accepted.maxTimeoutSeconds),
-    witness: { to: accepted.payTo, ...named, validAfter: String(now - 600) },
-  }
-  const { privateKey } = payer
-  const payload = await signPermit2(permit2Authorization, { privateKey, chainId })
-  return {
-    x402Version: 2,
-    accepted: { ...accepted },
-    payload,
-  }
+  const authorization = { ...permit2AuthorizationFor(accepted, address), ...change }
+  const chainId = findNetwork(accepted.network)!.chainId
+  const payload = await signPermit2(authorization, { privateKey, chainId })
+  return { x402Version: 2, accepted: { ...accepted }, payload }
 }
 
 /**
@@ -44,28 +31,14 @@ export async function signPermit(
  * takes it once; whoever pays with the same one later needs what it has allowed.
  */
 export async function withApproval(
-  { permit2: spender, asset, chainId }: Contracts,
-  payer: TestPayer,
+  { chainId }: Pick<Devnet, 'chainId'>,
+  { privateKey }: TestPayer,
   payment: PaymentPayload,
 ): Promise<PaymentPayload> {
-  const { amount } = payment.accepted as unknown as PaymentRequirements
-  const deadline = String(Math.floor(Date.now() / 1000) + 3600)
-  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-    domain: { name: 'USDC', version: '2', chainId, verifyingContract: asset },
-    types: {
-      Permit: [address('owner'), address('spender'), ...['value', 'nonce', 'deadline'].map(uint)],
-    },
-    primaryType: 'Permit',
-    message: {
-      ...{ owner: payer.address, spender, value: BigInt(amount) },
-      ...{ nonce: 0n, deadline: BigInt(deadline) },
-    },
-  })
-  const info = { from: payer.address, asset, spender, amount, nonce: '0', deadline, signature }
-  return {
-    ...payment,
-    extensions: { eip2612GasSponsoring: { info: { ...info, version: '1' }, schema: {} } },
-  }
+  const authorization = payment.payload['permit2Authorization'] as Permit2Authorization
+  const domain = { name: 'USDC', version: '2', chainId }
+  const info = await signApproval({ authorization, nonce: 0n, domain }, privateKey)
+  return { ...payment, extensions: { eip2612GasSponsoring: { info, schema: {} } } }
 }
 
 /** Who has signed a payment, and the nonce that it uses up, 32 bytes, whatever moves its tokens. */

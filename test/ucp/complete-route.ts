@@ -12,6 +12,7 @@ interface Checkout {
 
 interface Shop {
   findCheckout(id: string): Promise<Checkout>
+  /** Never replaces `completed`: another request may have paid the checkout meanwhile. */
   saveCheckout(checkout: Checkout): Promise<void>
   /** Places the order of a checkout, or finds the one that is there. Throws what it cannot deliver. */
   placeOrder(checkout: Checkout): Promise<void>

@@ -66,6 +66,7 @@ await write('../artifacts.ts', [
   declare('executorCode', concat([executor.deployedBytecode, ...RELAYERS]), 'Runtime code.'),
 ])
 await write('../../../test/devnet/abis.ts', [
+  "import { parseAbi } from 'viem'",
   declareAbi('usdcAbi', USDC),
   declareAbi('multicall3Abi', Multicall3),
   declareAbi('permit2Abi', Permit2),
@@ -211,9 +212,30 @@ function immutableNames() {
   return new Map(members.filter((m) => m.mutability === 'immutable').map((m) => [m.id, m.name]))
 }
 
+/** The items that have a name, one a line, and the structs in them: `parseAbi` reads both. */
 function declareAbi(name, { abi }) {
-  const slim = JSON.stringify(abi, (key, value) => (key === 'internalType' ? undefined : value))
-  return `export const ${name} = ${slim} as const`
+  const structs = new Map()
+  const items = abi.filter((item) => item.name !== undefined)
+  const signatures = items.map((item) => signatureOf(item, structs))
+  const lines = [...structs.values(), ...signatures].map((line) => `'${line}'`)
+  return `export const ${name} = parseAbi([${lines.join(',')}])`
+}
+
+function signatureOf({ type, name, inputs, outputs = [], stateMutability }, structs) {
+  const describe = (parameters) =>
+    parameters.map((one) => describeParameter(one, structs)).join(', ')
+  const mutability = stateMutability === 'nonpayable' ? undefined : stateMutability
+  const returns = outputs.length > 0 ? `returns (${describe(outputs)})` : undefined
+  return [`${type} ${name}(${describe(inputs)})`, mutability, returns].filter(Boolean).join(' ')
+}
+
+function describeParameter({ type, internalType, components, indexed, name }, structs) {
+  if (components === undefined) return [type, indexed && 'indexed', name].filter(Boolean).join(' ')
+  // As in `struct ISignatureTransfer.TokenPermissions[]`.
+  const struct = internalType.match(/(\w+)(\[\d*\])*$/)[1]
+  const members = components.map((one) => `${describeParameter(one, structs)};`)
+  structs.set(struct, `struct ${struct} { ${members.join(' ')} }`)
+  return `${type.replace('tuple', struct)} ${name}`.trim()
 }
 
 function declareCode(name, contract, immutables = {}) {

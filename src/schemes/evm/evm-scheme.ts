@@ -98,19 +98,24 @@ export class EvmScheme implements Scheme {
   async #verify(presented: PresentedPayment): Promise<VerifiedPayment | Refusal> {
     const first = await verifyPayment(this.#context, presented)
     // Only a payment that the ledger knows is refused with its transaction.
-    const isKnown = isRefusal(first) && first.transaction !== undefined
-    return isKnown ? this.#verifyAgain(presented, first) : first
+    const isFailed =
+      isRefusal(first) && first.transaction !== undefined && first.refused !== 'settlement_pending'
+    return isFailed ? this.#verifyAgain(presented, first) : first
   }
 
-  /** A payment that failed may have been paid after all: then it is verified as it stands now. */
+  /**
+   * A payment that failed may have been paid after all: then it is verified as it stands now. Another
+   * request may have found that out while this one was verified.
+   */
   async #verifyAgain(
     presented: PresentedPayment,
     refusal: Refusal,
   ): Promise<VerifiedPayment | Refusal> {
+    const { ledger, reconciler } = this.#context
     const { key } = presented.payment
-    const record = key && (await this.#context.ledger.payments.find(key))
-    if (record?.state !== 'failed') return refusal
-    await this.#review(record)
+    const record = key && (await ledger.payments.find(key))
+    if (record === undefined) return refusal
+    await reconciler.reorgWatch.review(record)
     return verifyPayment(this.#context, presented)
   }
 

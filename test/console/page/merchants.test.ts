@@ -111,7 +111,17 @@ suite('the console of an operator with many merchants', () => {
       await page.keyboard.press('Escape')
       expect(await field.inputValue()).toBe('')
       expect(await option('m-43').count()).toBe(0)
+      let letGo = (): void => undefined
+      const isLetGo = new Promise<void>((resolve) => (letGo = resolve))
+      await page.route(/\/admin\/projects\?search=/, async (route) => {
+        await isLetGo
+        await route.continue()
+      })
       await field.pressSequentially('store 77')
+      // The list is still the one of an earlier text.
+      await page.keyboard.press('Enter')
+      expect(await field.inputValue()).toBe('store 77')
+      letGo()
       await page.locator('[aria-selected="true"]').getByText('m-43').waitFor()
       await page.keyboard.press('Enter')
       await page.getByText('No results').waitFor()

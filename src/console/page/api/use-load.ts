@@ -14,6 +14,8 @@ interface State<T> {
   readonly data?: T
   readonly problem?: Problem
   readonly isLoading: boolean
+  /** What is loaded, or was. */
+  readonly path: string | undefined
 }
 
 /**
@@ -22,28 +24,30 @@ interface State<T> {
  * @param path - Below `/api/v2/`; nothing is loaded while it is `undefined`.
  */
 export function useLoad<T>(path: string | undefined): Loaded<T> {
-  const [state, setState] = useState<State<T>>({ isLoading: path !== undefined })
+  const [state, setState] = useState<State<T>>({ isLoading: path !== undefined, path })
   const [turn, setTurn] = useState(0)
   const session = useContext(SessionContext)
   useEffect(() => {
     if (path === undefined) return
     const aborting = new AbortController()
-    setState(({ data }) => ({ ...(data !== undefined && { data }), isLoading: true }))
+    setState(({ data }) => ({ ...(data !== undefined && { data }), isLoading: true, path }))
     ask<T>('GET', path, { signal: aborting.signal }).then(
-      (data) => aborting.signal.aborted || setState({ data, isLoading: false }),
+      (data) => aborting.signal.aborted || setState({ data, isLoading: false, path }),
       (error: unknown) => {
         if (aborting.signal.aborted) return
         setState(({ data }) => ({
           ...(data !== undefined && { data }),
           problem: toProblem(error),
           isLoading: false,
+          path,
         }))
       },
     )
     return () => aborting.abort()
   }, [path, turn, session])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  const { data, problem, isLoading } = state
+  const { data, problem } = state
+  const isLoading = path !== undefined && (state.isLoading || state.path !== path)
   return { data, problem, isLoading, reload }
 }
 

@@ -73,7 +73,7 @@ function useCombobox({ value, onValue }: ProjectFieldProps) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState(value)
   const [active, setActive] = useState(0)
-  const { choices, note } = useChoices(isOpen ? text : undefined, value)
+  const { choices, note, isCurrent } = useChoices(isOpen ? text : undefined, value)
   const close = (): void => {
     setOpen(false)
     setText(value)
@@ -84,11 +84,13 @@ function useCombobox({ value, onValue }: ProjectFieldProps) {
     setText(choice.id)
     if (choice.id !== value) onValue(choice.id)
   }
+  // Nothing is active in the list of an earlier text: Enter would choose what nobody typed.
+  const list = { choices, note, active: isCurrent ? active : -1, isOpen, onChoose }
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const { key } = event
     const step = { ArrowDown: 1, ArrowUp: -1 }[key]
     if (key === 'Escape' && isOpen) close()
-    else if (key === 'Enter' && isOpen) onChoose(choices[active])
+    else if (key === 'Enter' && isOpen) onChoose(choices[list.active])
     else if (step !== undefined && isOpen)
       setActive((active + step + choices.length) % Math.max(1, choices.length))
     else if (step !== undefined) setOpen(true)
@@ -100,7 +102,6 @@ function useCombobox({ value, onValue }: ProjectFieldProps) {
     setActive(0)
     setOpen(true)
   }
-  const list = { choices, note, active, isOpen, onChoose }
   return { list, text, type, open: () => setOpen(true), close, onKeyDown }
 }
 
@@ -144,15 +145,19 @@ function Choices({ id, choices, note, active, isOpen, onChoose }: ChoicesProps) 
 
 /** The merchants to choose from. @param text - What was typed; `undefined` while the list is closed. */
 function useChoices(text: string | undefined, value: string) {
-  const search = usePaused(text === value ? '' : text?.trim())
+  const wanted = text === value ? '' : text?.trim()
+  const search = usePaused(wanted)
   const query = queryOf({ search, sort: 'name', limit: String(MAX_SUGGESTED) })
-  const { data } = useLoad<ProjectList>(search === undefined ? undefined : `admin/projects${query}`)
+  const { data, isLoading } = useLoad<ProjectList>(
+    search === undefined ? undefined : `admin/projects${query}`,
+  )
   const { projects = [], total = 0 } = data ?? {}
   const found = projects.map(({ id, merchant }): Choice => ({ id, name: merchant?.name }))
   const choices: readonly Choice[] = search ? found : [{ id: '', name: undefined }, ...found]
   const hidden = total - projects.length
   return {
     choices,
+    isCurrent: search === wanted && !isLoading,
     note: hidden > 0 ? `${hidden} more. Type to narrow the list.` : emptyNote(choices, data),
   }
 }

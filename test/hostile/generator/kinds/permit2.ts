@@ -1,5 +1,6 @@
 import { encodeAbiParameters, keccak256, numberToHex } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
+import { signPermit2 } from '../../../../src/crypto/sign-permit2.js'
 import type { Devnet } from '../../../../src/devnet/index.js'
 import { sendBatch } from '../../../../src/devnet/send-batch.js'
 import { sameHex } from '../../../../src/protocol/hex.js'
@@ -17,25 +18,6 @@ const PERMIT_TOKEN: Devnet['permitToken'] = '0x000000000000000000000000000000000
 
 const DOLLAR = { currency: 'USD', permit2: true } as const
 
-const permitTypes = {
-  PermitWitnessTransferFrom: [
-    { name: 'permitted', type: 'TokenPermissions' },
-    { name: 'spender', type: 'address' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-    { name: 'witness', type: 'Witness' },
-  ],
-  TokenPermissions: [
-    { name: 'token', type: 'address' },
-    { name: 'amount', type: 'uint256' },
-  ],
-} as const
-const to = { name: 'to', type: 'address' } as const
-const validAfter = { name: 'validAfter', type: 'uint256' } as const
-const exactTypes = { ...permitTypes, Witness: [to, validAfter] } as const
-const facilitator = { name: 'facilitator', type: 'address' } as const
-const uptoTypes = { ...permitTypes, Witness: [to, facilitator, validAfter] } as const
-
 /** `payload` of a payment, as a wallet signs it. */
 async function permitOf(
   shape: Kind['shape'],
@@ -45,30 +27,19 @@ async function permitOf(
   const { token, payTo, spender = isMetered ? UPTO_PROXY : EXACT_PROXY } = terms
   const named =
     terms.facilitator ?? (entry.extra?.['facilitatorAddress'] as Hex | undefined) ?? payTo
-  const witness = { to: payTo, facilitator: named, validAfter: terms.validAfter }
-  const message = {
-    permitted: { token, amount: terms.amount },
-    ...{ spender, nonce: BigInt(terms.nonce), deadline: terms.validBefore, witness },
-  }
-  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-    domain: { name: 'Permit2', chainId: terms.chainId, verifyingContract: PERMIT2 },
-    types: isMetered ? uptoTypes : exactTypes,
-    primaryType: 'PermitWitnessTransferFrom',
-    message,
-  })
-  const permit2Authorization = {
+  const authorization = {
     from: payer.address,
     permitted: { token, amount: String(terms.amount) },
     spender,
-    nonce: String(message.nonce),
-    deadline: String(message.deadline),
+    nonce: String(BigInt(terms.nonce)),
+    deadline: String(terms.validBefore),
     witness: {
       to: payTo,
       ...(isMetered && { facilitator: named }),
       validAfter: String(terms.validAfter),
     },
   }
-  return { signature, permit2Authorization }
+  return signPermit2(authorization, { privateKey: payer.privateKey, chainId: terms.chainId })
 }
 
 const NOBODY: Hex = `0x${'0'.repeat(40)}`

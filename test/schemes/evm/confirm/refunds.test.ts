@@ -90,6 +90,15 @@ async function payBack(core: Core, merchant: TestPayer, payment: PaymentPayload)
   return { payload, transaction: paidBack.transaction as Hex }
 }
 
+/** A payment and its refund, by a process that does not look after them later. */
+async function sellAndPayBack(ledgers: () => LedgerStore) {
+  const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
+  const first = open(ledgers(), 60_000)
+  const payment = await sell(first, merchant, buyer)
+  const refund = await payBack(first, merchant, payment.payload)
+  return { first, merchant, buyer, payment, refund }
+}
+
 interface Sent {
   readonly payload: PaymentPayload
   readonly transaction: Hex
@@ -110,10 +119,7 @@ describe.each(storeMakers)('a refund that a reorganisation undoes, kept in %s', 
   it('is sent again, pays the buyer once, and notifies no listener', async () => {
     const ledgers = await openLedgers(make)
     if (ledgers === undefined) return
-    const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
-    const first = open(ledgers(), 60_000)
-    const payment = await sell(first, merchant, buyer)
-    const refund = await payBack(first, merchant, payment.payload)
+    const { first, buyer, refund } = await sellAndPayBack(ledgers)
     expect(first.happened()).toEqual(['verified', 'submitted', 'settled'])
     first.close()
     await undo(devnet, refund.transaction)
@@ -129,10 +135,7 @@ describe.each(storeMakers)('a refund that a reorganisation undoes, kept in %s', 
   it('is sent again in the same bytes after its payment if that was undone as well', async () => {
     const ledgers = await openLedgers(make)
     if (ledgers === undefined) return
-    const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
-    const first = open(ledgers(), 60_000)
-    const payment = await sell(first, merchant, buyer)
-    const refund = await payBack(first, merchant, payment.payload)
+    const { first, merchant, buyer, payment, refund } = await sellAndPayBack(ledgers)
     first.close()
     await undo(devnet, payment.transaction)
     expect(await statusOf(refund.transaction)).toBe(undefined)
@@ -153,10 +156,7 @@ describe.each(storeMakers)('a refund that a reorganisation undoes, kept in %s', 
     async (_how, takeBack) => {
       const ledgers = await openLedgers(make)
       if (ledgers === undefined) return
-      const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
-      const first = open(ledgers(), 60_000)
-      const payment = await sell(first, merchant, buyer)
-      const refund = await payBack(first, merchant, payment.payload)
+      const { first, merchant, buyer, payment, refund } = await sellAndPayBack(ledgers)
       first.close()
       await undo(devnet, payment.transaction)
       await takeBack(buyer, payment.payload)

@@ -386,3 +386,29 @@ describe.each([
     expect((await core.ledger.payments.find(keyOf(payment)))?.id).toBe(recordId(keyOf(payment)))
   })
 })
+
+describe('a payment that failed and was paid after all', () => {
+  it('is not answered as failed if another request settles it during its verification', async () => {
+    const ledger = createMemoryLedger()
+    const reconcileIntervalMs = 1_000_000
+    const other = open({ ledger, reconcileIntervalMs })
+    let redeemed: Promise<unknown> | undefined
+    const core = open({
+      reconcileIntervalMs,
+      ledger: patchedLedger(ledger, {
+        async find(key) {
+          const record = await ledger.payments.find(key)
+          if (record?.state === 'failed') await (redeemed ??= settle(other, payment))
+          return record
+        },
+      }),
+    })
+    const { payer, payment } = await failPayment(other)
+    const before = await merchantBalance()
+    await devnet.mint(payer.address, PRICE)
+    const transaction = await frontRun(devnet, payment)
+    await until(async () => (await merchantBalance()) === before + PRICE)
+    expect(await settle(core, payment)).toMatchObject({ ...USED, settledBy: transaction })
+    expect(await redeemed).toMatchObject({ success: true, transaction })
+  })
+})

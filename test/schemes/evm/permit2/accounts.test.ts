@@ -6,9 +6,10 @@ import { counterfactualAccount } from '../../../devnet/smart-account.js'
 import { openCore, type Core } from '../../../support/core.js'
 import { useDevnet } from '../../../support/devnet.js'
 import { permit2On } from '../../../support/permit2.js'
+import { signPermit } from '../../../support/sign-permit.js'
 
 const devnet = useDevnet()
-const { balanceOf, offer, sendFrom, signPermit, terms } = permit2On(devnet)
+const { balanceOf, offer, sendFrom, terms } = permit2On(devnet)
 
 let core: Core
 beforeEach(() => {

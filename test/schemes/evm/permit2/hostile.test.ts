@@ -15,10 +15,12 @@ import { approvalOf, permit2On } from '../../../support/permit2.js'
 import { isSend, type RpcProxy, startRpcProxy } from '../../../support/rpc-proxy.js'
 import { until } from '../../../support/until.js'
 import { newNonce, signPayment, type TestPayer } from '../../../support/sign-payment.js'
+import { signPermit } from '../../../support/sign-permit.js'
 
 const devnet = useDevnet()
-const { approve, asset, assets, balanceOf, invalidate, moveAway, newPayer } = permit2On(devnet)
-const { offer, sign, signPermit, settleAsStranger, terms, usePermit } = permit2On(devnet)
+const { approve, approvedPayer, asset, assets, balanceOf, invalidate, moveAway, newPayer } =
+  permit2On(devnet)
+const { offer, sign, settleAsStranger, terms, usePermit } = permit2On(devnet)
 const { send } = permit2Of(devnet)
 
 let proxy: RpcProxy
@@ -31,12 +33,6 @@ afterEach(async () => {
   core.close()
   await proxy.close()
 })
-
-async function approvedPayer(): Promise<TestPayer> {
-  const payer = await newPayer()
-  await approve(payer.address)
-  return payer
-}
 
 async function reserve(payment: PaymentPayload, requirements = offer()): Promise<Reservation> {
   const reserved = await core.facilitator.reserve(decoded(payment, requirements), terms())
@@ -78,7 +74,7 @@ describe('one nonce of Permit2', () => {
     const payer = await approvedPayer()
     await devnet.mint(payer.address, 1_000_000n, devnet.plainToken)
     await approve(payer.address, devnet.plainToken)
-    const nonce = BigInt(newNonce())
+    const nonce = String(BigInt(newNonce()))
     const settled = await Promise.all(
       offersOf().map(async (one) =>
         core.facilitator
@@ -98,7 +94,7 @@ describe('one nonce of Permit2', () => {
       const payer = await approvedPayer()
       await devnet.mint(payer.address, 1_000_000n, devnet.plainToken)
       await approve(payer.address, devnet.plainToken)
-      const nonce = BigInt(newNonce())
+      const nonce = String(BigInt(newNonce()))
       const settle = async (core: Core, one: ReturnType<typeof offer>) =>
         core.facilitator.settle(await signPermit(payer, one, { nonce }), one, {
           ...terms(),
@@ -124,8 +120,8 @@ describe('one nonce of Permit2', () => {
     const payer = await approvedPayer()
     const spellings = ['171', '0xab', '0xAB', `0x${'ab'.padStart(64, '0')}`]
     const settled: SettleResponse[] = []
-    for (const written of spellings) {
-      const payment = await signPermit(payer, offer(), { nonce: 171n, written })
+    for (const nonce of spellings) {
+      const payment = await signPermit(payer, offer(), { nonce })
       settled.push(await core.facilitator.settle(payment, offer(), terms()))
     }
     expect(succeeded(settled)).toEqual([true, false, false, false])
@@ -135,7 +131,7 @@ describe('one nonce of Permit2', () => {
   it('is none of an authorization by ERC-3009 with the same number', async () => {
     const payer = await approvedPayer()
     const nonce = newNonce()
-    const permit = await signPermit(payer, offer(), { nonce: BigInt(nonce) })
+    const permit = await signPermit(payer, offer(), { nonce: String(BigInt(nonce)) })
     const plain = offerOf(devnet)
     const authorization = await signPayment(payer, plain, { nonce })
     const settled = await Promise.all([
@@ -278,23 +274,29 @@ describe('a payment that a reorganisation undoes', () => {
 })
 
 describe('twenty equal payments of one payer in a transaction or two', () => {
-  it('are told apart by a process that has only their records', async () => {
+  /** Burns the nonces of some while their transactions are held back. */
+  async function holdTwenty(burnt: ReadonlySet<number>) {
     const payer = await approvedPayer()
     const payments = await Promise.all(Array.from({ length: 20 }, () => sign(payer, offer())))
     const reserved = await Promise.all(payments.map((one) => reserve(one)))
     const { asked, letGo } = holdTransactions()
     const before = await merchantHas()
-    const settling = Promise.allSettled(reserved.map((one) => one.settle()))
+    const settling = reserved.map((one) => one.settle())
     await asked
-    const burnt = new Set([1, 2, 7, 19])
     for (const index of burnt) await invalidate(payer, payments[index]!)
+    return { payments, reserved, before, settling, letGo }
+  }
+
+  it('are told apart by a process that has only their records', async () => {
+    const burnt = new Set([1, 2, 7, 19])
+    const { payments, before, settling, letGo } = await holdTwenty(burnt)
     const send = proxy.fault!
     proxy.fault = async (method, params) =>
       isSend(method) || method === 'eth_call' ? send(method, params) : { kind: 'drop_request' }
     letGo()
     await until(async () => (await merchantHas()) - before === 160_000n)
     core.close()
-    await settling
+    await Promise.allSettled(settling)
     const { ledger } = core
     core = openCore(devnet, { ledger, assets: assets(), reconcileIntervalMs: 100 })
     const states = () =>
@@ -306,17 +308,10 @@ describe('twenty equal payments of one payer in a transaction or two', () => {
   }, 120_000)
 
   it('pay for as many as were not burnt', async () => {
-    const payer = await approvedPayer()
-    const payments = await Promise.all(Array.from({ length: 20 }, () => sign(payer, offer())))
-    const reserved = await Promise.all(payments.map((one) => reserve(one)))
-    const { asked, letGo } = holdTransactions()
-    const before = await merchantHas()
-    const settling = Promise.all(reserved.map((one) => one.settle()))
-    await asked
     const burnt = new Set([0, 3, 4, 11, 18, 19])
-    for (const index of burnt) await invalidate(payer, payments[index]!)
+    const { payments, reserved, before, settling, letGo } = await holdTwenty(burnt)
     letGo()
-    const settled = await settling
+    const settled = await Promise.all(settling)
     const transactions = settled.filter(({ success }) => success).map((one) => one.transaction)
     // The first few may go before the others are gathered.
     expect(new Set(transactions).size).toBeLessThan(3)

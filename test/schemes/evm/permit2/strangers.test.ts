@@ -19,7 +19,8 @@ import { isSend, type RpcProxy, startRpcProxy } from '../../../support/rpc-proxy
 import type { TestPayer } from '../../../support/sign-payment.js'
 
 const devnet = useDevnet()
-const { approve, assets, balanceOf, invalidate, newPayer, offer, sendFrom } = permit2On(devnet)
+const { approvedPayer, assets, balanceOf, invalidate, newPayer, offer, sendFrom } =
+  permit2On(devnet)
 const { sign, terms } = permit2On(devnet)
 const { merchantBalance, sign: authorize } = payingOn(devnet)
 
@@ -37,12 +38,6 @@ afterEach(async () => {
   core.close()
   await proxy.close()
 })
-
-async function approvedPayer(): Promise<TestPayer> {
-  const payer = await newPayer()
-  await approve(payer.address)
-  return payer
-}
 
 async function reserve(payment: PaymentPayload): Promise<Reservation> {
   const reserved = await core.facilitator.reserve(decoded(payment, offer()), terms())
