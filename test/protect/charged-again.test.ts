@@ -266,11 +266,7 @@ it('is counted at its own rate, though the rate has changed when its payer asks 
     },
     { rates, projects: [{ id: 'shop', merchant }], settleTimeoutMs: 1000 },
   )
-  const { accepts, resource } = paymentRequiredOf(await shop.ask('/'))
-  const [accepted] = accepts
-  const account = privateKeyToAccount(devnet.payers[0]!.privateKey)
-  const { payload } = await new UptoClient(account).createPaymentPayload(2, accepted as never)
-  const payment = { x402Version: 2, accepted, resource, payload }
+  const payment = await signUpTo(await shop.ask('/'), devnet.payers[0]!)
   await askNode(devnet, 'evm_setAutomine', false)
   const pending = await shop.pay('/', payment)
   expect(settlementOf(pending)).toMatchObject({ errorReason: 'settlement_pending' })
@@ -279,7 +275,7 @@ it('is counted at its own rate, though the rate has changed when its payer asks 
   cents = 110n
   const sold = await shop.pay('/', payment)
   expect([sold.status, await sold.text()]).toEqual([200, 'sold'])
-  const half = (BigInt(accepted!.amount) + 1n) / 2n
+  const half = (BigInt(payment.accepted.amount) + 1n) / 2n
   expect(settlementOf(sold)).toMatchObject({ success: true, amount: String(half) })
   await shop.close()
 })

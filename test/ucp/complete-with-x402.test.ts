@@ -21,6 +21,7 @@ import { emptyAccount, newPayer } from '../support/on-chain.js'
 import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { permit2On } from '../support/permit2.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { signPermit } from '../support/sign-permit.js'
 import { signPayment, type SigningOverrides, type TestPayer } from '../support/sign-payment.js'
 import { completeRoute } from './complete-route.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
@@ -350,7 +351,7 @@ describe('a payment that is refused', () => {
   })
 
   it('for a nonce of Permit2 that the payer has burnt has no order placed', async () => {
-    const { newPayer, approve, signPermit, invalidate } = permit2On(devnet)
+    const { newPayer, approve, invalidate } = permit2On(devnet)
     const checkout = await openCheckout()
     const [, offer] = checkout.x402.accepts
     const payer = await newPayer()

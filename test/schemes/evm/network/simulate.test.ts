@@ -48,7 +48,7 @@ it('a metered transfer that the node does not answer about stops no other one', 
     extra: { assetTransferMethod: 'permit2', facilitatorAddress },
   })
   const results = await Promise.allSettled([
-    simulate(await signPermit(devnet, payer, metered)),
+    simulate(await signPermit(payer, metered)),
     simulate(await signPayment(payer, offerOf(devnet))),
   ])
   expect(isAsked).toBe(true)
