@@ -47,7 +47,7 @@ export async function once<T, Request extends WaitingRequest>(
       const claim = new KeyClaim(begun.claim, logger)
       try {
         const value = await produce(claim)
-        noteOnceSent(context, request)
+        if (claim.isFinished) noteOnceSent(context, request)
         return { kind: 'produced', value }
       } finally {
         await claim.pause()
@@ -72,10 +72,18 @@ export class KeyClaim {
   readonly #claim: IdempotencyClaim | undefined
   readonly #logger: Logger
   #isOver = false
+  #isFinished = false
+  #isKept: boolean
 
   constructor(claim: IdempotencyClaim | undefined, logger: Logger) {
     this.#claim = claim
     this.#logger = logger
+    this.#isKept = claim?.kept !== undefined
+  }
+
+  /** Whether it has its final answer. */
+  get isFinished(): boolean {
+    return this.#isFinished
   }
 
   /** Whether the request has a key, so that its answer may be asked for again. */
@@ -93,18 +101,31 @@ export class KeyClaim {
    *
    * @returns Whether the store has certainly done so.
    */
-  keep(kept: KeptAnswer | undefined): Promise<boolean> {
-    return this.#log(this.#claim?.keep(kept))
+  async keep(kept: KeptAnswer | undefined): Promise<boolean> {
+    const isStored = await this.#log(this.#claim?.keep(kept))
+    this.#isKept = kept !== undefined || (this.#isKept && !isStored)
+    return isStored
   }
 
   /** Stores the final answer and ends the claim. */
   async finish(answer: string): Promise<void> {
+    this.#isFinished = true
     await this.#end((claim) => claim.finish(answer))
   }
 
   /** Frees the key: nothing was paid under it. */
   async abandon(): Promise<void> {
     await this.#end((claim) => claim.abandon())
+  }
+
+  /** Frees the key: what was kept under it is of no use any more. */
+  async forget(): Promise<void> {
+    await this.#end((claim) => claim.forget())
+  }
+
+  /** Ends the claim, unless it has ended, and frees the key if nothing is kept under it. */
+  letGo(): Promise<void> {
+    return this.#isKept ? this.pause() : this.abandon()
   }
 
   /** Ends the claim, unless it has ended: the same request may try again. */

@@ -1,5 +1,5 @@
 import type { Response } from 'express'
-import { ConfigError, isOutsideFailure } from '../errors.js'
+import { ConfigError, LedgerError, isOutsideFailure } from '../errors.js'
 import { onceClosed } from '../http/once-closed.js'
 import type { Logger } from '../logger.js'
 import { onAbort } from '../http/on-abort.js'
@@ -12,7 +12,7 @@ import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
 import {
   attachPayment,
-  endUnsettled,
+  endReserved,
   keepPaid,
   markDelivered,
   markUndelivered,
@@ -82,7 +82,7 @@ async function runHeld(
     if (!held.clientGone) next()
     const end = await held.finished
     const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
-      ? await settleThenSend(attempt, held, meter)
+      ? await settleThenSend(context, attempt, { held, charge: meter?.close() })
       : await endUncharged(context, attempt, { held, end, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
@@ -146,19 +146,27 @@ async function isCharged(
   }
 }
 
+/** A response that is charged for. */
+interface ChargedResponse {
+  readonly held: HeldResponse
+  /** Units of the token, where the price is a maximum. */
+  readonly charge: bigint | undefined
+}
+
 /** Settles the payment, and then sends the response. */
 async function settleThenSend(
+  context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  held: HeldResponse,
-  meter: Meter | undefined,
+  { held, charge }: ChargedResponse,
 ): Promise<Exit> {
-  const { res, claim, reservation } = attempt
-  const settlement = await reservation.settle(meter && { amount: meter.close() })
+  const { res, claim, charged, reservation } = attempt
+  if (charge !== undefined) await keepCharged(context, attempt, { held, charge })
+  const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
   if (!settlement.success) {
     // If the price is another one when the payment is presented again, this is what it has bought.
     if (claim.hasKey && settlement.errorReason === 'settlement_pending')
-      await keepUnpaid(attempt, held)
-    return endUnsettled(attempt, settlement)
+      await keepUnpaid(attempt, { held, charge })
+    return endReserved(attempt, settlement)
   }
   held.amend(() => {
     setPaymentResponse(res, settlement)
@@ -179,7 +187,28 @@ async function settleThenSend(
     return { kind: 'over' }
   }
   if (stored !== undefined) await claim.finish(stored)
+  await charged.forget()
   return { kind: 'over' }
+}
+
+/**
+ * Keeps a response until it goes out: what its handler charges when it runs again may be more, and the
+ * payment is charged once.
+ *
+ * @throws `LedgerError` if it could not be kept: then nothing is charged.
+ */
+async function keepCharged(
+  context: AuthorizationFlowContext,
+  attempt: ReservedAttempt,
+  { held, charge }: { readonly held: HeldResponse; readonly charge: bigint },
+): Promise<void> {
+  const answer = serializeUnpaid(held.response(), charge)
+  if (answer === undefined || (await attempt.charged.keep({ answer }))) return
+  await releaseUnpaid(context, attempt)
+  throw new LedgerError(
+    'ledger_unavailable',
+    'The answer could not be kept until it is paid for; nothing was charged.',
+  )
 }
 
 /** Sends a response that is recorded as delivered. If it cannot be sent, its payment is good once more. */
@@ -193,8 +222,11 @@ async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Prom
 }
 
 /** Keeps a response whose payment is pending. */
-async function keepUnpaid({ claim }: ReservedAttempt, held: HeldResponse): Promise<void> {
-  const answer = serializeUnpaid(held.response())
+async function keepUnpaid(
+  { claim }: ReservedAttempt,
+  { held, charge }: ChargedResponse,
+): Promise<void> {
+  const answer = serializeUnpaid(held.response(), charge)
   await claim.keep(answer === undefined ? claim.kept : { answer })
 }
 

@@ -17,7 +17,7 @@ import { countUnmatched, readMatchingPayment } from './matched-payment.js'
 import { offerAgain } from './offer.js'
 import type { ProtectOptions } from './options.js'
 import { requireOnce } from './paid-request.js'
-import { endRefused, paymentIdKey, releaseUnpaid } from './payment-attempt.js'
+import { chargedKey, endRefused, paymentIdKey, releaseUnpaid } from './payment-attempt.js'
 import type { Exchange, PaymentAttempt } from './payment-attempt.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import type { ProblemPage } from './paywall/problem-page.js'
@@ -109,10 +109,20 @@ async function charge(
     const offered = offerAgain(offer, payment.requirements)
     const attempt = { project, payment, offer: offered, ...exchange }
     logged = attempt
+    const keptUnder = route.isMaximum
+      ? chargedKey(attempt, route.purchaseOf(req, offered.resource.url).body)
+      : undefined
     const result = await once(context, paymentIdKey(attempt), async (claim) => {
-      // The client may have disconnected while its request waited for a price, a limit or the key.
-      if (isClosed(res)) return
-      respondExit(res, await takePayment(context, route, { claim, ...attempt }))
+      const taken = await once(context, keptUnder, async (charged) => {
+        try {
+          // The client may have disconnected while its request waited for a price, a limit or a key.
+          if (isClosed(res)) return
+          respondExit(res, await takePayment(context, route, { claim, charged, ...attempt }))
+        } finally {
+          await charged.letGo()
+        }
+      })
+      if (taken.kind !== 'produced') respondExit(res, taken)
     })
     if (result.kind !== 'produced') respondExit(res, result)
   } catch (error) {
@@ -128,7 +138,8 @@ async function takePayment(
   attempt: PaymentAttempt,
 ): Promise<Exit> {
   const { req, res, payment, project } = attempt
-  const { kept } = attempt.claim
+  const { claim, charged } = attempt
+  const kept = charged.kept ?? claim.kept
   const holdsResponse = route.paymentFlow === 'authorization'
   context.counters.count(project, 'presented')
   if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
@@ -152,6 +163,6 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return exceeded
   }
-  if (payment.storedOnly && kept !== undefined) return redeemStored(reserved, kept.answer)
+  if ((payment.storedOnly || charged.kept) && kept) return redeemStored(reserved, kept.answer)
   return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(context, reserved)
 }

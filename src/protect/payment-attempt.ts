@@ -5,7 +5,7 @@ import type { ReadInput } from '../discovery/read-input.js'
 import type { KeyClaim } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
-import type { LedgerStore } from '../ledger/index.js'
+import { recordId, type LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
@@ -34,6 +34,8 @@ export interface PaymentAttempt extends Exchange {
   readonly payment: MatchedPayment
   /** The payment's id, under which its payer may ask for the response again. */
   readonly claim: KeyClaim
+  /** Where the price is a maximum: keeps the response that was charged for, until it goes out. */
+  readonly charged: KeyClaim
 }
 
 /** A payment that is reserved for this request. */
@@ -99,19 +101,29 @@ export async function markUndelivered({ reservation, claim }: ReservedAttempt): 
   await reservation.undeliver()
 }
 
+/**
+ * Ends the claims of a payment that this request could not settle, or that is not known to be settled.
+ *
+ * @returns Its exit.
+ */
+export async function endReserved(
+  attempt: ReservedAttempt,
+  settlement: Extract<SettleResponse, { success: false }>,
+): Promise<Exit> {
+  const { errorReason, transaction } = settlement
+  // What a transaction was to take may still be taken, or is taken by the next one.
+  if (errorReason !== 'settlement_pending' && transaction === '') await attempt.charged.forget()
+  return endUnsettled(attempt, settlement)
+}
+
 /** Ends the claim of a payment that was not settled, or is not known to be. @returns Its exit. */
-export async function endUnsettled(
+async function endUnsettled(
   { offer, claim }: PaymentAttempt,
   settlement: Extract<SettleResponse, { success: false }>,
 ): Promise<Exit> {
   if (settlement.errorReason === 'settlement_pending') {
     await claim.pause()
     return { kind: 'settlement_pending', settlement }
-  }
-  if (settlement.errorReason === 'invalid_upto_evm_payload_settlement_exceeds_amount') {
-    // The payment still buys the answer that it was charged for before.
-    await claim.pause()
-    return { kind: 'not_settled', offer, settlement }
   }
   // It will never be paid for.
   if (claim.kept !== undefined && isUnpaid(claim.kept.answer)) await claim.keep(undefined)
@@ -155,7 +167,7 @@ export function paymentIdKey({
   project,
   offer,
   payment,
-}: Omit<PaymentAttempt, 'claim'>): WaitingRequest | undefined {
+}: Omit<PaymentAttempt, 'claim' | 'charged'>): WaitingRequest | undefined {
   const { payload, paymentId } = payment
   if (!paymentId.ok || paymentId.value === undefined) return undefined
   const { extensions: _extensions, ...signed } = payload
@@ -167,4 +179,21 @@ export function paymentIdKey({
     project,
     res,
   }
+}
+
+/**
+ * The key under which the response is kept that a payment up to a maximum was charged for: the payment, in
+ * the scope of what it buys. A payment is public once it is on chain, so such a response is only given to
+ * who may reserve the payment.
+ *
+ * @param body - The fingerprint of the request's body.
+ */
+export function chargedKey(
+  { req, res, project, offer, payment }: Omit<PaymentAttempt, 'claim' | 'charged'>,
+  body: string | undefined,
+): WaitingRequest | undefined {
+  if (payment.key === undefined) return undefined
+  const request = [req.method, offer.resource.url, req.originalUrl, body ?? '']
+  const key = idempotencyKey('charged', project, recordId(payment.key), ...request)
+  return { key, fingerprint: key, project, res }
 }

@@ -1,28 +1,36 @@
 /**
- * Payments that were taken at an earlier price, which nobody signed.
+ * Payments that were taken at a price which nobody signed: at an earlier one, or for what was used.
  *
  * They buy the response that was made for them then. No handler runs: what it gives may have another
  * price by now.
  */
+import { isClosed } from '../http/once-closed.js'
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { bringsSameProof } from '../ledger/purchase.js'
 import { isReadable } from '../protocol/decoded-payment.js'
 import type { Refusal } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
-import { endUnsettled, keepPaid, markDelivered } from './payment-attempt.js'
+import { endReserved, keepPaid, markDelivered } from './payment-attempt.js'
 import type { PaymentAttempt, ReservedAttempt } from './payment-attempt.js'
-import { withSettlement } from './stored-response.js'
+import { chargeOf, withSettlement } from './stored-response.js'
 
 /** Redeems such a payment for a response that was kept while the payment was pending. */
 export async function redeemStored(attempt: ReservedAttempt, kept: string): Promise<Exit> {
-  const { claim, reservation } = attempt
-  const settlement = await reservation.settle()
-  if (!settlement.success) return endUnsettled(attempt, settlement)
+  const { res, claim, charged, reservation } = attempt
+  const charge = chargeOf(kept)
+  const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
+  if (!settlement.success) return endReserved(attempt, settlement)
+  // It stays where it is kept.
+  if (isClosed(res)) {
+    await reservation.reopen()
+    return { kind: 'over' }
+  }
   const stored = withSettlement(kept, settlement)
   await keepPaid(attempt, stored)
   await markDelivered(attempt, settlement)
   await claim.finish(stored)
+  await charged.forget()
   return { kind: 'repeated', stored }
 }
 

@@ -102,7 +102,7 @@ export class PaidRoute {
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
   /** Whether the price is the most that may be charged. */
-  readonly #isMaximum: boolean
+  readonly isMaximum: boolean
   /** What is then charged if the handler does not say it. */
   readonly #defaultCharge: ParsedPrice | undefined
   /** Writes what its resource takes and gives; `undefined` if the route declares nothing. */
@@ -117,7 +117,7 @@ export class PaidRoute {
     this.#context = context
     this.#options = options
     const { price, maximum } = readDeclaredPrice(declared)
-    this.#isMaximum = maximum !== undefined
+    this.isMaximum = maximum !== undefined
     this.merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, this.merchant)
     this.v1 = options.v1 ?? this.merchant.v1
@@ -125,8 +125,8 @@ export class PaidRoute {
     this.#quoter = new Quoter(this.merchant, context.rates, context.facilitator.formats)
     const { maxTimeoutSeconds, paymentFlow } = options
     const { networkNames } = context
-    this.#style = { networkNames, maxTimeoutSeconds, paymentFlow, isMaximum: this.#isMaximum }
-    if (this.#isMaximum) this.#checkMaximum()
+    this.#style = { networkNames, maxTimeoutSeconds, paymentFlow, isMaximum: this.isMaximum }
+    if (this.isMaximum) this.#checkMaximum()
     this.#defaultCharge = this.#parseDefault(maximum?.defaultCharge)
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
     const { declaration } = context
@@ -155,7 +155,7 @@ export class PaidRoute {
   /** Its price, for the app's OpenAPI document. */
   get advertised(): AdvertisedPrice {
     const { name: seller } = this.merchant
-    const terms = { seller, ...(this.#isMaximum && { isMaximum: true }) }
+    const terms = { seller, ...(this.isMaximum && { isMaximum: true }) }
     if (typeof this.#price === 'function') return terms
     const entries = this.#fixedQuotes?.map(({ entry }) => entry)
     return { price: this.#price.price, entries, ...terms }
@@ -250,7 +250,7 @@ export class PaidRoute {
   /** What a request buys. What was charged for one body does not pay for the answer to another. */
   purchaseOf(req: Request, url: string): Pick<PurchaseTerms, 'method' | 'url' | 'body'> {
     const bought = { method: pricedMethod(req), url }
-    return this.#isMaximum ? { ...bought, body: bodyFingerprint(req) } : bought
+    return this.isMaximum ? { ...bought, body: bodyFingerprint(req) } : bought
   }
 
   /** The merchant's terms, for one purchase. @throws `ConfigError` */
@@ -284,7 +284,7 @@ export class PaidRoute {
 
   /** Opens the meter of a payment; `undefined` if the price is fixed. */
   openMeter(res: Response, payment: MeteredPayment): Meter | undefined {
-    if (!this.#isMaximum) return undefined
+    if (!this.isMaximum) return undefined
     const { merchant } = this
     return new Meter(payment, { res, merchant, defaultCharge: this.#defaultCharge })
   }

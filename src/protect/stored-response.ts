@@ -24,6 +24,8 @@ interface StoredResponse {
   readonly body?: string
   /** Whether its payment was not settled yet when it was stored. @defaultValue false */
   readonly isUnpaid?: boolean
+  /** What its handler charged, in units of the token. Absent where the price is fixed. */
+  readonly charge?: string | undefined
 }
 
 /** Headers that belong to a connection or a moment: they are not stored. */
@@ -58,17 +60,28 @@ export function serializeResponse({ status, headers, body }: RecordedResponse): 
 /**
  * Serializes a response whose payment is pending.
  *
+ * @param charge - What its handler charged, where the price is a maximum.
  * @returns `undefined` for a response without a body: nothing could be given for the payment later.
  */
-export function serializeUnpaid({ status, headers, body }: RecordedResponse): string | undefined {
+export function serializeUnpaid(
+  { status, headers, body }: RecordedResponse,
+  charge?: bigint,
+): string | undefined {
   if (body === undefined) return undefined
   const stored: StoredResponse = {
     status,
     headers: headers as StoredResponse['headers'],
     body: body.toString('base64'),
     isUnpaid: true,
+    charge: charge?.toString(),
   }
   return JSON.stringify(stored)
+}
+
+/** What the handler of a stored response charged, in units of the token; `undefined` where the price is fixed. */
+export function chargeOf(stored: string): bigint | undefined {
+  const { charge } = JSON.parse(stored) as StoredResponse
+  return charge === undefined ? undefined : BigInt(charge)
 }
 
 /** Whether a response was stored before its payment was settled. */

@@ -7,7 +7,7 @@ import type { Exit } from './exits.js'
 import { HeldResponse } from './held-response.js'
 import {
   attachPayment,
-  endUnsettled,
+  endReserved,
   keepPaid,
   markDelivered,
   markUndelivered,
@@ -32,7 +32,7 @@ export async function settleThenRun(
 ): Promise<Exit> {
   const { req, res, next, claim, reservation } = attempt
   const settlement = await reservation.settle()
-  if (!settlement.success) return endUnsettled(attempt, settlement)
+  if (!settlement.success) return endReserved(attempt, settlement)
   if (isClosed(res)) {
     await reservation.reopen()
     return { kind: 'over' }

@@ -85,7 +85,8 @@ describe('once', () => {
 
   it('logs an answer that cannot be stored, and returns it', async () => {
     const fails = (): Promise<never> => Promise.reject(new Error('The store is gone.'))
-    const claim = { kept: undefined, keep: fails, finish: fails, pause: fails, abandon: fails }
+    const ends = { finish: fails, pause: fails, abandon: fails, forget: fails }
+    const claim = { kept: undefined, keep: fails, ...ends }
     const { context, errors } = openContext({
       begin: async () => ({ state: 'fresh', claim }),
       look: async () => ({ state: 'free' }),

@@ -141,6 +141,20 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
         expect(await one.begin(request)).toEqual({ state: 'done', answer: 'theirs' })
       }))
 
+    it('forgets what an earlier claim kept, where it is told to', () =>
+      withTwo(async (one, other) => {
+        const request = newRequest()
+        const first = await claim(one, request)
+        await first.keep({ answer: 'kept' })
+        await first.pause()
+        const second = await claim(other, request)
+        await second.abandon()
+        const third = await claim(one, request)
+        expect(third.kept).toMatchObject({ answer: 'kept' })
+        await third.forget()
+        expect(await other.look(request)).toEqual({ state: 'free' })
+      }))
+
     it('keeps answers for a day, and deletes older ones by itself', async () => {
       const shared = await create()
       const first = shared.open()

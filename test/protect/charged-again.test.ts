@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { request } from 'node:http'
 import { encodeFunctionData } from 'viem'
+import { LedgerError } from '../../src/errors.js'
+import { MAX_STORED_BYTES } from '../../src/idempotency/store.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { RateSource } from '../../src/money/rates.js'
 import { paidRequest } from '../../src/protect/paid-request.js'
@@ -12,7 +14,7 @@ import type { Cleanup } from '../support/cleanup.js'
 import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
-import { patchedLedger } from '../support/patched-ledger.js'
+import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signUpTo } from '../support/sign-up-to.js'
 import { until } from '../support/until.js'
@@ -34,6 +36,11 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
   let shop: Awaited<ReturnType<typeof openShop>>
   /** What the handler charges, whatever it is asked. */
   let price = '0'
+  /** Whether it answers with more than is kept. */
+  let isLarge = false
+  let runs = 0
+  /** What answers were claimed under. */
+  const keys: string[] = []
   let gone = 0
   let leave: (() => Promise<void>) | undefined
 
@@ -45,6 +52,12 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
         await payments.settleUncharged(...one)
         await leave?.()
       },
+      idempotency: {
+        begin(one) {
+          keys.push(one.key)
+          return store.ledger.idempotency.begin(one)
+        },
+      },
     })
     shop = await openShop(
       devnet,
@@ -54,8 +67,9 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
           next()
         })
         app.post('/llm', express.json(), x402Protect({ upTo: '$0.10' }), (req, res) => {
+          runs += 1
           paidRequest(req).charge(price)
-          res.json({ worth: price })
+          res.json({ worth: price, ...(isLarge && { filling: 'x'.repeat(MAX_STORED_BYTES) }) })
         })
         app.use(gatewayRouter())
       },
@@ -109,42 +123,94 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
     ask('/llm', paymentHeader(payment), { question })
   const earned = () => balanceOf(devnet, devnet.merchant.address)
 
-  it.each([
+  const CHARGES = [
     ['0.000001', '1'],
     ['0', '0'],
-  ])('what was charged %s buys no dearer answer', async (first, charged) => {
+    ['0.10', '100000'],
+  ] as const
+
+  it.each(CHARGES)('what was charged %s buys its own answer', async (first, charged) => {
     const before = await earned()
     const payment = await sign()
     price = first
     await askAndLeave(payment, 'same')
-    price = '0.10'
-    const refused = await shop.pay('/llm', payment, asked('same'))
-    expect(refused.status).toBe(402)
-    expect(await refused.clone().text()).not.toContain('worth')
-    const { error, errorMessage } = paymentRequiredOf(refused)
-    expect(error).toBe(EXCEEDED)
-    expect(errorMessage).toContain(`charged ${charged} units`)
-    expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: EXCEEDED })
-    expect((await earned()) - before).toBe(BigInt(charged))
-    // It still buys what it was charged for.
-    price = first
+    const ran = runs
+    // Whatever another run would charge.
+    price = '0.05'
     const sold = await shop.pay('/llm', payment, asked('same'))
     expect(await sold.json()).toEqual({ worth: first })
     expect(settlementOf(sold)).toMatchObject({ success: true, amount: charged })
     expect((await earned()) - before).toBe(BigInt(charged))
+    expect(runs).toBe(ran)
     const again = await shop.pay('/llm', payment, asked('same'))
     expect(paymentRequiredOf(again).error).toBe(USED)
+    expect(await again.text()).not.toContain('worth')
   })
 
-  it('a cheaper answer goes out, and its buyer is told what was charged before', async () => {
+  it('gives it to nobody who has only seen the payment', async () => {
     const payment = await sign()
-    price = '0.10'
-    await askAndLeave(payment, 'same')
-    price = '0.03'
-    const sold = await shop.pay('/llm', payment, asked('same'))
-    expect(await sold.json()).toEqual({ worth: '0.03' })
-    expect(settlementOf(sold)).toMatchObject({ success: true, amount: '100000' })
+    price = '0.02'
+    await askAndLeave(payment, 'mine')
+    const { offerId: _secret, ...extra } = payment.accepted.extra!
+    const seen = { ...payment, accepted: { ...payment.accepted, extra } }
+    const refused = await shop.pay('/llm', seen, asked('mine'))
+    expect(refused.status).toBe(402)
+    expect(await refused.text()).not.toContain('worth')
+    const forged = {
+      ...payment,
+      payload: { ...payment.payload, signature: `0x${'11'.repeat(65)}` },
+    }
+    expect((await shop.pay('/llm', forged, asked('mine'))).status).toBe(402)
+    const sold = await shop.pay('/llm', payment, asked('mine'))
+    expect(await sold.json()).toEqual({ worth: '0.02' })
   })
+
+  it('keeps nothing of a payment that is refused, or whose answer went out', async () => {
+    keys.length = 0
+    const payment = await sign()
+    price = '0.02'
+    const forged = {
+      ...payment,
+      payload: { ...payment.payload, signature: `0x${'11'.repeat(65)}` },
+    }
+    expect((await shop.pay('/llm', forged, asked('all'))).status).toBe(402)
+    expect((await shop.pay('/llm', payment, asked('all'))).status).toBe(200)
+    expect(keys).toHaveLength(2)
+    for (const key of keys)
+      await until(async () => {
+        const found = await store.ledger.idempotency.look({ key, fingerprint: key })
+        return found.state === 'free'
+      })
+  })
+
+  it.each(CHARGES.slice(0, 2))(
+    'where it is too large to be kept, what was charged %s buys no dearer one',
+    async (first, charged) => {
+      const before = await earned()
+      const payment = await sign()
+      isLarge = true
+      price = first
+      await askAndLeave(payment, 'same')
+      price = '0.10'
+      const refused = await shop.pay('/llm', payment, asked('same'))
+      expect(refused.status).toBe(402)
+      expect(await refused.clone().text()).not.toContain('worth')
+      const { error, errorMessage } = paymentRequiredOf(refused)
+      expect(error).toBe(EXCEEDED)
+      expect(errorMessage).toContain(`charged ${charged} units`)
+      expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: EXCEEDED })
+      expect((await earned()) - before).toBe(BigInt(charged))
+      // It still buys what it was charged for.
+      price = first
+      const sold = await shop.pay('/llm', payment, asked('same'))
+      isLarge = false
+      expect(await sold.json()).toMatchObject({ worth: first })
+      expect(settlementOf(sold)).toMatchObject({ success: true, amount: charged })
+      expect((await earned()) - before).toBe(BigInt(charged))
+      const again = await shop.pay('/llm', payment, asked('same'))
+      expect(paymentRequiredOf(again).error).toBe(USED)
+    },
+  )
 
   it.each(['0', '0.02'])('what was charged %s for one body buys no other', async (first) => {
     const payment = await sign()
@@ -155,7 +221,7 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
     expect((await shop.pay('/llm', payment, asked('one'))).status).toBe(200)
   })
 
-  it('what failed on chain buys no dearer answer when it is sent again', async () => {
+  it('what failed on chain still buys its own answer when it is sent again', async () => {
     const payer = devnet.payers[0]!
     const before = await earned()
     const payment = await sign()
@@ -178,13 +244,8 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
     await permit2.approve(payer.address)
 
     price = '0.10'
-    const refused = await shop.pay('/llm', payment, asked('same'))
-    expect(paymentRequiredOf(refused).error).toBe(EXCEEDED)
-    expect(await refused.text()).not.toContain('worth')
-    expect((await earned()) - before).toBe(0n)
-    price = '0'
     const sold = await shop.pay('/llm', payment, asked('same'))
-    expect(sold.status).toBe(200)
+    expect(await sold.json()).toEqual({ worth: '0.000001' })
     expect(settlementOf(sold)).toMatchObject({ success: true, amount: '1' })
     expect((await earned()) - before).toBe(1n)
   })
@@ -244,6 +305,44 @@ it('a full ledger refuses what nothing is charged for, and nothing else', async 
   expect((await buy()).status).toBe(200)
   price = '0'
   expect((await buy()).status).toBe(503)
+  await shop.close()
+})
+
+it('charges nothing for an answer that could not be kept', async () => {
+  const ledger = createMemoryLedger()
+  let isAway = true
+  const shop = await openShop(
+    devnet,
+    (app, { x402Protect }) => {
+      app.get('/', x402Protect({ upTo: '$0.10' }), (req, res) => {
+        paidRequest(req).charge('0.02')
+        res.send('sold')
+      })
+    },
+    {
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      ledger: patchedLedger(ledger, {
+        idempotency: {
+          async begin(request) {
+            const begun = await ledger.idempotency.begin(request)
+            if (begun.state !== 'fresh' || !isAway) return begun
+            const keep = (): Promise<never> =>
+              Promise.reject(new LedgerError('ledger_unavailable', 'away'))
+            return { ...begun, claim: { ...bound(begun.claim), keep } }
+          },
+        },
+      }),
+    },
+  )
+  const before = await balanceOf(devnet, devnet.merchant.address)
+  const payment = await signUpTo(await shop.ask('/'), devnet.payers[0]!)
+  const refused = await shop.pay('/', payment)
+  expect(refused.status).toBe(503)
+  expect(await refused.json()).toMatchObject({ code: 'ledger_unavailable' })
+  expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before)
+  isAway = false
+  expect(await (await shop.pay('/', payment)).text()).toBe('sold')
+  expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before + 20_000n)
   await shop.close()
 })
 

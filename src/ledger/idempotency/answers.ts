@@ -193,6 +193,10 @@ class SqlClaim implements IdempotencyClaim {
 
   async abandon(): Promise<void> {
     if (this.kept !== undefined && !this.#isKeptByUs) return this.#end({})
+    return this.forget()
+  }
+
+  async forget(): Promise<void> {
     const { request, name, onEnd, budget } = this.#options
     onEnd()
     await this.#store.run(({ db }) =>
@@ -223,7 +227,8 @@ class SqlClaim implements IdempotencyClaim {
     )
     if (changed.numUpdatedRows === 0n)
       throw new LedgerError('ledger_unavailable', 'The claim of an idempotency key has lapsed.')
-    await this.#makeRoom(to.answer ?? '')
+    // One that stays as it is still counts as what it was.
+    if (to.answer !== undefined) await this.#makeRoom(to.answer ?? '')
   }
 
   /** Deletes the answers that give way to a new one, except for claimed ones. */
