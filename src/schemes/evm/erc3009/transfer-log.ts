@@ -20,22 +20,25 @@ export function judgeLogs(receipt: Receipt, payment: LedgerEntry): Decision {
   const { transaction } = receipt
   const unpaid = { kind: 'failed', reason: 'invalid_transaction_state', transaction } as const
   if (!receipt.succeeded) return unpaid
-  const uses = usesOf(receipt, payment)
+  const runs = runsOf(receipt, payment)
+  const uses = runs.uses.filter((log) => isUseOf(log, payment))
   const [use] = uses
   // Within Multicall3 each call may revert by itself, or even all of them.
   if (use === undefined && sameHex(receipt.to, MULTICALL3)) return unpaid
-  const transfer = use && uses.length === 1 ? transferOf(receipt, payment, use) : undefined
+  const transfer = use && uses.length === 1 ? transferOf(runs, payment, use) : undefined
   if (transfer === undefined)
     return { kind: 'failed', reason: 'invalid_exact_evm_transfer_event_mismatch', transaction }
   return { kind: 'paid', transaction, transfer: transferId(receipt, transfer) }
 }
 
 /** The logs of an authorization's use. */
-export function usesOf({ logs }: Receipt, key: UsedAuthorization): readonly Log[] {
-  return logs.filter(
-    (log) =>
-      isOfPayer(log, key) && hasTopics(log, [AUTHORIZATION_USED, padHex(key.from), key.nonce]),
-  )
+export function usesOf(receipt: Receipt, key: UsedAuthorization): readonly Log[] {
+  return runsOf(receipt, key).uses.filter((log) => isUseOf(log, key))
+}
+
+/** Whether a payer's use of an authorization is of this one. */
+function isUseOf({ topics }: Log, { nonce }: UsedAuthorization): boolean {
+  return topics[2]?.toLowerCase() === nonce
 }
 
 /** The transfers that belong to a payer's uses of authorizations. */
@@ -48,9 +51,13 @@ type UsedAuthorization = Pick<LedgerEntry, 'asset' | 'from' | 'nonce'>
 
 type TokenPayer = Pick<LedgerEntry, 'asset' | 'from'>
 
-/** In `AuthorizationUsed` and `Transfer` the payer is the first indexed argument. */
-function isOfPayer({ address, topics }: Log, { asset, from }: TokenPayer): boolean {
-  return sameHex(address, asset) && sameHex(topics[1] ?? '', padHex(from))
+/**
+ * Tells a token's logs about a payer. In `AuthorizationUsed` and `Transfer` the payer is the first indexed
+ * argument.
+ */
+function logsOf({ asset, from }: TokenPayer): (log: Log) => boolean {
+  const [token, payer] = [lowerHex(asset), lowerHex(padHex(from))]
+  return ({ address, topics }) => topics[1]?.toLowerCase() === payer && lowerHex(address) === token
 }
 
 /** A payer's transfers between two of its uses. */
@@ -73,11 +80,12 @@ function runsOf({ logs }: Receipt, payer: TokenPayer): Runs {
   let run: Run = { transfers: [], settled: 0 }
   const runs = [run]
   let last: Log | undefined
+  const isOfPayer = logsOf(payer)
   for (const log of logs) {
     const isTransfer = hasTopics(log, [TRANSFER])
     if (isTransfer) last = log
     else if (isSettlement(log) && last !== undefined && run.transfers.at(-1) === last) run.settled++
-    if (!isOfPayer(log, payer)) continue
+    if (!isOfPayer(log)) continue
     if (isTransfer) run.transfers.push(log)
     if (!hasTopics(log, [AUTHORIZATION_USED])) continue
     uses.push(log)
@@ -106,8 +114,8 @@ function nearestOf(
 }
 
 /** The transfer that belongs to the use of an authorization, if it is the authorized one. */
-function transferOf(receipt: Receipt, payment: LedgerEntry, use: Log): Log | undefined {
-  const { transfer, run } = nearestOf(runsOf(receipt, payment), use)
+function transferOf(runs: Runs, payment: LedgerEntry, use: Log): Log | undefined {
+  const { transfer, run } = nearestOf(runs, use)
   if (transfer === undefined || run === undefined || !isMove(transfer, payment)) return undefined
   // A token that moved the same amount twice did not do what was authorized. Permit2 may have moved it as well.
   const moves = run.transfers.filter((log) => isMove(log, payment)).length
@@ -118,7 +126,7 @@ function transferOf(receipt: Receipt, payment: LedgerEntry, use: Log): Log | und
 export function isMove(log: Log, payment: LedgerEntry): boolean {
   const { from, payTo } = payment
   return (
-    isOfPayer(log, payment) &&
+    sameHex(log.address, payment.asset) &&
     hasTopics(log, [TRANSFER, padHex(from), padHex(payTo)]) &&
     lowerHex(log.data) === numberToHex(amountOf(payment), { size: 32 })
   )
