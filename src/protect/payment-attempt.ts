@@ -5,7 +5,7 @@ import type { ReadInput } from '../discovery/read-input.js'
 import type { KeyClaim } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
-import { recordId, type LedgerStore } from '../ledger/index.js'
+import type { LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
 import type { SettleResponse } from '../protocol/payment.js'
 import { refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
@@ -168,23 +168,29 @@ export function paymentIdKey({
   offer,
   payment,
 }: Omit<PaymentAttempt, 'claim' | 'charged'>): WaitingRequest | undefined {
-  const { payload, paymentId } = payment
+  const { paymentId } = payment
   if (!paymentId.ok || paymentId.value === undefined) return undefined
-  const { extensions: _extensions, ...signed } = payload
   const payer = payment.key?.from ?? ''
   const resource = [req.method, offer.resource.url, req.originalUrl]
   return {
     key: idempotencyKey('resource', project, payer, ...resource, paymentId.value),
-    fingerprint: fingerprintOf(signed),
+    fingerprint: fingerprintOfPayment(payment),
     project,
     res,
   }
 }
 
+/** Hashes a payment with what its payer accepted, and without what may be added when it is presented again. */
+function fingerprintOfPayment({ payload }: MatchedPayment): string {
+  const { extensions: _extensions, ...signed } = payload
+  return fingerprintOf(signed)
+}
+
 /**
  * The key under which the response is kept that a payment up to a maximum was charged for: the payment, in
- * the scope of what it buys. A payment is public once it is on chain, so such a response is only given to
- * who may reserve the payment.
+ * the scope of what it buys. Its nonce alone would not do: a payer may sign it again for another token, of
+ * which as many units are worth less. Who has only seen the payment on chain has another key, and holds
+ * nobody up. The response is only given to who may reserve the payment.
  *
  * @param body - The fingerprint of the request's body.
  */
@@ -194,6 +200,6 @@ export function chargedKey(
 ): WaitingRequest | undefined {
   if (payment.key === undefined) return undefined
   const request = [req.method, offer.resource.url, req.originalUrl, body ?? '']
-  const key = idempotencyKey('charged', project, recordId(payment.key), ...request)
+  const key = idempotencyKey('charged', project, fingerprintOfPayment(payment), ...request)
   return { key, fingerprint: key, project, res }
 }

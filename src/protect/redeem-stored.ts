@@ -10,8 +10,8 @@ import type { LedgerStore } from '../ledger/index.js'
 import { bringsSameProof } from '../ledger/purchase.js'
 import { isReadable } from '../protocol/decoded-payment.js'
 import type { Refusal } from '../schemes/scheme.js'
-import type { Exit } from './exits.js'
-import { endReserved, keepPaid, markDelivered } from './payment-attempt.js'
+import { respondExit, type Exit } from './exits.js'
+import { endReserved, keepPaid, markDelivered, markUndelivered } from './payment-attempt.js'
 import type { PaymentAttempt, ReservedAttempt } from './payment-attempt.js'
 import { chargeOf, withSettlement } from './stored-response.js'
 
@@ -29,9 +29,15 @@ export async function redeemStored(attempt: ReservedAttempt, kept: string): Prom
   const stored = withSettlement(kept, settlement)
   await keepPaid(attempt, stored)
   await markDelivered(attempt, settlement)
+  // Its payer has left meanwhile, and has no id to ask for it by.
+  if (isClosed(res) && !claim.hasKey) {
+    await markUndelivered(attempt)
+    return { kind: 'over' }
+  }
+  respondExit(res, { kind: 'repeated', stored })
   await claim.finish(stored)
   await charged.forget()
-  return { kind: 'repeated', stored }
+  return { kind: 'over' }
 }
 
 /**
