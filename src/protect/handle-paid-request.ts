@@ -116,13 +116,15 @@ async function charge(
       const taken = await once(context, keptUnder, async (charged) => {
         try {
           // The client may have disconnected while its request waited for a price, a limit or a key.
-          if (isClosed(res)) return
+          if (isClosed(res)) return await claim.abandon()
           respondExit(res, await takePayment(context, route, { claim, charged, ...attempt }))
         } finally {
           await charged.letGo()
         }
       })
-      if (taken.kind !== 'produced') respondExit(res, taken)
+      if (taken.kind === 'produced') return
+      await claim.abandon()
+      respondExit(res, taken)
     })
     if (result.kind !== 'produced') respondExit(res, result)
   } catch (error) {
@@ -142,7 +144,10 @@ async function takePayment(
   const kept = charged.kept ?? claim.kept
   const holdsResponse = route.paymentFlow === 'authorization'
   context.counters.count(project, 'presented')
-  if (holdsResponse && context.heldBudget.isFull) return { kind: 'server_busy' }
+  if (holdsResponse && context.heldBudget.isFull) {
+    await claim.abandon()
+    return { kind: 'server_busy' }
+  }
   if (payment.storedOnly && kept === undefined) {
     const refusal = await refuseUnstored(context, attempt)
     countRefusal(context.counters, { ...refusal, project, reason: refusal.refused })

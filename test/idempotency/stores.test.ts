@@ -228,6 +228,17 @@ describe('answers in memory', () => {
     expect(await store.begin(request)).toEqual({ state: 'busy' })
   })
 
+  it('give way even while their requests are being answered', async () => {
+    const store = open({ maxAnswerBytes: 10_000 })
+    const request = { ...newRequest(), project: 'shop' }
+    const claimed = await claim(store, request)
+    await claimed.keep({ answer: 'x'.repeat(4000) })
+    for (let count = 0; count < 3; count++) await answer(store, 'shop')
+    expect(await store.begin(request)).toEqual({ state: 'busy' })
+    await claimed.pause()
+    expect(await store.look(request)).toEqual({ state: 'paused', kept: undefined })
+  })
+
   it('stay with a request that has kept them and claimed their key again', async () => {
     const store = open({ maxAnswerBytes: 10_000 })
     const request = { ...newRequest(), project: 'shop' }

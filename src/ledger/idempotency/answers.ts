@@ -231,17 +231,22 @@ class SqlClaim implements IdempotencyClaim {
     if (to.answer !== undefined) await this.#makeRoom(to.answer ?? '')
   }
 
-  /** Deletes the answers that give way to a new one, except for claimed ones. */
+  /** Deletes the answers that give way to a new one. Of claimed keys, the claims stay. */
   async #makeRoom(answer: string): Promise<void> {
     const { request, budget } = this.#options
     const keys = budget?.add(request, answer) ?? []
     if (keys.length > 0)
-      await this.#store.run(({ db, now }) =>
-        db
+      await this.#store.run(async ({ db, now }) => {
+        await db
           .deleteFrom('x402_idempotency')
           .where('key', 'in', keys)
           .where('claimed_until', '<', now)
-          .execute(),
-      )
+          .execute()
+        await db
+          .updateTable('x402_idempotency')
+          .set({ answer: null, delivery: null })
+          .where('key', 'in', keys)
+          .execute()
+      })
   }
 }
