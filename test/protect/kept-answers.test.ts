@@ -23,7 +23,8 @@ const ledger = createMemoryLedger()
 /** Whether the ledger is away when a transaction is to be written. */
 let isAway = false
 let onDelivery: (() => Promise<void>) | undefined
-let onRun: (() => Promise<void>) | undefined
+/** Takes the handler's answer, to give it later. */
+let onRun: ((answer: () => void) => void) | undefined
 let runs = 0
 let gone = 0
 
@@ -50,11 +51,14 @@ beforeAll(async () => {
         res.on('close', () => (gone += res.writableFinished ? 0 : 1))
         next()
       })
-      app.get('/llm', x402Protect({ upTo: '$0.10' }), async (req, res) => {
+      app.get('/llm', x402Protect({ upTo: '$0.10' }), (req, res) => {
         runs += 1
-        await onRun?.()
-        paidRequest(req).charge('0.02')
-        res.send('sold')
+        const answer = () => {
+          paidRequest(req).charge('0.02')
+          res.send('sold')
+        }
+        if (onRun === undefined) answer()
+        else onRun(answer)
       })
     },
     {
@@ -128,7 +132,7 @@ it('a request that waited for another one in vain leaves its payment-identifier 
   })
   const payment = await signUpTo(await shop.ask('/llm'), payer)
   let go: (() => void) | undefined
-  onRun = () => new Promise<void>((resolve) => (go = resolve))
+  onRun = (answer) => (go = answer)
   const first = shop.pay('/llm', identified(payment, 'the-first-of-two-ids'))
   await until(() => go !== undefined)
   onRun = undefined
