@@ -94,7 +94,7 @@ interface Loss {
  * 1. A payer whose transfer failed waits, longer each time.
  * 2. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
  *    Beyond that each code has a little gas for free, and all codes together have some. No code pays for the
- *    failures of another.
+ *    failures of another, nor for a deployment that somebody else forestalled.
  * 3. While accounts without code lose us much, those that never paid do not share a transaction.
  */
 export class PayerGuard {
