@@ -20,13 +20,15 @@ export async function bundleScript(page) {
   return output[0].code
 }
 
-/** Style sheets one after the other, without comments and indentation. */
+/** Style sheets one after the other, without comments and needless spaces. */
 export async function joinStyles(files) {
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
   return texts
     .join('\n')
     .replaceAll(/\/\*[^]*?\*\//g, '')
-    .replaceAll(/\s*\n\s*/g, '\n')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([{};,]) ?/g, '$1')
+    .replaceAll(': ', ':')
 }
 
 /** The terms of what is bundled go where it goes. */

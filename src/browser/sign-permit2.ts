@@ -22,13 +22,13 @@ export interface Permit2Transfer extends Omit<Transfer, 'validAfter'> {
  */
 export async function signPermit2(provider: Provider, transfer: Permit2Transfer) {
   const { from, chainId, validBefore: deadline } = transfer
-  const nonce = BigInt(`0x${randomHex(32)}`)
-  const authorization = permit2Authorization(transfer, { from, nonce, deadline })
+  const nonce = `0x${randomHex(32)}`
+  const authorization = permit2Authorization(transfer, { from, nonce: BigInt(nonce), deadline })
   const typedData = permit2TypedData(authorization, chainId)
   const signature = await signTypedData(provider, from, typedData)
   if (signature === undefined) return undefined
-  const key = { contract: PERMIT2, nonce: `0x${nonce.toString(16).padStart(64, '0')}` }
-  return { payload: { signature, permit2Authorization: authorization }, key }
+  const payload = { signature, permit2Authorization: authorization }
+  return { payload, key: { contract: PERMIT2, nonce } }
 }
 
 /** A signed approval, as x402 carries it. */
@@ -56,26 +56,33 @@ export function readAllowance(
   return readWord(provider, asset, ALLOWANCE + wordOf(from) + wordOf(PERMIT2))
 }
 
+/** How much of a token an account has; `undefined` if the wallet does not tell. */
+export function readBalance(
+  provider: Provider,
+  { from, asset }: Pick<Permit2Transfer, 'from' | 'asset'>,
+): Promise<bigint | undefined> {
+  return readWord(provider, asset, BALANCE_OF + wordOf(from))
+}
+
 /** Asks the wallet to approve an amount in a transaction. @returns Its hash. @throws `ProviderFailure` */
 export async function sendApproval(
   provider: Provider,
   { from, asset, amount }: Pick<Permit2Transfer, 'from' | 'asset' | 'amount'>,
 ): Promise<string> {
-  const data = APPROVE + wordOf(PERMIT2) + BigInt(amount).toString(16).padStart(64, '0')
+  const data = APPROVE + wordOf(PERMIT2) + wordOf(`0x${BigInt(amount).toString(16)}`)
   return String(await callProvider(provider, 'eth_sendTransaction', [{ from, to: asset, data }]))
 }
 
-/** Selectors of `nonces(address)`, `allowance(address,address)` and `approve(address,uint256)`. */
-const [NONCES, ALLOWANCE, APPROVE] = ['0x7ecebe00', '0xdd62ed3e', '0x095ea7b3']
+/** Selectors of `nonces(address)`, `allowance(address,address)`, `balanceOf(address)` and `approve(address,uint256)`. */
+const NONCES = '0x7ecebe00'
+const ALLOWANCE = '0xdd62ed3e'
+const BALANCE_OF = '0x70a08231'
+const APPROVE = '0x095ea7b3'
 
-const wordOf = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
+const wordOf = (hex: string): string => hex.slice(2).toLowerCase().padStart(64, '0')
 
 /** Reads a number of a contract; `undefined` if the wallet does not tell. */
-export async function readWord(
-  provider: Provider,
-  to: string,
-  data: string,
-): Promise<bigint | undefined> {
+async function readWord(provider: Provider, to: string, data: string): Promise<bigint | undefined> {
   const asked = callProvider(provider, 'eth_call', [{ to, data }, 'latest'])
   const result = await asked.catch(() => undefined)
   if (typeof result !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(result)) return undefined

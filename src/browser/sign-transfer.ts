@@ -125,6 +125,10 @@ export async function switchChain(
 
 /** Random bytes in hexadecimal, without `0x`. */
 export function randomHex(bytes: number): string {
-  const random = crypto.getRandomValues(new Uint8Array(bytes))
-  return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hexOf(crypto.getRandomValues(new Uint8Array(bytes)))
+}
+
+/** Bytes in hexadecimal, without `0x`. */
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -12,6 +12,7 @@ import { checkFactories } from './check-factories.js'
 import { checkFacilitator } from './check-facilitator.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
+import { checkUpto } from './check-permit2.js'
 import { checkProjects } from './check-projects.js'
 import { checkRelayers } from './check-relayers.js'
 import { checkTokens } from './check-tokens.js'
@@ -76,6 +77,7 @@ async function checkCore(
   const rest = await Promise.all([
     checkRelayers({ chain, relayers, ledger }),
     checkExecutors(relayers, chain.network),
+    checkUpto(chain, relayers),
     checkFactories(chain, factories),
     checkTokens(chain, assets),
   ])

@@ -16,7 +16,8 @@ contract OddToken is ERC20 {
         Nothing,
         OnlyLogs,
         AnswersNo,
-        AnswersNothing
+        AnswersNothing,
+        ApprovesFromZero
     }
 
     /// Where the fee goes.
@@ -52,9 +53,20 @@ contract OddToken is ERC20 {
         return mode != Mode.AnswersNo;
     }
 
+    function approve(address spender, uint256 value) public override returns (bool) {
+        bool isFromZero = value == 0 || allowance(_msgSender(), spender) == 0;
+        require(isFromZero || mode != Mode.ApprovesFromZero);
+        return super.approve(spender, value);
+    }
+
     /// A tenth is the fee. An answer of no is no transfer.
     function _update(address from, address to, uint256 value) internal override {
-        if (from == address(0) || mode == Mode.Fair || mode == Mode.AnswersNothing) {
+        if (
+            from == address(0) ||
+            mode == Mode.Fair ||
+            mode == Mode.AnswersNothing ||
+            mode == Mode.ApprovesFromZero
+        ) {
             super._update(from, to, value);
         } else if (mode == Mode.Fee) {
             super._update(from, COLLECTOR, value / 10);
@@ -84,6 +96,13 @@ contract OwnKeyDelegate is IERC1271 {
 contract ElsewhereFactory is SmartAccountFactory {
     function createAccount(address owner, uint256 nonce) external override returns (address) {
         return address(new SmartAccount{salt: bytes32(nonce + 1)}(owner));
+    }
+}
+
+/// Deploys an account once, and fails from then on, as Safe's factory does.
+contract StrictFactory is SmartAccountFactory {
+    function createAccount(address owner, uint256 nonce) external override returns (address) {
+        return address(new SmartAccount{salt: bytes32(nonce)}(owner));
     }
 }
 

@@ -12,4 +12,6 @@ export const oddTokenModes = {
   answersNo: 5,
   /** A transfer, and no answer, as of USDT on Ethereum. */
   answersNothing: 6,
+  /** Nothing can be approved while something is, as of USDT on Ethereum. */
+  approvesFromZero: 7,
 } as const

@@ -1,9 +1,11 @@
 import { encodeFunctionData, serializeErc6492Signature } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { accountFactoryAbi } from './abis.js'
 import type { Devnet } from '../../src/devnet/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
-import { newPayer } from '../support/on-chain.js'
-import type { TestPayer } from '../support/sign-payment.js'
+import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import { askNode } from '../support/core.js'
+import { newPayer, sendAs, toHex } from '../support/on-chain.js'
+import { newNonce, type TestPayer } from '../support/sign-payment.js'
 import { publicClient } from './clients.js'
 
 /** A smart account that its factory has not deployed yet. */
@@ -40,4 +42,25 @@ export async function counterfactualAccount(
   const wrap = (signature: Hex): Hex =>
     serializeErc6492Signature({ address: factory, data: factoryData, signature })
   return { address, owner, factory, factoryData, wrap }
+}
+
+/** A payment that the owner of an account has signed, as the account's own. */
+export function wrapPayment(
+  payment: PaymentPayload,
+  { wrap }: Pick<CounterfactualAccount, 'wrap'>,
+): PaymentPayload {
+  const { signature } = payment.payload as { signature: Hex }
+  return { ...payment, payload: { ...payment.payload, signature: wrap(signature) } }
+}
+
+/** A stranger deploys an account. */
+export async function deployAccount(
+  devnet: Devnet,
+  { factory, factoryData }: CounterfactualAccount,
+): Promise<void> {
+  const from = privateKeyToAccount(newNonce()).address
+  await sendAs(devnet, from, '0x')
+  const gas = toHex(1_000_000)
+  await askNode(devnet, 'eth_sendTransaction', { from, to: factory, data: factoryData, gas })
+  await devnet.mine()
 }

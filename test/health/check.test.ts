@@ -5,6 +5,7 @@ import type { GatewayOptions } from '../../src/config/options.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { Finding } from '../../src/health/finding.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
+import { PERMIT2, PERMIT2_SPENDERS } from '../../src/protocol/contracts.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { startTcpProxy } from '../faults/tcp-proxy.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'
@@ -74,6 +75,32 @@ describe('gateway.check()', () => {
       { status: 'warning', code: 'factory_missing', address: allowedFactories[1] },
     ])
   })
+
+  it.each([
+    [false, 'warning'],
+    [true, 'error'],
+  ])(
+    'finds a network where metered prices cannot be paid; executor: %s',
+    async (executor, status) => {
+      const gateway = open({ executor })
+      const ofPermit2 = async (missing: string) => {
+        proxy.fault = (method, params) =>
+          method === 'eth_getCode' && String(params[0]).toLowerCase() === missing.toLowerCase()
+            ? { kind: 'answer', result: '0x' }
+            : undefined
+        return (await gateway.check()).filter(({ code }) => code === 'permit2_missing')
+      }
+      const network = 'eip155:84532'
+      for (const contract of [PERMIT2_SPENDERS.upto, PERMIT2])
+        expect(await ofPermit2(contract)).toEqual([
+          {
+            ...{ subject: 'network', network, status, code: 'permit2_missing' },
+            message: expect.stringContaining(contract.toLowerCase()),
+          },
+        ])
+      expect(await ofPermit2(PERMIT2_SPENDERS.exact)).toEqual([])
+    },
+  )
 
   it('finds a node that is away, and asks it nothing else', async () => {
     const gateway = open()

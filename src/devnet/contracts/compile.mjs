@@ -47,7 +47,8 @@ const { Permit2 } = contracts['permit2.sol']
 const { x402ExactPermit2Proxy, x402UptoPermit2Proxy } = contracts['permit2-proxies.sol']
 const { PermitToken, PlainToken } = contracts['tokens.sol']
 const { SmartAccount, SmartAccountFactory } = contracts['smart-account.sol']
-const { OddToken, OwnKeyDelegate, ElsewhereFactory, RefusingFactory } = contracts[HOSTILE]
+const { OddToken, OwnKeyDelegate, ElsewhereFactory, StrictFactory, RefusingFactory } =
+  contracts[HOSTILE]
 
 await write('../artifacts.ts', [
   declareCode('usdcCode', USDC, eip712Immutables(USDC_ADDRESS, 'USDC', '2')),
@@ -81,6 +82,7 @@ await write('../../../test/devnet/hostile-code.ts', [
   declareCode('oddTokenCode', OddToken),
   declareCode('ownKeyDelegateCode', OwnKeyDelegate),
   declareCode('elsewhereFactoryCode', ElsewhereFactory),
+  declareCode('strictFactoryCode', StrictFactory),
   declareCode('refusingFactoryCode', RefusingFactory),
 ])
 const probe = compileYul('transfer-probe.yul', 'TransferProbe')

@@ -1,4 +1,5 @@
 import { decimalOf } from '../../../browser/decimal.js'
+import { hexOf } from '../../../browser/sign-transfer.js'
 import { data } from './data.js'
 
 /** Facts of a receipt, noted at signing: the offer may change later. */
@@ -74,7 +75,7 @@ export async function paymentNumber(key: PaymentKey): Promise<string | undefined
   const { chainId, contract, from, nonce } = key
   const text = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
   const hash = new Uint8Array(await subtle.digest('SHA-256', new TextEncoder().encode(text)))
-  return Array.from(hash.slice(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hexOf(hash.slice(0, 16))
 }
 
 /** URL of the transaction at its block explorer. */

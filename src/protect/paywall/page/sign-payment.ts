@@ -2,7 +2,7 @@
 import { callProvider, ProviderFailure, type Provider } from '../../../browser/provider.js'
 import {
   readAllowance,
-  readWord,
+  readBalance,
   sendApproval,
   signApproval,
   signPermit2,
@@ -86,13 +86,9 @@ async function switchTo({ provider, offer }: Purchase): Promise<void> {
     throw new NotSigned(text('unknownChain', { network, chainId }))
 }
 
-/** Selector of `balanceOf(address)`. */
-const BALANCE_OF = '0x70a08231'
-
 /** Compares balance and price. An unknown balance does not prevent the payment. */
-async function checkBalance({ provider, terms, offer }: Purchase, account: string): Promise<void> {
-  const asked = BALANCE_OF + account.slice(2).toLowerCase().padStart(64, '0')
-  const balance = await readWord(provider, terms.asset, asked)
+async function checkBalance({ provider, terms, offer }: Purchase, from: string): Promise<void> {
+  const balance = await readBalance(provider, { ...terms, from })
   if (balance === undefined || balance >= BigInt(terms.amount)) return
   const shown = formatToken(balance.toString(), offer)
   throw new NotSigned(text('balanceTooLow', { balance: shown, amount: offer.amount }), offer)
@@ -151,37 +147,50 @@ const LOOK = { everyMs: 2000, forMs: 180_000 }
  * @returns The signed approval that goes with the payment; nothing where none is needed.
  */
 async function approve(
-  { provider, wallet, document, terms, offer }: Purchase,
+  purchase: Purchase,
   from: string,
   tell: (step: string) => void,
 ): Promise<SignedApproval | undefined> {
+  const { provider, wallet, document, terms, offer } = purchase
   const { chainId, amount } = offer
   const validBefore = serverNow() + terms.maxTimeoutSeconds
   const transfer = { ...terms, from, chainId, validBefore }
-  if (await isApproved(provider, transfer)) return undefined
-  tell(text('approving', { wallet, amount }))
+  const allowance = await readAllowance(provider, transfer)
+  if (allowance !== undefined && allowance >= BigInt(terms.amount)) return undefined
+  const words = { wallet, amount }
+  tell(text('approving', words))
   const signed = isSponsored(document, terms) ? await signApproval(provider, transfer) : undefined
   if (signed !== undefined) return signed
+  // Some tokens, as USDT on Ethereum, let nothing be approved while something is.
+  if (allowance) {
+    tell(text('revoking', words))
+    await approveOnChain(provider, { ...transfer, amount: '0' }, tell)
+    tell(text('approving', words))
+  }
+  await approveOnChain(provider, transfer, tell)
+  return undefined
+}
+
+/** Has the account approve an amount in a transaction, and waits until that is mined. */
+async function approveOnChain(
+  provider: Provider,
+  transfer: Pick<Permit2Transfer, 'from' | 'asset' | 'amount'>,
+  tell: (step: string) => void,
+): Promise<void> {
   const hash = await sendApproval(provider, transfer)
   tell(text('approvalPending'))
+  const wanted = BigInt(transfer.amount)
   for (const until = Date.now() + LOOK.forMs; Date.now() < until;) {
     const asked = callProvider(provider, 'eth_getTransactionReceipt', [hash])
     const { status } = Object(await asked.catch(() => undefined)) as { readonly status?: unknown }
+    if (status === '0x1') return
     if (status === '0x0') break
-    // Wallets may send another transaction in its place.
-    if (status === '0x1' || (await isApproved(provider, transfer))) return undefined
+    // Wallets may send another transaction in its place, and let their user approve more.
+    const allowance = (await readAllowance(provider, transfer)) ?? -1n
+    if (wanted ? allowance >= wanted : !allowance) return
     await new Promise((resolve) => setTimeout(resolve, LOOK.everyMs))
   }
   throw new NotSigned(text('approvalFailed'))
-}
-
-/** Whether Permit2 may take the amount already. If the wallet does not tell, it may not. */
-async function isApproved(
-  provider: Provider,
-  transfer: Pick<Permit2Transfer, 'from' | 'asset' | 'amount'>,
-): Promise<boolean> {
-  const allowance = await readAllowance(provider, transfer)
-  return allowance !== undefined && allowance >= BigInt(transfer.amount)
 }
 
 function receiptFacts(

@@ -39,6 +39,8 @@ export const de: PaywallTexts = {
   checkingBalance: 'Ihr Guthaben wird geprüft …',
   approving:
     'Erlauben Sie Permit2, {amount} zu nehmen: Bestätigen Sie in {wallet}. Noch wird nichts gezahlt.',
+  revoking:
+    'Nehmen Sie zuerst die frühere, kleinere Erlaubnis für Permit2 zurück: Bestätigen Sie in {wallet}. Noch wird nichts gezahlt.',
   approvalPending: 'Warten, bis das Netzwerk Ihre Freigabe bestätigt hat …',
   approvalFailed: 'Die Freigabe wurde nicht bestätigt. Es wurde nichts gezahlt.',
   approvalNeeded:

@@ -37,6 +37,8 @@ export const en: PaywallTexts = {
   switching: 'Switch to {network} in {wallet}.',
   checkingBalance: 'Checking your balance…',
   approving: 'Allow Permit2 to take {amount}: confirm in {wallet}. Nothing is paid yet.',
+  revoking:
+    'Withdraw the earlier, smaller allowance of Permit2 first: confirm in {wallet}. Nothing is paid yet.',
   approvalPending: 'Waiting until the network has confirmed your approval…',
   approvalFailed: 'The approval was not confirmed. Nothing was paid.',
   approvalNeeded:

@@ -38,6 +38,8 @@ export const es: PaywallTexts = {
   switching: 'Cambie a {network} en {wallet}.',
   checkingBalance: 'Comprobando su saldo…',
   approving: 'Permita que Permit2 tome {amount}: confirme en {wallet}. Todavía no se paga nada.',
+  revoking:
+    'Retire primero el permiso anterior, menor, de Permit2: confirme en {wallet}. Todavía no se paga nada.',
   approvalPending: 'Esperando a que la red confirme su permiso…',
   approvalFailed: 'El permiso no se confirmó. No se ha pagado nada.',
   approvalNeeded:

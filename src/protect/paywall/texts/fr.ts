@@ -39,6 +39,8 @@ export const fr: PaywallTexts = {
   checkingBalance: 'Vérification de votre solde…',
   approving:
     'Autorisez Permit2 à prélever {amount} : confirmez dans {wallet}. Rien n’est encore payé.',
+  revoking:
+    'Retirez d’abord l’ancienne autorisation de Permit2, trop faible : confirmez dans {wallet}. Rien n’est encore payé.',
   approvalPending: 'En attente de la confirmation de votre autorisation par le réseau…',
   approvalFailed: 'L’autorisation n’a pas été confirmée. Rien n’a été payé.',
   approvalNeeded:

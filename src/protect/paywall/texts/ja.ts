@@ -39,6 +39,8 @@ export const ja: PaywallTexts = {
   checkingBalance: '残高を確認しています…',
   approving:
     'Permit2 に {amount} の引き出しを許可します。{wallet} で確認してください。まだ支払いは行われません。',
+  revoking:
+    'まず Permit2 への以前の少額の許可を取り消します。{wallet} で確認してください。まだ支払いは行われません。',
   approvalPending: 'ネットワークが許可を確認するのを待っています…',
   approvalFailed: '許可が確認されませんでした。支払いは行われていません。',
   approvalNeeded:

@@ -39,6 +39,8 @@ export const ko: PaywallTexts = {
   checkingBalance: '잔액을 확인하는 중…',
   approving:
     'Permit2가 {amount}을(를) 가져가도록 허용하세요. {wallet}에서 확인하세요. 아직 결제되지 않습니다.',
+  revoking:
+    '먼저 Permit2에 대한 이전의 더 작은 허용을 취소하세요. {wallet}에서 확인하세요. 아직 결제되지 않습니다.',
   approvalPending: '네트워크가 허용을 확인할 때까지 기다리는 중…',
   approvalFailed: '허용이 확인되지 않았습니다. 결제되지 않았습니다.',
   approvalNeeded:

@@ -31,6 +31,7 @@ export type PaywallTextKey =
   | 'switching'
   | 'checkingBalance'
   | 'approving'
+  | 'revoking'
   | 'approvalPending'
   | 'approvalFailed'
   | 'approvalNeeded'

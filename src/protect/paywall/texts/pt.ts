@@ -38,6 +38,8 @@ export const pt: PaywallTexts = {
   switching: 'Mude para {network} em {wallet}.',
   checkingBalance: 'Verificando seu saldo…',
   approving: 'Permita que o Permit2 retire {amount}: confirme em {wallet}. Nada é pago ainda.',
+  revoking:
+    'Retire primeiro a permissão anterior, menor, do Permit2: confirme em {wallet}. Nada é pago ainda.',
   approvalPending: 'Aguardando a rede confirmar a sua permissão…',
   approvalFailed: 'A permissão não foi confirmada. Nada foi pago.',
   approvalNeeded:

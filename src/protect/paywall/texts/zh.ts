@@ -37,6 +37,7 @@ export const zh: PaywallTexts = {
   switching: '请在 {wallet} 中切换到 {network}。',
   checkingBalance: '正在检查您的余额……',
   approving: '请允许 Permit2 转走 {amount}：在 {wallet} 中确认。此时不会付款。',
+  revoking: '请先撤销此前给 Permit2 的较小授权：在 {wallet} 中确认。此时不会付款。',
   approvalPending: '正在等待网络确认您的授权……',
   approvalFailed: '授权未被确认。没有付款。',
   approvalNeeded: 'Permit2 未获准转走此金额，未收取任何费用。请重新支付：钱包会先请您授权。',

@@ -56,6 +56,10 @@ export async function judgeReceipt(
   const method = methodOf(payment)
   const decided = await method.judge(core, receipt, payment)
   if (decided.kind !== 'failed' || method.usedIn(receipt, payment)) return decided
+  const { payers, chain } = core
+  const isForestalled =
+    payers.blamesFactory(payment) && (await chain.getCode(payment.from)) !== '0x'
+  if (isForestalled) payers.noteForestalled(receipt.transaction)
   // Another transaction may have used the authorization first: then the merchant is paid by that.
   const { isUsed } = await readNonce(core.chain, payment)
   if (isUsed !== true) {

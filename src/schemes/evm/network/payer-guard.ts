@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { padHex } from 'viem/utils'
 import type { Receipt } from '../../../chain/types.js'
 import { recordId } from '../../../ledger/index.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
@@ -37,6 +38,14 @@ const LONGEST_PENDING_MS = HOUR_MS
 /** Gas of a transfer that fails in a batch whose other members succeed. */
 const SHARE_OF_BATCH_GAS = 60_000n
 
+/** What a factory counts as while its accounts have no code: no hash begins like this. */
+const FACTORY_PREFIX = `0x${'0'.repeat(24)}`
+
+/** The code hash under which accounts count before they have code. A factory can make any number of codes. */
+export function factoryCodeHash(factory: Address): Hex {
+  return padHex(factory)
+}
+
 /** Options of {@link PayerGuard}. */
 export interface PayerGuardOptions {
   /** Gas that payments of each wallet code took and lost. */
@@ -61,6 +70,15 @@ interface Failures {
   readonly until: number
 }
 
+/** Gas of a mined transaction. */
+interface MinedGas {
+  readonly gasUsed: bigint
+  /** Lost, and not counted yet. */
+  readonly lost: bigint
+  /** Whether it was to deploy an account that somebody else had deployed. */
+  readonly isForestalled?: boolean
+}
+
 /** Gas that was lost, and when, by `performance.now()`. */
 interface Loss {
   readonly gas: bigint
@@ -76,7 +94,7 @@ interface Loss {
  * 1. A payer whose transfer failed waits, longer each time.
  * 2. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
  *    Beyond that each code has a little gas for free, and all codes together have some. No code pays for the
- *    failures of another.
+ *    failures of another, nor for a deployment that somebody else forestalled.
  * 3. While accounts without code lose us much, those that never paid do not share a transaction.
  */
 export class PayerGuard {
@@ -88,10 +106,7 @@ export class PayerGuard {
   readonly #codes = new LRUCache<Address, Hex>({ max: REMEMBERED })
   /** Payers that have paid. */
   readonly #paid = new LRUCache<Address, true>({ max: REMEMBERED })
-  /** By transaction: gas that it took and that no payer was charged with yet. */
-  readonly #receipts = new LRUCache<Hex, { readonly gasUsed: bigint; readonly lost: bigint }>({
-    max: REMEMBERED,
-  })
+  readonly #receipts = new LRUCache<Hex, MinedGas>({ max: REMEMBERED })
   /** By record. */
   readonly #pending = new Map<string, PendingGas>()
   #losses: Loss[] = []
@@ -156,9 +171,27 @@ export class PayerGuard {
     this.#receipts.set(transaction, { gasUsed, lost: logs.length === 0 ? gasUsed : 0n })
   }
 
+  /** Whether the failure of a payment would count against the factory of its payer's account. */
+  blamesFactory(key: PaymentKey): boolean {
+    return this.#codeOf(key)?.startsWith(FACTORY_PREFIX) === true
+  }
+
+  /**
+   * Notes that the account that a transaction was to deploy has code already. Anybody can deploy it first, so
+   * neither its factory nor its code is at fault.
+   */
+  noteForestalled(transaction: Hex): void {
+    const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
+    if (isForestalled) return
+    this.#receipts.set(transaction, { gasUsed, lost: 0n, isForestalled: true })
+    this.#losses.push({ gas: lost, at: performance.now(), isOfCode: true })
+    this.#reportLoss()
+  }
+
   /** Notes that a payer's transfer was mined and moved no money. */
   noteFailed(key: PaymentKey, transaction: Hex): void {
-    const { gasUsed = 0n, lost = 0n } = this.#receipts.get(transaction) ?? {}
+    const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
+    if (isForestalled) return this.#backOff(key.from, false)
     // The gas of a whole transaction is lost once, however many members failed.
     this.#receipts.set(transaction, { gasUsed, lost: 0n })
     const gas = lost > SHARE_OF_BATCH_GAS ? lost : SHARE_OF_BATCH_GAS

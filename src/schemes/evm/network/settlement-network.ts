@@ -4,6 +4,7 @@ import { lowerHex } from '../../../protocol/hex.js'
 import { blockTimeMs } from '../../../protocol/networks.js'
 import type { Address } from '../../../protocol/payment.js'
 import type { RelayerPool } from '../../../relayer/pool.js'
+import { Deployments } from './deployments.js'
 import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { PendingSpend } from './pending-spend.js'
 import { GasLimits } from './gas-limits.js'
@@ -21,6 +22,7 @@ export interface SettlementNetwork {
   readonly pendingSpend: PendingSpend
   readonly simulator: TransferSimulator
   readonly payers: PayerGuard
+  readonly deployments: Deployments
   readonly gasShares: GasShares
   /** Contracts that may deploy accounts of payers (ERC-6492), in lower case. */
   readonly factories: ReadonlySet<Address>
@@ -48,6 +50,7 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     pendingSpend: new PendingSpend(chain),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
+    deployments: new Deployments(),
     gasShares: new GasShares(assets),
     factories: usableFactories(parts),
     onGas,

@@ -7,6 +7,7 @@ import { intrinsicGas } from '../../../chain/intrinsic-gas.js'
 import { methodOf } from '../methods.js'
 import { deployingCall } from '../verify/check-deployment.js'
 import { findCaller } from '../network/find-caller.js'
+import { endTransaction } from '../network/pending-payments.js'
 import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { VerifiedPayment } from '../verify/verify.js'
@@ -43,6 +44,11 @@ export async function prepareTransfer(
   const relayer = sender ?? core.relayers.addresses[0]
   const transferCall = method.call(transfer, { asset, from: named ?? relayer })
   const { deployment } = checked
+  const othersEnd = deployment && core.deployments.claim(key)
+  if (othersEnd !== undefined) {
+    await othersEnd
+    throw new PayerChanged()
+  }
   const call = deployment ? deployingCall(deployment, transferCall) : transferCall
   const measured = { call, token: asset.address, relayer }
   const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
@@ -88,14 +94,17 @@ export async function withChangedPayer<Sent>(
  * Sends a transfer whose transaction was mined without paying again, alone.
  *
  * Another member may have used up the gas of their batch. Its own payer has no code, so only the state
- * of the token decides about it now.
+ * of the token decides about it now. Or it was to deploy its payer's account, and somebody else has done so.
  *
  * @returns The transaction that went out; nothing where it would fail again, or could not be sent.
  */
 export async function sendAlone(payment: VerifiedPayment): Promise<Submission | undefined> {
   const { core, asset, transfer, key, entry } = payment
+  const isOfFactory = core.payers.blamesFactory(key)
   const checked = await checkOnChain(core, asset, transfer)
-  if (typeof checked === 'string' || checked.simulation.codeHash !== undefined) return undefined
+  if (typeof checked === 'string' || checked.deployment !== undefined) return undefined
+  if (checked.simulation.codeHash !== undefined && !isOfFactory) return undefined
+  endTransaction(core, key)
   const prepared = await prepareTransfer(payment, checked)
   if (typeof prepared === 'string') return undefined
   /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */

@@ -58,6 +58,7 @@ export class TransferSubmission {
     const { core, checked: verified, entry } = this.#payment
     await core.relayers.requireReady()
     const sent = await withChangedPayer(async (checked) => {
+      if (this.#isDetached) throw settlementTimeout()
       const prepared = await prepareTransfer(this.#payment, checked)
       if (typeof prepared === 'string') return prepared
       if (this.#isDetached) throw settlementTimeout()

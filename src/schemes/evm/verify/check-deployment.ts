@@ -1,10 +1,10 @@
 /** Payments of accounts that are deployed by the transaction that they pay in (ERC-6492). */
-import { padHex } from 'viem/utils'
 import { allOrNothing } from '../../../chain/abi.js'
 import type { Call } from '../../../chain/types.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { methodOf } from '../methods.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
+import { factoryCodeHash } from '../network/payer-guard.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { TransferSimulation } from '../network/simulate.js'
@@ -23,7 +23,7 @@ export function deployingCall(deployment: Call, { from, ...transfer }: Call): Ca
  * Runs the deployment of a payer's account and its transfer as the relayer would send them, without sending
  * them. Nothing of a factory that is not allowed reaches the node.
  *
- * What accounts cost us before they have code counts by their factory: it can make any number of codes.
+ * What accounts cost us before they have code counts by their factory.
  *
  * @returns Why it would fail.
  * @throws {@link ChainError}
@@ -41,7 +41,7 @@ export async function checkDeployment(
   const method = methodOf(facts)
   const isAllowed = method.name === 'eip3009' && factories.has(deployment.to)
   if (!isAllowed || !(await chain.hasMulticall())) return 'eip6492_factory_not_allowed'
-  const codeHash = padHex(deployment.to)
+  const codeHash = factoryCodeHash(deployment.to)
   const refused = await payers.refusalOf(facts.payer, codeHash)
   if (refused !== undefined) return refused
   const sender = await relayers.chooseSender()

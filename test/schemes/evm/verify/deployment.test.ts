@@ -19,7 +19,12 @@ import {
   ownKeyDelegateCode,
   refusingFactoryCode,
 } from '../../../devnet/hostile-code.js'
-import { type CounterfactualAccount, counterfactualAccount } from '../../../devnet/smart-account.js'
+import {
+  type CounterfactualAccount,
+  counterfactualAccount,
+  deployAccount,
+  wrapPayment,
+} from '../../../devnet/smart-account.js'
 import { useCleanup } from '../../../support/cleanup.js'
 import { deploy, endlessCode, walletCode } from '../../../support/contracts.js'
 import {
@@ -33,11 +38,11 @@ import {
 } from '../../../support/core.js'
 import { delegate } from '../../../support/delegation.js'
 import { shopOptions, useDevnet } from '../../../support/devnet.js'
-import { newPayer, sendAs, signedAuthorization, toHex, undo } from '../../../support/on-chain.js'
+import { newPayer, sendAs, signedAuthorization, undo } from '../../../support/on-chain.js'
 import { permit2On } from '../../../support/permit2.js'
 import { isSend, startRpcProxy } from '../../../support/rpc-proxy.js'
 import { openShop } from '../../../support/shop.js'
-import { newNonce, signPayment } from '../../../support/sign-payment.js'
+import { signPayment } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
 
 const devnet = useDevnet()
@@ -67,9 +72,7 @@ async function payAs(
   { address, owner: { privateKey }, wrap: own }: CounterfactualAccount,
   wrap: (signature: Hex) => Hex = own,
 ): Promise<PaymentPayload> {
-  const payment = await signPayment({ address, privateKey }, offerOf(devnet))
-  const { signature } = payment.payload as { signature: Hex }
-  return { ...payment, payload: { ...payment.payload, signature: wrap(signature) } }
+  return wrapPayment(await signPayment({ address, privateKey }, offerOf(devnet)), { wrap })
 }
 
 const verify = ({ facilitator }: Core, payment: PaymentPayload) =>
@@ -79,14 +82,6 @@ const invalid = (invalidReason: string) =>
 const codeAt = (address: Hex) => askNode<Hex>(devnet, 'eth_getCode', address, 'latest')
 const sentAs = (transaction: string) =>
   askNode<{ to: Hex; input: Hex }>(devnet, 'eth_getTransactionByHash', transaction)
-
-async function create({ factory, factoryData }: CounterfactualAccount): Promise<void> {
-  const from = privateKeyToAccount(newNonce()).address
-  await sendAs(devnet, from, '0x')
-  const gas = toHex(1_000_000)
-  await askNode(devnet, 'eth_sendTransaction', { from, to: factory, data: factoryData, gas })
-  await devnet.mine()
-}
 
 describe('an account that is not deployed', () => {
   it('pays in one transaction, and again by ERC-1271, with the official client', async () => {
@@ -227,7 +222,7 @@ describe('an account that is not deployed', () => {
       core.facilitator.verify(await payBy(form), offer, permit2.terms())
     expect(await verifyBy(wrap)).toEqual(invalid('eip6492_factory_not_allowed'))
     expect(seen).not.toContain(factoryData.slice(2))
-    await create(account)
+    await deployAccount(devnet, account)
     const approval = { abi: usdcAbi, functionName: 'approve' } as const
     const allow = encodeFunctionData({ ...approval, args: [devnet.permit2, 2n ** 256n - 1n] })
     const execute = { abi: smartAccountAbi, functionName: 'execute' } as const
@@ -264,8 +259,7 @@ describe('an account that is not deployed', () => {
     const { address, owner, wrap } = account
     const offer = offerOf(devnet, { amount: '1000001' })
     const payment = await signPayment({ address, privateKey: owner.privateKey }, offer)
-    const { signature } = payment.payload as { signature: Hex }
-    const dear = { ...payment, payload: { ...payment.payload, signature: wrap(signature) } }
+    const dear = wrapPayment(payment, { wrap })
     expect(await core.facilitator.verify(dear, offer, termsOf(devnet))).toEqual(
       invalid('insufficient_funds'),
     )
@@ -297,7 +291,7 @@ describe('an account that is not deployed', () => {
     const core = open()
     const account = await counterfactualAccount(devnet)
     const reserved = await reserve(core, await payAs(account))
-    await create(account)
+    await deployAccount(devnet, account)
     await new Promise((resolve) => setTimeout(resolve, 600))
     const { success, transaction } = await reserved.settle()
     expect(success).toBe(true)
@@ -352,7 +346,7 @@ describe('an account that is not deployed', () => {
     first.close()
     await undo(devnet, answer.transaction as Hex)
     await sendAs(devnet, first.relayer.address, '0x')
-    await create(account)
+    await deployAccount(devnet, account)
     const next = open({ ledger, reconcileIntervalMs: 100, allowedFactories: [] })
     await until(async () => (await merchantBalance()) === before + 10_000n)
     const { from, nonce } = signedAuthorization(payment)
