@@ -11,6 +11,7 @@ import type {
   EventFilter,
   Fees,
   FeeValues,
+  FoundTransaction,
   Patience,
   Receipt,
   SignedTransaction,
@@ -33,6 +34,9 @@ import { HttpRpc, type RequestListener } from './rpc.js'
 
 /** Least gas of any transaction: a lower estimate is none. */
 const LEAST_GAS = 21_000n
+
+/** Blocks between the latest and the first that is asked for its time. */
+const FIRST_STEP = 64n
 
 /** How long it is remembered whether there is Multicall3, and a first answer that there is none (ms). */
 const MULTICALL_MS = { known: 600_000, doubtful: 2000 }
@@ -162,9 +166,33 @@ export class RpcChain {
    */
   async getLatestBlock(): Promise<Block> {
     await this.#rpc.checkNow()
-    const block = membersOf(unwrap(await this.#rpc.read('eth_getBlockByNumber', ['latest', false])))
-    const { number, timestamp } = block
-    return { number: quantityFrom(number), timestamp: quantityFrom(timestamp) }
+    return this.#getBlock('latest')
+  }
+
+  /**
+   * The number of the first block that is not older than a time; the one after the latest where all are. Looks
+   * from the latest backwards, in ever longer steps.
+   *
+   * @param seconds - Unix time.
+   */
+  async findBlockSince(seconds: bigint): Promise<bigint> {
+    const latest = await this.#getBlock('latest')
+    if (latest.timestamp < seconds) return latest.number + 1n
+    const isOlder = async (number: bigint): Promise<boolean> =>
+      number < 0n || (await this.#getBlock(numberToHex(number))).timestamp < seconds
+    let first = latest.number
+    let step = FIRST_STEP
+    while (!(await isOlder(first - step))) {
+      first -= step
+      step *= 4n
+    }
+    let older = first >= step ? first - step : -1n
+    while (first - older > 1n) {
+      const middle = (first + older) / 2n
+      if (await isOlder(middle)) older = middle
+      else first = middle
+    }
+    return first
   }
 
   /** What a transaction calls; `undefined` where the node has none, or it creates a contract. */
@@ -207,18 +235,22 @@ export class RpcChain {
     return this.#fees.get(freshness)
   }
 
-  /** The transactions of recent blocks that emitted an event. */
-  async findTransactions(filtered: EventFilter): Promise<readonly Hex[]> {
-    const { address, topics, blocks, data } = filtered
-    const latest = await this.getBlockNumber()
-    const first = latest > blocks ? latest - blocks : 0n
-    const filter = { address, topics, fromBlock: numberToHex(first), toBlock: 'latest' }
+  /** The transactions of some blocks that emitted an event, oldest first. */
+  async findTransactions(filtered: EventFilter): Promise<readonly FoundTransaction[]> {
+    const { address, topics, blocks, data, last } = filtered
+    const end = last ?? (await this.getBlockNumber())
+    const fromBlock = numberToHex(end > blocks ? end - blocks : 0n)
+    const toBlock = last === undefined ? 'latest' : numberToHex(last)
+    const filter = { address, topics, fromBlock, toBlock }
     const logs = unwrap(await this.#rpc.read('eth_getLogs', [filter]))
     if (!Array.isArray(logs)) throw unusable('no list of logs')
     return logs
       .map((log) => membersOf(log))
       .filter((log) => data === undefined || hexFrom(log['data']).toLowerCase() === data)
-      .map((log) => bytesFrom(log['transactionHash'], 32))
+      .map((log) => ({
+        transaction: bytesFrom(log['transactionHash'], 32),
+        blockHash: bytesFrom(log['blockHash'], 32),
+      }))
   }
 
   /** Sends a signed transaction. A lost answer is `unknown`, not an error. */
@@ -254,6 +286,12 @@ export class RpcChain {
     patience: Patience,
   ): Promise<Receipt | undefined> {
     return this.#receipts.wait(transactions, patience)
+  }
+
+  async #getBlock(at: Hex | 'latest'): Promise<Block> {
+    const block = membersOf(unwrap(await this.#rpc.read('eth_getBlockByNumber', [at, false])))
+    const { number, timestamp } = block
+    return { number: quantityFrom(number), timestamp: quantityFrom(timestamp) }
   }
 
   async #getNonce(address: Address, block: 'pending' | 'latest'): Promise<number> {

@@ -40,14 +40,22 @@ export interface Block {
   readonly timestamp: bigint
 }
 
-/** Selects events of recent blocks. */
+/** Selects events of some blocks. */
 export interface EventFilter {
   readonly address: Address
   readonly topics: readonly Hex[]
   /** @defaultValue any */
   readonly data?: Hex
-  /** How many blocks back from the latest one. */
+  /** How many blocks back from the last one. */
   readonly blocks: bigint
+  /** Number of the last block. @defaultValue the latest */
+  readonly last?: bigint | undefined
+}
+
+/** A transaction that emitted an event, and the block that has it: a reorganisation may move it. */
+export interface FoundTransaction {
+  readonly transaction: Hex
+  readonly blockHash: Hex
 }
 
 /** The receipt of a mined transaction. */

@@ -40,8 +40,9 @@ export interface MemoryLedgerOptions {
    * How many records are kept. Settled and delivered payments are 10,000 of them at most, or 20,000 while a
    * reorganisation may undo them; the oldest are forgotten, and from then on the chain alone refuses their
    * authorizations. When all records are of other payments, new ones fail with `ledger_full`: a live record
-   * is never dropped for another. Payments that nothing was charged for are a tenth of them at most: then another
-   * one that is charged nothing fails with `ledger_full`, and no other.
+   * is never dropped for another. Payments that nothing was charged for are a fifth of them at most, and of one
+   * project no more than it leaves to others, alone a tenth: then another one of it that is charged nothing fails with
+   * `ledger_full`, and no other.
    *
    * @defaultValue 200000
    */

@@ -159,6 +159,19 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
+  it('leaves every project room for payments that nothing was charged for', async () => {
+    const { ledger } = open(40)
+    const spendFor = (project: string) => spend(ledger, newEntry({ project }))
+    const full = { code: 'ledger_full' }
+    for (let count = 0; count < 4; count++) await spendFor('greedy')
+    await expect(spendFor('greedy')).rejects.toMatchObject(full)
+    for (let count = 0; count < 2; count++) await spendFor('other')
+    for (const project of ['other', 'greedy'])
+      await expect(spendFor(project)).rejects.toMatchObject(full)
+    await spendFor('third')
+    await ledger.close()
+  })
+
   it('throws from every method after close, but still unlocks', async () => {
     const { ledger } = open(3)
     const entry = newEntry()

@@ -14,9 +14,10 @@ const UNFETCHED_MS = 48 * 3_600_000
 
 /**
  * Share of all records that payments may take for which nothing was charged. Each is kept until its permit has
- * lapsed, and costs its payer nothing: they must not take the room of other payments.
+ * lapsed, and costs its payer nothing: they must not take the room of other payments. A project takes no more of it
+ * than it leaves to others: alone, half.
  */
-const UNCHARGED_PART = 0.1
+const UNCHARGED_PART = 0.2
 
 /** Deliveries of webhooks at most: finished ones give way first, the oldest of them. */
 const MAX_DELIVERIES = 20_000
@@ -53,17 +54,20 @@ const isDelivered = (row: 'NEW' | 'OLD'): string =>
 /** Whether nothing was charged for it. */
 const isUncharged = (row: 'NEW' | 'OLD'): string => `(${row}.charged IS '0')`
 
+const projectOf = (row: 'NEW' | 'OLD'): string => `coalesce(${row}.project, '')`
+
 /**
  * SQL that limits the number of records: triggers count them, forget the oldest of those that were settled
- * and delivered, and refuse a payment when there is none. Once enough payments were charged nothing, charging
- * another one nothing fails.
+ * and delivered, and refuse a payment when there is none. Once enough payments of a project were charged nothing,
+ * charging another one of it nothing fails.
  *
  * A payment that is forgotten is not honoured again: its transfer was mined, so the chain refuses its nonce.
  */
 export const limitRecords = (maxRecords: number, { now }: SqlDialect): string => `
   CREATE INDEX x402_authorizations_delivered ON x402_authorizations (updated_at) WHERE ${DELIVERED};
-  CREATE TEMP TABLE x402_size (records INTEGER NOT NULL, delivered INTEGER NOT NULL, uncharged INTEGER NOT NULL);
-  INSERT INTO x402_size VALUES (0, 0, 0);
+  CREATE TEMP TABLE x402_size (records INTEGER NOT NULL, delivered INTEGER NOT NULL);
+  INSERT INTO x402_size VALUES (0, 0);
+  CREATE TEMP TABLE x402_uncharged (project TEXT NOT NULL PRIMARY KEY, records INTEGER NOT NULL);
   CREATE TEMP TRIGGER x402_full BEFORE INSERT ON main.x402_authorizations
     WHEN (SELECT records FROM x402_size) >= ${maxRecords}
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations WHERE id = NEW.id)
@@ -76,14 +80,16 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
     UPDATE x402_size SET records = records + 1, delivered = delivered + ${isDelivered('NEW')};
   END;
   CREATE TEMP TRIGGER x402_deleted AFTER DELETE ON main.x402_authorizations BEGIN
-    UPDATE x402_size SET records = records - 1, delivered = delivered - ${isDelivered('OLD')},
-      uncharged = uncharged - ${isUncharged('OLD')};
+    UPDATE x402_size SET records = records - 1, delivered = delivered - ${isDelivered('OLD')};
+    UPDATE x402_uncharged SET records = records - 1 WHERE ${isUncharged('OLD')} AND project = ${projectOf('OLD')};
   END;
-  CREATE TEMP TRIGGER x402_uncharged AFTER UPDATE OF charged ON main.x402_authorizations
+  CREATE TEMP TRIGGER x402_charged_nothing AFTER UPDATE OF charged ON main.x402_authorizations
     WHEN ${isUncharged('NEW')} AND NOT ${isUncharged('OLD')}
   BEGIN
-    UPDATE x402_size SET uncharged = uncharged + 1;
-    SELECT RAISE(ABORT, '${LEDGER_FULL}') FROM x402_size WHERE uncharged > ${Math.ceil(maxRecords * UNCHARGED_PART)};
+    INSERT INTO x402_uncharged VALUES (${projectOf('NEW')}, 1)
+      ON CONFLICT (project) DO UPDATE SET records = records + 1;
+    SELECT RAISE(ABORT, '${LEDGER_FULL}') FROM x402_uncharged WHERE project = ${projectOf('NEW')}
+      AND records > ${Math.ceil(maxRecords * UNCHARGED_PART)} - (SELECT sum(records) FROM x402_uncharged);
   END;
   CREATE TEMP TRIGGER x402_delivered AFTER UPDATE OF delivered ON main.x402_authorizations
     WHEN ${isDelivered('NEW')} <> ${isDelivered('OLD')}

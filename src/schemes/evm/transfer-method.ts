@@ -50,10 +50,18 @@ export interface Uses {
   readonly transactions: readonly Hex[]
   /** Whether these are all: where none of them has paid, the authorization was cancelled. */
   readonly isComplete: boolean
+  /** Notes that one of them, as it was mined, is no use of the nonce: the next search goes on behind it. */
+  ruleOut?(receipt: Receipt): void
 }
 
-/** A payment that is judged; its transaction is known unless a stranger sent it. */
-export type JudgedPayment = LedgerEntry & { readonly submission?: Submission | undefined }
+/**
+ * A payment that is judged. Its transaction is known unless a stranger sent it; the time of its reservation, where it
+ * was read from the ledger.
+ */
+export type JudgedPayment = LedgerEntry & {
+  readonly submission?: Submission | undefined
+  readonly createdAt?: number | undefined
+}
 
 /** What a transaction is judged by, beside itself. */
 export interface JudgingNetwork {
@@ -107,7 +115,7 @@ export interface TransferMethod {
   /** Whether a transaction's logs show that it used up the nonce. */
   usedIn(receipt: Receipt, payment: LedgerEntry): boolean
   /** Finds the transactions that may have used up the nonce. @throws {@link ChainError} */
-  findUses(chain: Chain, payment: LedgerEntry): Promise<Uses>
+  findUses(chain: Chain, payment: JudgedPayment): Promise<Uses>
   /** Whether a call makes a payment. */
   pays(call: Call, key: PaymentKey): boolean
 }

@@ -27,7 +27,13 @@ export interface FailedDecision {
 export type Decision = PaidDecision | FailedDecision
 
 /** A decision, or that there is none yet. */
-export type Outcome = Decision | { readonly kind: 'open' }
+export type Outcome =
+  | Decision
+  | {
+      readonly kind: 'open'
+      /** Number of a block whose state would tell, and which the node has forgotten. */
+      readonly forgottenBlock?: bigint | undefined
+    }
 
 /** Nothing is decided yet. */
 export const OPEN = { kind: 'open' } as const satisfies Outcome

@@ -1,11 +1,12 @@
 /** Finding out, from the chain, what became of a payment. */
 import type { Receipt } from '../../../chain/types.js'
-import type { LedgerEntry, Submission } from '../../../ledger/index.js'
+import type { Submission } from '../../../ledger/index.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { methodOf } from '../methods.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
-import { OPEN, type Outcome, type SubmittedPayment } from './decision.js'
+import type { JudgedPayment } from '../transfer-method.js'
+import { OPEN, type FailedDecision, type Outcome, type SubmittedPayment } from './decision.js'
 import { readNonce } from './nonce-state.js'
 
 /**
@@ -101,23 +102,22 @@ export async function isSuperseded(
  *
  * @throws {@link ChainError}
  */
-export async function findUse(
-  core: SettlementNetwork,
-  payment: LedgerEntry & { readonly submission?: Submission | undefined },
-): Promise<Outcome> {
-  const { transactions, isComplete } = await methodOf(payment).findUses(core.chain, payment)
-  let outcome: Outcome = OPEN
-  let isKnown = isComplete
-  for (const found of transactions) {
+export async function findUse(core: SettlementNetwork, payment: JudgedPayment): Promise<Outcome> {
+  const uses = await methodOf(payment).findUses(core.chain, payment)
+  let failed: FailedDecision | undefined
+  let isKnown = uses.isComplete
+  for (const found of uses.transactions) {
     const receipt = await core.chain.getReceipt(found)
     if (receipt === undefined) return OPEN
-    outcome = await judgeUse(core, payment, receipt)
+    const outcome = await judgeUse(core, payment, receipt)
     if (outcome.kind === 'paid') return outcome
     if (outcome.kind === 'open') isKnown = false
+    else if (uses.ruleOut === undefined) failed = outcome
+    else uses.ruleOut(receipt)
   }
   if (!isKnown) return OPEN
   const { transaction = '0x' } = payment.submission ?? {}
-  return outcome.kind === 'open' ? { ...USED_OTHERWISE, transaction } : outcome
+  return failed ?? { ...USED_OTHERWISE, transaction }
 }
 
 /** Used up by something else than a payment of ours, or cancelled. */
@@ -126,7 +126,7 @@ const USED_OTHERWISE = { kind: 'failed', reason: 'invalid_exact_evm_nonce_alread
 /** Tells whether a transaction that used an authorization has paid for this record. */
 async function judgeUse(
   core: SettlementNetwork,
-  payment: LedgerEntry & { readonly submission?: Submission | undefined },
+  payment: JudgedPayment,
   receipt: Receipt,
 ): Promise<Outcome> {
   const { transaction, sender } = receipt

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { ChainError } from '../../../errors.js'
 import { SUBMITTED_PAGE, type LedgerRecord } from '../../../ledger/index.js'
+import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import { Concluder } from './concluder.js'
 import { isUnpaid, type Decision, type Outcome, type SubmittedPayment } from './decision.js'
@@ -146,6 +147,11 @@ export class Reconciler {
     if (record.locked && !record.ownerSilent && isUnpaid(found)) return
     const outcome = found.kind === 'open' ? found : await this.#concludeFound(record, found)
     if (outcome.kind !== 'open') return void this.#revisits.delete(id)
+    if (past === undefined && outcome.forgottenBlock !== undefined)
+      this.#options.logger.warn(
+        'A payment stays pending: the node has forgotten the state of its block. Use an archive node for this network until it is decided.',
+        { ...paymentFields(record), ...record.submission, block: outcome.forgottenBlock },
+      )
     // A locked record is being sent now, here or elsewhere: its sender may still withdraw it.
     if (record.locked) return
     // Lists omit the bytes.

@@ -51,8 +51,8 @@ export const erc3009: TransferMethod = {
     for (const blocks of LOOK_BACK_BLOCKS) {
       for (const event of [AUTHORIZATION_USED, AUTHORIZATION_CANCELED]) {
         const topics: Hex[] = [event, padHex(from), nonce]
-        const [transaction] = await chain.findTransactions({ address, topics, blocks })
-        if (transaction !== undefined) return { transactions: [transaction], isComplete: true }
+        const [found] = await chain.findTransactions({ address, topics, blocks })
+        if (found !== undefined) return { transactions: [found.transaction], isComplete: true }
       }
     }
     return { transactions: [], isComplete: false }

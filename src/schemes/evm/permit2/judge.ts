@@ -8,7 +8,7 @@ import type { LedgerEntry } from '../../../ledger/index.js'
 import { amountOf } from '../../../ledger/record.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
-import { OPEN, type Decision, type Outcome } from '../confirm/decision.js'
+import { OPEN, type Outcome } from '../confirm/decision.js'
 import { transferId } from '../confirm/transfer-id.js'
 import { isTransferCall } from '../erc3009/token-calls.js'
 import { isMove, transfersOfUses } from '../erc3009/transfer-log.js'
@@ -16,6 +16,10 @@ import { wordOf } from '../reads.js'
 import type { JudgedPayment, JudgingNetwork } from '../transfer-method.js'
 import { isUsedIn, nonceBitmapCall, readSettleCall, type SettleCall } from './calls.js'
 import { findSpender, isSettlement } from './contracts.js'
+import { findTransfers } from './find-transfers.js'
+
+/** Transactions that are asked which of equal payments they have made. */
+const MOST_OTHERS = 100
 
 /** How many of the latest blocks every node has the state of. Older state needs an archive node. */
 const KEPT_BLOCKS = 64n
@@ -25,8 +29,8 @@ const KEPT_BLOCKS = 64n
  *
  * Only a call of this very payment can have paid it: the spender's log does not say which payment it had
  * made, and the token's is the same for any transfer. Where some of equal calls failed, the nonces that were
- * used up in the block of a transaction of ours tell which; where even that does not, what the ledger has
- * not granted yet.
+ * used up in the block of a transaction of ours tell which; where the node has forgotten that block, the other
+ * transactions that have paid some of them; where even that does not, what the ledger has not granted yet.
  *
  * A stranger's transaction counts where its bytes leave no doubt: all calls are known, and none of the equal
  * ones failed. A payment through a contract whose calls we cannot read buys nothing here.
@@ -34,10 +38,27 @@ const KEPT_BLOCKS = 64n
  * @throws {@link ChainError}
  */
 export async function judgePermit(
-  { chain, relayers, assets }: JudgingNetwork,
+  network: JudgingNetwork,
   receipt: Receipt,
   payment: JudgedPayment,
 ): Promise<Outcome> {
+  const judged = await judgeByCalls(network, receipt, payment)
+  return 'rivals' in judged ? judgeByState(network, receipt, { payment, ...judged }) : judged
+}
+
+/** Calls that would make equal payments, some of which were made, by these transfers. */
+interface EqualCalls {
+  readonly rivals: readonly SettleCall[]
+  /** Names of the transfers, in the order of the calls. */
+  readonly found: readonly string[]
+}
+
+/** Tells it from receipt and calls alone, as far as they do. @throws {@link ChainError} */
+async function judgeByCalls(
+  { chain, relayers, assets }: JudgingNetwork,
+  receipt: Receipt,
+  payment: JudgedPayment,
+): Promise<Outcome | EqualCalls> {
   const { transaction, sender, to } = receipt
   const unpaid = { kind: 'failed', reason: 'invalid_transaction_state', transaction } as const
   if (!receipt.succeeded) return unpaid
@@ -65,23 +86,60 @@ export async function judgePermit(
   if (!call?.to || !call.data) return OPEN
   const calls = callsIn({ to: call.to, data: call.data }, executors)
   const rivals = rivalsIn(calls, payment)
-  const isOwn = ({ nonce }: SettleCall): boolean => sameHex(nonce, payment.nonce)
-  if (!rivals.some(isOwn)) return unpaid
-  const paidAs = (index: number): Decision => ({ ...paid, transfer: found[index] ?? first })
+  const own = rivals.findIndex(isCallOf(payment))
+  if (own < 0) return unpaid
   const isClear = rivals.length === found.length
   if (!isOurs && !(isClear && calls.every((one) => isKnownCall(one, payment, assets))))
     return unpaid
-  if (isClear) return paidAs(rivals.findIndex(isOwn))
+  return isClear ? { ...paid, transfer: found[own] ?? first } : { rivals, found }
+}
 
+/** Tells by the nonces that are used up which of equal calls have made a payment. @throws {@link ChainError} */
+async function judgeByState(
+  network: JudgingNetwork,
+  receipt: Receipt,
+  { payment, rivals, found }: EqualCalls & { readonly payment: JudgedPayment },
+): Promise<Outcome> {
+  const { transaction, blockNumber } = receipt
   const keys = rivals.map(({ nonce }) => ({ ...payment, nonce }))
-  const { uses, isExact } = await usedInBlock(chain, receipt, keys)
-  const used = rivals.filter((_rival, index) => uses[index])
-  const index = used.findIndex(isOwn)
-  if (index < 0) return unpaid
-  if (used.length === found.length) return paidAs(index)
-  // Others may have used some of them before: the node has forgotten the state of that block.
-  if (!isExact) return OPEN
+  const { uses, isExact } = await usedInBlock(network.chain, receipt, keys)
+  let used: readonly SettleCall[] = rivals.filter((_rival, index) => uses[index])
+  if (!isExact && used.length > found.length)
+    used = await withoutPaidElsewhere(network, receipt, { payment, rivals: used })
+  const index = used.findIndex(isCallOf(payment))
+  if (index < 0) return { kind: 'failed', reason: 'invalid_transaction_state', transaction }
+  const [transfer = '', ...others] = found
+  const paid = { kind: 'paid', transaction, transfer } as const
+  if (used.length === found.length) return { ...paid, transfer: found[index] ?? transfer }
+  // Others may have been used before, by nothing that we can read.
+  if (!isExact) return { kind: 'open', forgottenBlock: blockNumber }
   return others.length === 0 ? paid : { ...paid, others }
+}
+
+/** Leaves out the calls whose payment another transaction has certainly made. @throws {@link ChainError} */
+async function withoutPaidElsewhere(
+  network: JudgingNetwork,
+  { transaction }: Receipt,
+  { payment, rivals }: Pick<EqualCalls, 'rivals'> & { readonly payment: JudgedPayment },
+): Promise<readonly SettleCall[]> {
+  const { chain } = network
+  const { transfers } = await findTransfers(chain, payment)
+  const others = transfers.filter((one) => !sameHex(one.transaction, transaction))
+  const isElsewhere = new Set<SettleCall>()
+  for (const one of others.slice(0, MOST_OTHERS)) {
+    const receipt = await chain.getReceipt(one.transaction)
+    if (receipt === undefined) continue
+    for (const rival of rivals) {
+      const key = { ...payment, nonce: rival.nonce, submission: undefined }
+      const judged = await judgeByCalls(network, receipt, key)
+      if ('kind' in judged && judged.kind === 'paid') isElsewhere.add(rival)
+    }
+  }
+  return rivals.filter((rival) => !isElsewhere.has(rival))
+}
+
+function isCallOf({ nonce }: LedgerEntry): (call: SettleCall) => boolean {
+  return (call) => sameHex(call.nonce, nonce)
 }
 
 /**

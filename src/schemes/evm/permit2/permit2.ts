@@ -1,10 +1,8 @@
 /** Tokens that Permit2 moves: x402's spender calls it with a payer's signature. */
 import { LRUCache } from 'lru-cache'
-import { padHex } from 'viem/utils'
-import { TRANSFER, word } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
-import { ChainError } from '../../../errors.js'
-import { amountOf, recordId } from '../../../ledger/record.js'
+import type { FoundTransaction } from '../../../chain/types.js'
+import { recordId } from '../../../ledger/record.js'
 import { sameHex } from '../../../protocol/hex.js'
 import { EXACT } from '../../../protocol/payment.js'
 import { wordOf } from '../reads.js'
@@ -13,21 +11,25 @@ import { isUsedIn, nonceBitmapCall, readSettleCall, settleCall } from './calls.j
 import { EXACT_SPENDER, findSpender, UPTO_SPENDER, type Spender } from './contracts.js'
 import { diagnosePermit } from './diagnose.js'
 import { permitDigest } from './digest.js'
+import { findTransfers } from './find-transfers.js'
 import { judgePermit } from './judge.js'
 import { signedPermitOf, type SignedPermit } from './payload.js'
 import { approvalOf, checkApproval } from './sponsored-approval.js'
 
-/** How many blocks are searched for a transfer; fewer where a node refuses that. */
-const LOOK_BACK_BLOCKS = [9999n, 2000n, 500n] as const
-
-/** Transfers that are looked at, newest first. */
+/** Transfers that one search looks at, newest first. The next one goes on with those before. */
 const MOST_TRANSFERS = 100
+
+/** Transactions that are remembered not to be a payment's. */
+const MOST_RULED_OUT = 100_000
 
 /** How long nothing must have been found until that counts as the answer (ms): the node may lag behind. */
 export const BELIEVED_AFTER_MS = 3000
 
 /** By node and record: when it was first searched for (`performance.now()`). One node's lag says nothing of another. */
 const searches = new WeakMap<Chain, LRUCache<string, number>>()
+
+/** By record, transaction and block. */
+const ruledOut = new LRUCache<string, true>({ max: MOST_RULED_OUT })
 
 export const permit2: TransferMethod = {
   name: 'permit2',
@@ -87,13 +89,17 @@ export const permit2: TransferMethod = {
   // Permit2 logs no use. Only a direct call of a spender that succeeded has certainly made one.
   usedIn: ({ succeeded, to }) => succeeded && findSpender(to) !== undefined,
   async findUses(chain, payment) {
-    const { asset: address, from, payTo } = payment
-    const topics = [TRANSFER, padHex(from), padHex(payTo)]
-    const transfers = await findInLookBack((blocks) =>
-      chain.findTransactions({ address, topics, blocks, data: `0x${word(amountOf(payment))}` }),
-    )
-    const transactions = [...new Set(transfers.toReversed())].slice(0, MOST_TRANSFERS)
-    return { transactions, isComplete: isBelieved(chain, recordId(payment)) }
+    const id = recordId(payment)
+    const nameOf = ({ transaction, blockHash }: FoundTransaction): string =>
+      `${id} ${transaction} ${blockHash}`.toLowerCase()
+    const { transfers, isWhole } = await findTransfers(chain, payment)
+    const left = transfers.filter((one) => !ruledOut.has(nameOf(one)))
+    const isBelievable = isBelieved(chain, id)
+    return {
+      transactions: left.slice(0, MOST_TRANSFERS).map(({ transaction }) => transaction),
+      isComplete: isWhole && left.length <= MOST_TRANSFERS && isBelievable,
+      ruleOut: (receipt) => void ruledOut.set(nameOf(receipt), true),
+    }
   },
   pays(call, { from, nonce }) {
     const settled = readSettleCall(call)
@@ -109,19 +115,6 @@ function spenderOf(scheme: string): Spender {
 /** The spender of a permit whose terms were checked; another one makes its digest and call useless. */
 function spenderOfPermit({ spender }: SignedPermit): Spender {
   return findSpender(spender) ?? EXACT_SPENDER
-}
-
-async function findInLookBack<Found>(find: (blocks: bigint) => Promise<Found>): Promise<Found> {
-  let refusal: unknown
-  for (const blocks of LOOK_BACK_BLOCKS) {
-    try {
-      return await find(blocks)
-    } catch (error) {
-      if (!(error instanceof ChainError) || error.code !== 'chain_refused') throw error
-      refusal = error
-    }
-  }
-  throw refusal
 }
 
 function isBelieved(chain: Chain, id: string): boolean {

@@ -10,6 +10,7 @@ import { chargedBefore, EXCEEDED, logLedgerFailure } from '../../settled-reserva
 import {
   OPEN,
   type Decision,
+  type Outcome,
   type PaidDecision,
   type SubmittedPayment,
 } from '../confirm/decision.js'
@@ -203,17 +204,28 @@ export class Settlement implements Reservation {
     const { ledger, reconciler } = this.#context
     const { core, entry, key } = this.#payment
     const { superseded, failed } = this.#taken
-    const used = { payment: { ...entry, submission: superseded ?? failed }, reason }
-    const use = await findEarlierUse(core, used, this.#context).catch(async (error: unknown) => {
+    const find = async (): Promise<Outcome> => {
+      const { createdAt } = (await ledger.payments.find(key)) ?? {}
+      const payment = { ...entry, submission: superseded ?? failed, createdAt }
+      return findEarlierUse(core, { payment, reason }, this.#context)
+    }
+    const use = await find().catch(async (error: unknown) => {
       // It is not known to have failed: the next request with it checks again.
       await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
       throw error
     })
-    if (use.kind === 'paid')
-      return this.#toResponse(await reconciler.concluder.conclude(entry, use))
-    return use.kind === 'open' && superseded !== undefined
-      ? this.#toPending(superseded)
-      : this.#refuse(reason)
+    switch (use.kind) {
+      case 'paid':
+        return this.#toResponse(await reconciler.concluder.conclude(entry, use))
+      case 'failed':
+        return this.#refuse(reason)
+      case 'open':
+        if (superseded !== undefined) return this.#toPending(superseded)
+        // Nothing is sent for it. Whoever presents it again has the chain asked once more.
+        dropPayment(core, entry)
+        await logLedgerFailure(this.#logged, this.reopen())
+        return failedResponse(this.#payment, 'settlement_pending')
+    }
   }
 
   /** Time is over while the transaction is on its way to the node: it goes on in the background. */

@@ -1,11 +1,14 @@
 /** Which transactions of strangers have paid a permit: those whose bytes leave no doubt, and no others. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { erc20Abi } from 'viem'
 import { concatHex, encodeFunctionData, numberToHex, size } from 'viem/utils'
 import { aggregate, execute, MULTICALL3 } from '../../../../src/chain/abi.js'
 import type { Call, Receipt } from '../../../../src/chain/types.js'
 import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
-import { permit2 } from '../../../../src/schemes/evm/permit2/permit2.js'
+import { findUse } from '../../../../src/schemes/evm/confirm/outcome.js'
+import type { SettlementNetwork } from '../../../../src/schemes/evm/network/settlement-network.js'
+import { BELIEVED_AFTER_MS, permit2 } from '../../../../src/schemes/evm/permit2/permit2.js'
 import type { JudgedPayment } from '../../../../src/schemes/evm/transfer-method.js'
 import { isRefusal, type Reservation } from '../../../../src/schemes/scheme.js'
 import { permit2Abi } from '../../../devnet/abis.js'
@@ -21,7 +24,7 @@ import type { TestPayer } from '../../../support/sign-payment.js'
 const devnet = useDevnet()
 const { approvedPayer, assets, balanceOf, invalidate, newPayer, offer, sendFrom } =
   permit2On(devnet)
-const { sign, terms } = permit2On(devnet)
+const { settleAsStranger, sign, terms } = permit2On(devnet)
 const { merchantBalance, sign: authorize } = payingOn(devnet)
 
 const STRANGER = '0x00000000000000000000000000000000005712a6'
@@ -196,11 +199,60 @@ describe('a payment that a stranger settles', () => {
   })
 })
 
-describe('equal payments of a transaction of ours, one of which was burnt before', () => {
-  it('are told apart, and are open where the node has forgotten the block', async () => {
+describe('a payment among many equal ones of its payer', () => {
+  /** Settles payments in transactions of their own, by a stranger who does not wait for each. */
+  async function settleEach(payer: TestPayer, count: number): Promise<void> {
+    await askNode(devnet, 'evm_setAutomine', false)
+    try {
+      for (let sent = 0; sent < count; sent++) {
+        const { to, data } = settling(await sign(payer, offer()))
+        await askNode(devnet, 'eth_sendTransaction', { from: STRANGER, to, data, gas: '0x30d40' })
+        if (sent % 50 === 49) await devnet.mine()
+      }
+      await devnet.mine()
+    } finally {
+      await askNode(devnet, 'evm_setAutomine', true)
+    }
+  }
+
+  it('is not taken for unpaid until all of them were looked at, in several searches', async () => {
     const payer = await approvedPayer()
-    const [burnt, paid] = [await sign(payer, offer()), await sign(payer, offer())]
-    const reserved = await Promise.all([burnt, paid].map(reserve))
+    const [paid, cancelled] = [await sign(payer, offer()), await sign(payer, offer())]
+    const reserved = await Promise.all([paid, cancelled].map(reserve))
+    await invalidate(payer, cancelled)
+    const transaction = await sendAsStranger(aggregate([settling(paid)]))
+    await settleEach(payer, 150)
+
+    const [good, failed] = [await recordOf(paid), await recordOf(cancelled)]
+    const search = (record: JudgedPayment) => findUse(networkOf(core), record)
+    expect(await search(good)).toEqual({ kind: 'open' })
+    expect(await search(good)).toMatchObject({ kind: 'paid', transaction })
+    expect(await search(failed)).toEqual({ kind: 'open' })
+    await sleep(BELIEVED_AFTER_MS)
+    expect(await search(failed)).toMatchObject({ kind: 'failed' })
+
+    expect(await reserved[0]!.settle()).toMatchObject({ success: true, transaction })
+  })
+
+  it('is open while its search does not reach back to its reservation', async () => {
+    const payer = await approvedPayer()
+    const payment = await sign(payer, offer())
+    await reserve(payment)
+    await invalidate(payer, payment)
+    const { createdAt: _unknown, ...record } = await recordOf(payment)
+    const search = () => findUse(networkOf(core), record)
+    await search()
+    await sleep(BELIEVED_AFTER_MS)
+    expect(await search()).toEqual({ kind: 'open' })
+  })
+})
+
+describe('equal payments of a transaction of ours, one of which was used before', () => {
+  /** Settles two of them together, after one was used by something else, and has the node forget the block. */
+  async function settleBoth(use: (payer: TestPayer, payment: PaymentPayload) => Promise<unknown>) {
+    const payer = await approvedPayer()
+    const [before, paid] = [await sign(payer, offer()), await sign(payer, offer())]
+    const reserved = await Promise.all([before, paid].map(reserve))
     let letGo = (): void => undefined
     const isOver = new Promise<void>((resolve) => (letGo = resolve))
     const asked = new Promise<void>((resolve) => {
@@ -213,13 +265,13 @@ describe('equal payments of a transaction of ours, one of which was burnt before
     })
     const settled = Promise.all(reserved.map((one) => one.settle()))
     await asked
-    await invalidate(payer, burnt)
+    await use(payer, before)
     letGo()
     const answers = await settled
-    expect(answers).toMatchObject([{ success: false }, { success: true }])
+    expect(answers[1]).toMatchObject({ success: true })
     const receipt = (await core.chain.getReceipt(answers[1]!.transaction as Hex))!
     const good = await recordOf(paid)
-    const failed = { ...(await recordOf(burnt)), submission: good.submission }
+    const failed = { ...(await recordOf(before)), submission: good.submission }
     expect(await judge(receipt, good)).toMatchObject({ kind: 'paid' })
     expect(await judge(receipt, failed)).toMatchObject({ kind: 'failed' })
     await askNode(devnet, 'anvil_mine', '0x60')
@@ -227,10 +279,46 @@ describe('equal payments of a transaction of ours, one of which was burnt before
       method === 'eth_call' && block !== 'latest'
         ? { kind: 'refuse', code: -32000, message: 'missing trie node' }
         : undefined
-    expect(await judge(receipt, good)).toEqual({ kind: 'open' })
-    expect(await judge(receipt, failed)).toEqual({ kind: 'open' })
+    return { receipt, good, failed }
+  }
+
+  it('are told apart, and are open where the node has forgotten the block', async () => {
+    const { receipt, good, failed } = await settleBoth(invalidate)
+    const open = { kind: 'open', forgottenBlock: receipt.blockNumber }
+    expect(await judge(receipt, good)).toEqual(open)
+    expect(await judge(receipt, failed)).toEqual(open)
+  })
+
+  it('are told apart without that block where another transaction has paid one', async () => {
+    const { receipt, good, failed } = await settleBoth((_payer, one) => settleAsStranger(one))
+    expect(await judge(receipt, good)).toMatchObject({ kind: 'paid' })
+    expect(await judge(receipt, failed)).toMatchObject({ kind: 'failed' })
   })
 })
+
+describe('a payment of long ago', () => {
+  it('is found however few blocks the node searches at once', async () => {
+    const payer = await approvedPayer()
+    const payment = await sign(payer, offer())
+    await reserve(payment)
+    const transaction = await sendAsStranger(aggregate([settling(payment)]))
+    await askNode(devnet, 'anvil_mine', toHex(600n))
+    proxy.fault = (method, [filter]) => {
+      const { fromBlock = '0x0', toBlock } = (filter ?? {}) as { fromBlock?: Hex; toBlock?: Hex }
+      const isTooWide = toBlock === undefined || BigInt(toBlock) - BigInt(fromBlock) > 500n
+      return method === 'eth_getLogs' && isTooWide
+        ? { kind: 'refuse', code: -32602, message: 'block range is too wide' }
+        : undefined
+    }
+    const found = await findUse(networkOf(core), await recordOf(payment))
+    expect(found).toMatchObject({ kind: 'paid', transaction })
+  })
+})
+
+/** What a search asks. */
+function networkOf({ chain, relayers }: Core): SettlementNetwork {
+  return { chain, relayers, assets: new Map() } as unknown as SettlementNetwork
+}
 
 function judge(receipt: Receipt, payment: JudgedPayment) {
   return permit2.judge({ ...core, assets: new Map() }, receipt, payment)
