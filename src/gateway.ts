@@ -13,6 +13,7 @@ import { ConfigError } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
+import { RemoteCallers } from './facilitator/remote-callers.js'
 import { PermitDomains } from './money/permit-domains.js'
 import { evmFormats } from './schemes/evm/formats.js'
 import type { Finding } from './health/finding.js'
@@ -286,14 +287,15 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   countEvents(events, counters)
   const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
   const permits = new PermitDomains()
-  const formats = evmFormats({ ...resolved, permits })
+  const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, resolved.now)
+  const formats = evmFormats({ ...resolved, callers, permits })
   const core = new Lazy(async () => {
     const { cutOff, stopping } = requests
     // Opened now, it would have nobody to close it.
     cutOff.throwIfAborted()
     const outcomes = { counters, telemetry, recent }
     const ends = { closed: cutOff, stopping }
-    const parts = { ledger, events, ...outcomes, ...ends, formats, permits, nameUrl }
+    const parts = { ledger, events, ...outcomes, ...ends, formats, permits, callers, nameUrl }
     if (resolved.facilitator === undefined)
       return (await import('./parts/core.js')).openCore(resolved, parts)
     const { openRemoteCore } = await import('./parts/remote-core.js')
@@ -335,6 +337,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const context = {
     ...resolved,
     facilitator,
+    callers,
     permits,
     directory,
     readMerchant,

@@ -131,7 +131,8 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       const { network } = requirements
       if (answer.success) {
         requireOwn('settle', answer, { payer, network })
-        return { success: true, transaction: answer.transaction, network, payer }
+        const { transaction, amount } = answer
+        return { success: true, transaction, network, payer, ...(amount && { amount }) }
       }
       const { success, errorReason, errorMessage } = answer
       const settledBy = hashOrNone(answer.settledBy)
@@ -239,9 +240,10 @@ function requireOwn(
     )
 }
 
-/** The payer that an authorization names; `""` where there is none. */
-function payerOf({ payload: { authorization } }: PaymentPayload): string {
-  const { from } = Object(authorization) as { readonly from?: unknown }
+/** The payer that an authorization or a permit names; `""` where there is none. */
+function payerOf({ payload }: PaymentPayload): string {
+  const signed: unknown = payload['authorization'] ?? payload['permit2Authorization']
+  const { from } = Object(signed) as { readonly from?: unknown }
   return typeof from === 'string' && isHexAddress(from) ? from : ''
 }
 

@@ -8,6 +8,7 @@ import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
 import { isReadable } from '../protocol/decoded-payment.js'
 import { isUndecided } from '../protocol/reason-words.js'
+import { explainTooLong } from '../schemes/explain-too-long.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../schemes/check-record.js'
 import type { EventBus } from '../schemes/events.js'
 import { checkTerms, redeemingOnly } from '../schemes/scheme.js'
@@ -37,6 +38,10 @@ export interface RemoteFacilitatorOptions {
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
+  /** As of {@link RemoteContext}. */
+  readonly callers?: RemoteContext['callers']
+  /** Milliseconds since the epoch. @defaultValue the clock */
+  readonly now?: (() => number) | undefined
   /** Ends the wait for an answer: the gateway closes. */
   readonly closed?: AbortSignal | undefined
   /** Wraps each scheme, so that its payments are watched. @defaultValue not wrapped */
@@ -48,11 +53,12 @@ export interface RemoteFacilitatorOptions {
  * which request of ours a payment belongs to.
  */
 export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
-  const { facilitator, formats, ledger, events, logger, closed } = options
+  const { facilitator, formats, ledger, events, logger, closed, callers } = options
+  const { now = Date.now } = options
   const { watch = (scheme: Scheme) => scheme } = options
   const secret = () => ledger.secrets.sharedSecret('remote-facilitator')
   const log = new RemoteLog(logger)
-  const context = { facilitator, ledger, events, logger, closed, log, secret }
+  const context = { facilitator, ledger, events, logger, closed, callers, now, log, secret }
   const schemes = new Map(
     [...formats].map(([name, format]) => [name, watch(new RemoteScheme(context, format))]),
   )
@@ -108,9 +114,16 @@ class RemoteScheme implements Scheme {
         ...(isRemote && { transaction: '' }),
       }
     }
+    const nowSeconds = BigInt(Math.floor(this.#context.now() / 1000))
+    const tooLong =
+      record === undefined
+        ? explainTooLong(payment.facts, payment.requirements, nowSeconds)
+        : undefined
+    if (tooLong !== undefined) return { refused: 'invalid_payload', message: tooLong, payer }
     const isSigned = await this.format.isSignedByPayer(payment)
     if (!isSigned) this.#unproven.count(terms?.purchase?.client)
-    const remote = { payment, terms, entry, payer, isSigned }
+    const isMetered = this.format.isMetered === true
+    const remote = { payment, terms, entry, payer, isSigned, isMetered }
     const settlement = new RemoteSettlement(this.#context, remote)
     // To the facilitator, a settled payment is a used one: it is asked to settle again instead. One that failed
     // is unused, and is verified as it stands now.
@@ -128,7 +141,7 @@ class RemoteScheme implements Scheme {
 
   /** @returns Why the facilitator refuses the payment, if it does. */
   async #askToVerify(remote: RemotePayment): Promise<Refusal | undefined> {
-    const { facilitator, log } = this.#context
+    const { facilitator, log, callers } = this.#context
     const { payer, terms } = remote
     const request = requestOf(remote)
     const key = fingerprintOf(request)
@@ -138,6 +151,7 @@ class RemoteScheme implements Scheme {
     const verified = await facilitator.verify(payload, requirements, terms)
     if (verified.isValid) return undefined
     const { invalidReason, invalidMessage } = verified
+    if (invalidReason === 'upto_facilitator_mismatch') callers?.doubt()
     const refusal = { payer, ...log.refusalOf('verify', invalidReason, invalidMessage) }
     if (!isUndecided(invalidReason)) this.#refused.set(key, refusal)
     return refusal

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from '../logger.js'
+import type { SettleResponse } from '../protocol/payment.js'
 import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
 import type { Refusal } from '../schemes/scheme.js'
 import { ownWords } from './remote-results.js'
@@ -74,6 +75,18 @@ export class RemoteLog {
       reason,
       facilitatorMessage,
     })
+  }
+
+  /** Logs an answer by which another amount was taken than was charged. */
+  otherAmount(
+    charged: string,
+    { amount, transaction }: Extract<SettleResponse, { success: true }>,
+  ) {
+    const fields = { charged, facilitatorAmount: amount, transaction }
+    this.#logger.error(
+      'The facilitator says that it has taken another amount than was charged. Look the transaction up on chain.',
+      fields,
+    )
   }
 
   #warn(message: string, fields: LoggedAnswer): void {

@@ -6,6 +6,7 @@ import type { Address } from '../protocol/payment.js'
 import type { EventBus } from '../schemes/events.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
 import type { Facilitator } from './facilitator.js'
+import type { RemoteCallers } from './remote-callers.js'
 import type { RemoteLog } from './remote-log.js'
 
 /** Dependencies of a remote payment. */
@@ -18,6 +19,10 @@ export interface RemoteContext {
   /** Ends the wait for an answer: the gateway closes. */
   readonly closed?: AbortSignal | undefined
   readonly log: RemoteLog
+  /** Who makes the calls of metered payments there. @defaultValue it meters nothing */
+  readonly callers?: Pick<RemoteCallers, 'doubt'> | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   /** Part of every idempotency key: gateways that share a ledger are one asker, others are not. */
   readonly secret: () => Promise<string>
 }
@@ -31,6 +36,8 @@ export interface RemotePayment {
   readonly payer: Address
   /** Whether the payer's own key signed it. */
   readonly isSigned: boolean
+  /** Whether its amount is a maximum. */
+  readonly isMetered: boolean
 }
 
 /** Terms that trust the requirements of a payment. */

@@ -12,12 +12,17 @@ const NAME = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 const name = z.string().max(MAX_NAME).regex(NAME)
 
+/** What the official facilitator calls transactions that failed. */
+const FAILED: { readonly [reason: string]: Reason } = {
+  invalid_upto_evm_transaction_failed: 'invalid_transaction_state',
+}
+
 /** A reason of another facilitator; `unfit` in place of one that must not be passed on. */
 const reasonOr = (unfit: string) =>
   z
     .string()
     .min(1)
-    .transform((text) => (name.safeParse(text).success ? text : unfit) as Reason)
+    .transform((text) => (name.safeParse(text).success ? (FAILED[text] ?? text) : unfit) as Reason)
 
 const transaction = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 
@@ -56,6 +61,11 @@ const notSettled = z.object({
 const settled = z.object({
   success: z.literal(true),
   transaction,
+  amount: z
+    .string()
+    .regex(/^\d{1,78}$/)
+    .optional()
+    .catch(undefined),
   network: optional,
   payer: optional,
 })

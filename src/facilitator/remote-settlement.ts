@@ -1,6 +1,4 @@
 import { isFacilitatorError } from '../errors.js'
-import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
-import { onAbort } from '../http/on-abort.js'
 import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { provesBuyer } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
@@ -12,10 +10,17 @@ import { checkBuyer, purchaseOf } from '../schemes/check-record.js'
 import { paymentEvent } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
-import { logLedgerFailure, settledReservation } from '../schemes/settled-reservation.js'
+import {
+  chargedBefore,
+  chargedOf,
+  EXCEEDED,
+  logLedgerFailure,
+  settledReservation,
+} from '../schemes/settled-reservation.js'
+import { amountMember, askToSettle } from './ask-to-settle.js'
+import type { Charge } from './charged-payment.js'
 import { wordsOf } from './remote-log.js'
-import { termsOf, type RemoteContext, type RemotePayment } from './remote-payment.js'
-import { requestOf } from './remote-request.js'
+import type { RemoteContext, RemotePayment } from './remote-payment.js'
 import { hashOrNone, ownWords } from './remote-results.js'
 
 type Settled = Extract<SettleResponse, { success: true }>
@@ -27,7 +32,10 @@ export class RemoteSettlement implements Reservation {
   /** As {@link Reservation.lock}; absent until it is taken. */
   lock: string | undefined
   readonly #context: RemoteContext
-  readonly #payment: RemotePayment
+  /** With what is charged, once that is known. */
+  #payment: RemotePayment
+  /** What an earlier request to settle it was to take. */
+  #before: bigint | undefined
   /** Its last transaction that failed: asking to settle after it is another request. */
   #failed: Hex | undefined
 
@@ -44,14 +52,16 @@ export class RemoteSettlement implements Reservation {
   }
 
   /** Asks the facilitator to settle it, for the first time. */
-  async settle(): Promise<SettleResponse> {
+  async settle(charge?: Charge): Promise<SettleResponse> {
     const { ledger } = this.#context
+    const { entry: signed, isMetered } = this.#payment
+    const charged = chargedOf({ value: signed.value, before: this.#before, charge })
+    if (charged === undefined) return this.#refuseCharge()
+    this.#note(charged)
+    if (isMetered && charged === 0n) return this.#settleUncharged()
     const { entry } = this.#payment
     // If this process ends before the response is here, its successor must know that it asked.
-    await ledger.payments.submit(entry, REMOTE_SUBMISSION).catch(async (error: unknown) => {
-      await this.#logFailure(this.release())
-      throw error
-    })
+    await this.#orRelease(ledger.payments.submit(entry, REMOTE_SUBMISSION, entry.charged))
     const response = await this.#ask().catch(async (error: unknown) => {
       if (isFacilitatorError(error) && error.isUnsent) await this.#logFailure(this.#withdraw())
       else {
@@ -77,6 +87,33 @@ export class RemoteSettlement implements Reservation {
       ...this.#unsettledEvent(refusal.facilitatorMessage),
     })
     return refusalResponse({ ...refusal, payer: this.payer }, this.#network)
+  }
+
+  /** Makes the charge a part of the payment, where its amount is a maximum. */
+  #note(charged: bigint): void {
+    const { entry, isMetered } = this.#payment
+    if (isMetered) this.#payment = { ...this.#payment, entry: { ...entry, charged } }
+  }
+
+  async #refuseCharge(): Promise<SettleResponse> {
+    await this.#logFailure(this.release())
+    const message = chargedBefore(this.#before)
+    this.#context.events.emit('refused', { reason: EXCEEDED, ...this.#event })
+    return refusalResponse({ refused: EXCEEDED, message, payer: this.payer }, this.#network)
+  }
+
+  /**
+   * Nothing is taken: the ledger keeps the payment from being used again. The facilitator is told, as official
+   * servers tell it, and whatever it answers changes nothing.
+   */
+  async #settleUncharged(): Promise<SettleResponse> {
+    const { ledger, events, log } = this.#context
+    await this.#orRelease(ledger.payments.settleUncharged(this.#payment.entry, this.lock))
+    const told = await this.#ask().catch((error: Error) => error)
+    if (told instanceof Error) log.undecided('unexpected_settle_error', told.message)
+    else if (!told.success) log.undecided(told.errorReason, told.errorMessage)
+    events.emit('settled', { transaction: '', ...this.#settledEvent })
+    return this.#settledBy('')
   }
 
   /** As {@link Reservation.release}. */
@@ -117,6 +154,8 @@ export class RemoteSettlement implements Reservation {
     // Its process ended before it asked.
     if (record === undefined || record.state === 'reserved')
       return terms?.purchase?.redeemOnly ? this.#refuse({ refused: 'quote_expired' }) : this
+    this.#before = amountOf(record)
+    this.#note(this.#before)
     if (record.state === 'failed') {
       this.#failed = record.transaction
       if (!terms?.purchase?.redeemOnly) return this
@@ -125,7 +164,7 @@ export class RemoteSettlement implements Reservation {
     if (record.state === 'submitted') this.#failed = record.submission.failed?.[0]
     const found = await this.#outcomeOf(record)
     if ('refused' in found) return { ...found, payer }
-    const charged = amountOf(record)
+    const charged = this.#before
     return settledReservation(ledger, { key: entry, payer, lock, response: found, charged })
   }
 
@@ -159,33 +198,8 @@ export class RemoteSettlement implements Reservation {
     return { refused, message, transaction: unsettled.transaction, facilitatorMessage }
   }
 
-  /** Asks the facilitator to settle the payment. */
-  async #ask(): Promise<SettleResponse> {
-    const { facilitator, secret } = this.#context
-    const { payment, terms } = this.#payment
-    const request = requestOf(this.#payment)
-    const parts = [await secret(), fingerprintOf(request)]
-    const asker = idempotencyKey(...parts, ...(this.#failed === undefined ? [] : [this.#failed]))
-    const answering = facilitator.settle(request.payload, request.requirements, {
-      ...(terms ?? termsOf(payment)),
-      purchase: { ...terms?.purchase, asker },
-    })
-    return this.#untilClosed(answering)
-  }
-
-  /** Waits for an answer; once the gateway closes, the outcome is unknown. */
-  async #untilClosed(answering: Promise<SettleResponse>): Promise<SettleResponse> {
-    const { closed } = this.#context
-    if (closed === undefined) return answering
-    const network = this.#network
-    let remove: (() => void) | undefined
-    const pending = new Promise<SettleResponse>((resolve) => {
-      const reason = 'settlement_pending'
-      remove = onAbort(closed, () =>
-        resolve(unsettledResponse({ reason, transaction: '', network, payer: this.payer })),
-      )
-    })
-    return Promise.race([answering, pending]).finally(remove)
+  #ask(): Promise<SettleResponse> {
+    return askToSettle(this.#context, this.#payment, this.#failed)
   }
 
   async #conclude(response: Settled): Promise<Settled> {
@@ -193,7 +207,7 @@ export class RemoteSettlement implements Reservation {
     const { entry } = this.#payment
     const transaction = hashIn(response)
     await this.#logFailure(ledger.payments.markSettled(entry, transaction))
-    events.emit('settled', { transaction: response.transaction, ...this.#event })
+    events.emit('settled', { transaction: response.transaction, ...this.#settledEvent })
     return response
   }
 
@@ -244,6 +258,13 @@ export class RemoteSettlement implements Reservation {
     return { ...refusal, payer: this.payer }
   }
 
+  async #orRelease<T>(writing: Promise<T>): Promise<T> {
+    return writing.catch(async (error: unknown) => {
+      await this.#logFailure(this.release())
+      throw error
+    })
+  }
+
   async #orReopen<T>(asked: Promise<T>): Promise<T> {
     return asked.catch(async (error: unknown) => {
       await this.#logFailure(this.reopen())
@@ -252,7 +273,14 @@ export class RemoteSettlement implements Reservation {
   }
 
   #settledBy(transaction: string): Settled {
-    return { success: true, transaction, network: this.#network, payer: this.payer }
+    const { payer } = this
+    return {
+      success: true,
+      transaction,
+      network: this.#network,
+      payer,
+      ...amountMember(this.#payment),
+    }
   }
 
   get #network(): string {
@@ -261,6 +289,10 @@ export class RemoteSettlement implements Reservation {
 
   get #event() {
     return paymentEvent(this.#payment)
+  }
+
+  get #settledEvent() {
+    return { ...this.#event, ...amountMember(this.#payment) }
   }
 
   #unsettledEvent(facilitatorMessage: string | undefined) {

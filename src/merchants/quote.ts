@@ -58,11 +58,6 @@ export class Quoter {
     this.#merchant = { ...merchant, accepts }
   }
 
-  /** Whether any token can be paid up to a maximum. */
-  get quotesMaximum(): boolean {
-    return this.#merchant.accepts.some((asset) => this.#isOffered(asset, { isMaximum: true }))
-  }
-
   #isOffered(asset: Asset, asked: Pick<QuoteStyle, 'isMaximum'>): boolean {
     return [...this.#formats.values()].some((format) => format.offers(asset, asked).length > 0)
   }

@@ -2,6 +2,7 @@ import { RpcChain } from '../chain/chain.js'
 import type { ResolvedNetwork } from '../config/resolve/networks.js'
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { ReservingFacilitator } from '../facilitator/facilitator.js'
+import type { RemoteCallers } from '../facilitator/remote-callers.js'
 import { createSchemeFacilitator } from '../facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../health/report-at-start.js'
 import { warnOfLowRelayers } from '../health/low-relayers.js'
@@ -40,6 +41,8 @@ export interface CoreParts {
   readonly stopping: AbortSignal
   /** The formats of all schemes, by name. */
   readonly formats: SchemeFormats
+  /** Who makes the calls of metered payments elsewhere. Absent where none are settled elsewhere. */
+  readonly callers?: RemoteCallers | undefined
   /** Gets the tokens that take signed approvals, once their contracts have answered. */
   readonly permits: PermitDomains
   /**

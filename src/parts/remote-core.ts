@@ -8,12 +8,12 @@ import type { Core, CoreParts } from './core.js'
 
 /** Wires the core of a gateway whose payments a facilitator elsewhere verifies and settles. */
 export function openRemoteCore(
-  { logger }: ResolvedOptions,
+  { logger, now }: ResolvedOptions,
   facilitator: Facilitator,
   parts: CoreParts,
 ): Core {
   const watchers = [latencyWatcher(parts.counters, parts.recent), ...parts.telemetry.watchers]
   const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
-  const remote = { ...parts, logger, facilitator, watch }
+  const remote = { ...parts, logger, now, facilitator, watch }
   return { facilitator: createRemoteFacilitator(remote), cores: [] }
 }

@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import type { Bazaar } from '../discovery/bazaar.js'
-import type { RateError } from '../errors.js'
+import type { FacilitatorError, RateError } from '../errors.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
 import type { ParsedPrice } from '../money/price.js'
@@ -29,14 +29,14 @@ export interface Offer {
   /** Called when what was paid for is about to go out, with the entry that was paid. */
   readonly onSold?: ((entry: PaymentRequirements) => void) | undefined
   /** Why nothing can be quoted now. Earlier quotes are still honoured. */
-  readonly failure?: RateError | undefined
+  readonly failure?: RateError | FacilitatorError | undefined
 }
 
 /** Makes an offer from quotes. */
 export function offerOf(
   resource: ResourceInfo,
   quotes: readonly Quote[],
-  failure?: RateError,
+  failure?: Offer['failure'],
 ): Offer {
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }

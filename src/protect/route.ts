@@ -3,8 +3,9 @@ import { BazaarWriter, type Bazaar } from '../discovery/bazaar.js'
 import type { Catalogue } from '../discovery/catalogue.js'
 import type { Declaration } from '../discovery/declaration.js'
 import type { AdvertisedPrice } from '../discovery/declared-routes.js'
-import { ConfigError, isRateError } from '../errors.js'
+import { ConfigError, isFacilitatorError, isRateError } from '../errors.js'
 import type { FacilitatorCore } from '../facilitator/facilitator.js'
+import { metersNothing, type RemoteCallers } from '../facilitator/remote-callers.js'
 import { publicRootOf } from '../http/public-url.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../ledger/purchase.js'
@@ -37,11 +38,13 @@ import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
 import { askedPriceOf, referenceOf, routeDetails, routeOf } from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
-import { checkDefaultCharge, readDeclaredPrice, type DeclaredPrice } from './up-to.js'
+import { checkDefaultCharge, checkFlow, readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
 /** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends SigningContext, PaywallContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
+  /** Who makes the calls of metered payments elsewhere. @defaultValue no remote facilitator settles */
+  readonly callers?: RemoteCallers | undefined
   readonly merchants: ReadonlyMap<string, Merchant>
   readonly rates: RateSource
   /** Whether any source of rates is configured. */
@@ -126,7 +129,7 @@ export class PaidRoute {
     const { maxTimeoutSeconds, paymentFlow } = options
     const { networkNames } = context
     this.#style = { networkNames, maxTimeoutSeconds, paymentFlow, isMaximum: this.isMaximum }
-    if (this.isMaximum) this.#checkMaximum()
+    if (this.isMaximum) checkFlow(options)
     this.#defaultCharge = this.#parseDefault(maximum?.defaultCharge)
     this.warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
     const { declaration } = context
@@ -197,8 +200,8 @@ export class PaidRoute {
   /**
    * Quotes what a request costs; `undefined` if it is free.
    *
-   * @throws `RateError` if there is no rate, unless the request presents a payment, whose quote may
-   * still be valid; and whatever a price function throws.
+   * @throws `RateError` if there is no rate, and `FacilitatorError` if nobody is known who could meter the payment,
+   * unless the request presents one, whose quote may still be valid; and whatever a price function throws.
    */
   async offer(req: Request): Promise<Offer | undefined> {
     const { price, askedPrice } = await this.#ask(req)
@@ -214,7 +217,7 @@ export class PaidRoute {
     if (this.#fixedQuotes !== undefined)
       return { ...shown, ...offerOf(resource, this.#fixedQuotes) }
     try {
-      const quotes = await this.#quoter.quote(price, this.#style)
+      const quotes = await this.#quote(price)
       this.#warnOfLimits(
         quotes.map(({ entry }) => entry),
         req,
@@ -222,7 +225,7 @@ export class PaidRoute {
       const signed = quotes.map((quote) => this.#sign(quote, req, resource))
       return { ...shown, ...offerOf(resource, await Promise.all(signed)) }
     } catch (error) {
-      if (!isRateError(error)) throw error
+      if (!isRateError(error) && !isFacilitatorError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (!bringsPayment(req)) throw error
@@ -277,6 +280,19 @@ export class PaidRoute {
     return entries?.find((entry) => sameMethod(entry, accepted))
   }
 
+  async #quote(price: ParsedPrice): Promise<readonly Quote[]> {
+    if (this.#callers === undefined) return this.#quoter.quote(price, this.#style)
+    await this.#callers.learn()
+    const quotes = await this.#quoter.quote(price, this.#style)
+    if (quotes.length > 0) return quotes
+    throw metersNothing(this.merchant.accepts.map(({ network }) => network))
+  }
+
+  /** Who makes the calls of its payments; `undefined` where offers depend on nobody elsewhere. */
+  get #callers(): RemoteCallers | undefined {
+    return this.isMaximum ? this.#context.callers : undefined
+  }
+
   /** The price of a request. */
   async #ask(req: Request): Promise<AskedPrice> {
     return typeof this.#price === 'function' ? this.#read(await this.#price(req)) : this.#price
@@ -287,22 +303,6 @@ export class PaidRoute {
     if (!this.isMaximum) return undefined
     const { merchant } = this
     return new Meter(payment, { res, merchant, defaultCharge: this.#defaultCharge })
-  }
-
-  /** @throws `ConfigError` if nothing can be paid up to a maximum. */
-  #checkMaximum(): void {
-    if (this.#options.paymentFlow === 'upfront')
-      throw new ConfigError(
-        'upTo',
-        "what was used is known once the handler has answered, but with paymentFlow: 'upfront' the payment is settled before: remove one of the two",
-        'conflicting_options',
-      )
-    if (!this.#quoter.quotesMaximum)
-      throw new ConfigError(
-        'upTo',
-        'no accepted token can be paid up to a maximum: that takes networks with relayerKeys, and no remote facilitator',
-        'conflicting_options',
-      )
   }
 
   #parseDefault(charge: Price | undefined): ParsedPrice | undefined {
@@ -327,12 +327,16 @@ export class PaidRoute {
     return price
   }
 
-  /** The entries of a fixed price; `undefined` for any other price, and if a rate has to be applied. */
+  /**
+   * The entries of a fixed price; `undefined` for any other price, and if a rate has to be applied, or the facilitator
+   * elsewhere to be asked.
+   */
   #quoteFixed(): readonly PaymentRequirements[] | undefined {
     if (typeof this.#price === 'function') return undefined
     if (!this.#context.hasRates) checkConvertible(this.#price.price, this.merchant)
     try {
       const accepts = this.#quoter.quoteFixed(this.#price.price, this.#style)
+      if (this.#callers !== undefined) return undefined
       if (accepts !== undefined) this.#warnOfLimits(accepts)
       return accepts
     } catch (error) {

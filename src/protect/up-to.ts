@@ -5,7 +5,7 @@ import { compare } from '../money/decimal.js'
 import type { ParsedPrice, Price } from '../money/price.js'
 import { isObject } from '../protocol/document.js'
 import { isFree } from './checked-price.js'
-import type { PriceFunction } from './options.js'
+import type { PriceFunction, ProtectOptions } from './options.js'
 
 /**
  * The most that a request may cost. Its handler says what was used, with `charge` of {@link PaidRequest}.
@@ -56,6 +56,16 @@ export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
   }))
   if (issues.length > 0) throw new ConfigError(issues)
   return { price, maximum: { defaultCharge } }
+}
+
+/** @throws `ConfigError` for a payment that is settled before its charge is known. */
+export function checkFlow({ paymentFlow }: Pick<ProtectOptions, 'paymentFlow'>): void {
+  if (paymentFlow === 'upfront')
+    throw new ConfigError(
+      'upTo',
+      "what was used is known once the handler has answered, but with paymentFlow: 'upfront' the payment is settled before: remove one of the two",
+      'conflicting_options',
+    )
 }
 
 function explain(option: string): string {

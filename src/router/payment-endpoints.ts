@@ -7,6 +7,7 @@ import { sameNetwork } from '../protocol/networks.js'
 import { newOfferId, withOfferId } from '../protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../protocol/payment-identifier.js'
 import { withProtocolVersion, X402_VERSION } from '../protocol/payment.js'
+import { sponsoringExtensions } from '../protocol/permit-sponsoring.js'
 import { ENVELOPE } from '../protocol/strict-document.js'
 import { absoluteUrl } from './absolute-url.js'
 import { merchantOf } from './authenticate.js'
@@ -100,6 +101,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
         path: 'requestedAmount',
       })
       context.counters.count(merchant.project, 'asked')
+      const extensions = sponsoringExtensions(accepts)
       return {
         x402Version: X402_VERSION,
         resource: {
@@ -108,6 +110,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
           ...(typeof mimeType === 'string' && { mimeType }),
         },
         accepts: withProtocolVersion(withOfferId(accepts, newOfferId())),
+        ...(Object.keys(extensions).length > 0 && { extensions }),
         protocolVersion: X402_VERSION,
       }
     },
@@ -144,7 +147,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
     id: 'settlePayment',
     summary: 'Settle a payment on chain',
     description:
-      'Verifies the payment, has a relayer send ERC-3009 `transferWithAuthorization`, and waits for the transaction up to 25 s. The gateway pays the gas. A payment that is refused, was settled before or is still pending has status 200: see `success` and `errorReason`. One that failed on chain is a 502 `transaction_failed`. An authorization is settled once, whatever is repeated; with an `Idempotency-Key`, a repeated request gets the first answer.',
+      'Verifies the payment, has a relayer send it (ERC-3009 `transferWithAuthorization`, or the call of Permit2’s spender), and waits for the transaction up to 25 s. The gateway pays the gas. A payment that is refused, was settled before or is still pending has status 200: see `success` and `errorReason`. One that failed on chain is a 502 `transaction_failed`. An authorization is settled once, whatever is repeated; with an `Idempotency-Key`, a repeated request gets the first answer.',
     headers: ['Idempotency-Key'],
     ignoresQuery: true,
     body: submissionBody,

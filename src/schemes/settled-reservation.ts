@@ -20,9 +20,27 @@ interface SettledPayment {
 /** Why a payment does not settle for more than was signed, or was charged of it before. */
 export const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
 
+/** How much of a payment is taken. */
+interface Charging {
+  /** What the payer has signed. */
+  readonly value: bigint
+  /** What an earlier transaction was to take: it may still be mined, and whatever is sent now takes the same. */
+  readonly before: bigint | undefined
+  /** What is asked for now. @defaultValue the value */
+  readonly charge: { readonly amount: bigint } | undefined
+}
+
+/** @returns What is taken; `undefined` where more was asked for than may be. */
+export function chargedOf({ value, before, charge }: Charging): bigint | undefined {
+  if (charge !== undefined && charge.amount > (before ?? value)) return undefined
+  return before ?? charge?.amount ?? value
+}
+
 /** Says so, of a payment of which something was charged before. */
-export function chargedBefore(charged: bigint): string {
-  return `This payment was charged ${charged} units of the token before, for another answer. Ask for that one again, or sign another payment.`
+export function chargedBefore(charged: bigint | undefined): string | undefined {
+  return charged === undefined
+    ? undefined
+    : `This payment was charged ${charged} units of the token before, for another answer. Ask for that one again, or sign another payment.`
 }
 
 /** Reserves a payment that is settled already: nothing is sent for it, and it buys nothing that costs more. */

@@ -12,7 +12,12 @@ import { askNode } from '../support/core.js'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { listen, paymentHeader } from '../support/http.js'
-import { openRemoteCore, openRemoteShop, type RemoteShop } from '../support/remote-shops.js'
+import {
+  loseNextAnswer,
+  openRemoteCore,
+  openRemoteShop,
+  type RemoteShop,
+} from '../support/remote-shops.js'
 import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 
@@ -170,24 +175,13 @@ describe('one payment at several shops of one remote core', () => {
 })
 
 describe('a buyer who has paid', () => {
-  /** Loses the answer to the first settlement, which the core has made. */
-  function loseFirstAnswer(core: Awaited<ReturnType<typeof openRemoteCore>>): void {
-    let isLost = false
-    core.intercept = (req, res, next) => {
-      if (isLost || !req.path.endsWith('/settle')) return next()
-      isLost = true
-      res.end = () => res.destroy() as never
-      next()
-    }
-  }
-
   it('gets the goods from the shop whose answer was lost, even after its restart', async () => {
     const core = await openRemoteCore(devnet, toEnd)
     const file = `${temporaryFolder(toEnd)}/ledger.db`
     const resourceUrl = 'https://shop.example/goods'
     const shop = { name: 'p', resourceUrl, facilitator: core.facilitator() }
     const first = await openRemoteShop(devnet, toEnd, { ...shop, ledger: sqliteLedger(file) })
-    loseFirstAnswer(core)
+    loseNextAnswer(core)
     const payment = await sign(first.goods)
     expect(await present(first.goods, payment)).toBe('503')
     await first.close()
@@ -212,7 +206,7 @@ describe('a buyer who has paid', () => {
     const { privateKey } = devnet.payers[0]!
     const signed = await signPayment({ address, privateKey }, accepts[0]!)
     const by = (signature: string) => ({ ...signed, payload: { ...signed.payload, signature } })
-    loseFirstAnswer(core)
+    loseNextAnswer(core)
     expect(await present(shop.goods, by(`${approved}cd`))).toBe('503')
     const { goods, got, paid } = await haul(async () => [
       // It was public when its transaction was sent; this is another one.

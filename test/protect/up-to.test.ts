@@ -2,7 +2,6 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { addressOfKey } from '../../src/crypto/address-of-key.js'
-import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { ProtectOptions } from '../../src/protect/options.js'
 import { listen } from '../support/http.js'
@@ -30,11 +29,6 @@ const open = (options: GatewayOptions = {}): Gateway => {
 const declare = (price: unknown, options?: ProtectOptions, gateway: GatewayOptions = {}) =>
   issuesOf(() => open(gateway).x402Protect(price as never, options))
 
-const remote: GatewayOptions = {
-  facilitator: httpFacilitator({ url: 'http://127.0.0.1:9' }),
-  networks: { 'base-sepolia': {} },
-}
-
 describe('declaring a maximum', () => {
   it.each<[object, ProtectOptions | undefined, readonly [option: string, code: string]]>([
     [{ upTo: '$0.10', price: '$0.01' }, undefined, ['price', 'conflicting_options']],
@@ -55,12 +49,6 @@ describe('declaring a maximum', () => {
     expect(declare('$0.10', options)).toMatchObject([
       { option: 'upTo', code: 'conflicting_options' },
     ])
-  })
-
-  it('refuses it where a facilitator elsewhere settles', () => {
-    const [issue] = declare({ upTo: '$0.10' }, undefined, remote)
-    expect(issue).toMatchObject({ option: 'upTo', code: 'conflicting_options' })
-    expect(issue?.message).toContain('relayerKeys')
   })
 
   it.each<object>([

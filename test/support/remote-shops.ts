@@ -8,17 +8,52 @@ import { SHOP_TOKEN, shopOptions } from './devnet.js'
 import type { Cleanup } from './cleanup.js'
 import { listen } from './http.js'
 
-/** A gateway whose API other gateways use as their facilitator. */
-export interface RemoteCore {
-  readonly gateway: Gateway
+/** A facilitator over HTTP. */
+export interface RemoteApi {
   /** Of its API for payments. */
   readonly url: string
   /** The paths that were asked for, in order. */
   readonly asked: string[]
-  /** Runs before the gateway sees a request. @defaultValue passes it on */
+  /** Runs before the facilitator sees a request. @defaultValue passes it on */
   intercept: RequestHandler
   /** The facilitator as a shop declares it: an object of its own each time. */
   facilitator(timeoutMs?: number): Facilitator
+}
+
+/** A gateway whose API other gateways use as their facilitator. */
+export interface RemoteCore extends RemoteApi {
+  readonly gateway: Gateway
+}
+
+/** Serves a facilitator. */
+export async function openRemoteApi(api: RequestHandler, toEnd: Cleanup): Promise<RemoteApi> {
+  const remote = {
+    url: '',
+    asked: [] as string[],
+    intercept: ((_req, _res, next) => next()) as RequestHandler,
+    facilitator: (timeoutMs = 60_000) =>
+      httpFacilitator({ url: remote.url, token: SHOP_TOKEN, timeoutMs }),
+  }
+  const app = express()
+  app.use((req, res, next) => {
+    remote.asked.push(req.path.split('/').at(-1) ?? '')
+    remote.intercept(req, res, next)
+  })
+  const server = await listen(app.use(api))
+  remote.url = server.url
+  toEnd.push(() => server.close())
+  return remote
+}
+
+/** Loses the answer to the next settlement, which the facilitator has made. */
+export function loseNextAnswer(remote: RemoteApi): void {
+  let isLost = false
+  remote.intercept = (req, res, next) => {
+    if (isLost || !req.path.endsWith('/settle')) return next()
+    isLost = true
+    res.end = () => res.destroy() as never
+    next()
+  }
 }
 
 /** Opens a gateway whose API other gateways use. */
@@ -28,24 +63,9 @@ export async function openRemoteCore(
   options: GatewayOptions = {},
 ): Promise<RemoteCore> {
   const gateway = createGateway(shopOptions(devnet, options))
-  const core = {
-    gateway,
-    url: '',
-    asked: [] as string[],
-    intercept: ((_req, _res, next) => next()) as RequestHandler,
-    facilitator: (timeoutMs = 60_000) =>
-      httpFacilitator({ url: core.url, token: SHOP_TOKEN, timeoutMs }),
-  }
-  const app = express()
-  app.use((req, res, next) => {
-    core.asked.push(req.path.split('/').at(-1) ?? '')
-    core.intercept(req, res, next)
-  })
-  const server = await listen(app.use(gateway.gatewayRouter()))
-  core.url = `${server.url}/api/v2/payment`
   toEnd.push(() => gateway.close())
-  toEnd.push(() => server.close())
-  return core
+  const api = await openRemoteApi(gateway.gatewayRouter(), toEnd)
+  return Object.assign(api, { gateway, url: `${api.url}/api/v2/payment` })
 }
 
 /** A shop with one route, `/goods`, whose facilitator is elsewhere. */

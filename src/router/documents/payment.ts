@@ -40,7 +40,7 @@ const requirementMembers = {
     }),
   asset: address('Contract of the token.'),
   extra: anyObject(
-    'The token’s EIP-712 domain (`name`, `version`), which wallets sign; `offerId`, and `quote` where a rate was applied. Send it back unchanged.',
+    'The token’s EIP-712 domain (`name`, `version`), which wallets sign; `assetTransferMethod`, `permit2` where Permit2 moves the token; `offerId`, and `quote` where a rate was applied. Send it back unchanged.',
   ),
 }
 
@@ -72,6 +72,9 @@ export const paymentRequired = document('PaymentRequiredResponse', 'What a payer
     'Ways to pay, in the merchant’s order. A payer chooses one and signs for it.',
     paymentRequirement,
   ),
+  extensions: anyObject(
+    'Where a token takes signed approvals: `eip2612GasSponsoring`, by which a payer need not approve Permit2 on chain.',
+  ).optional(),
   protocolVersion: z.literal(2).meta({ description: 'The same as `x402Version`.' }),
 })
 

@@ -19,18 +19,16 @@ interface OfferedNetwork {
 /** The formats of all schemes on EVM networks, by name. Nothing is computed before it is asked for. */
 export function evmFormats({
   networks,
-  facilitator,
+  callers,
   permits,
 }: {
   readonly networks: readonly OfferedNetwork[]
-  /** A remote one settles `exact` alone. */
-  readonly facilitator?: object | undefined
+  /** Who makes the calls where a remote facilitator settles. @defaultValue the relayers here */
+  readonly callers?: { find(network: Network): Address | undefined } | undefined
   /** @defaultValue no token is known to take approvals by signature */
   readonly permits?: PermitDomains | undefined
 }): SchemeFormats {
   const findPermitDomain = (asset: Asset) => permits?.find(asset)
-  const exact = exactFormatWith(findPermitDomain)
-  if (facilitator !== undefined) return new Map([[EXACT, exact]])
   const known = new Map<string, Address | undefined>()
   const facilitatorOf = ({ caip2 }: Network): Address | undefined => {
     if (!known.has(caip2)) {
@@ -39,9 +37,10 @@ export function evmFormats({
     }
     return known.get(caip2)
   }
+  const findCaller = callers ? (network: Network) => callers.find(network) : facilitatorOf
   return new Map([
-    [EXACT, exact],
-    [UPTO, uptoFormat({ facilitatorOf, findPermitDomain })],
+    [EXACT, exactFormatWith(findPermitDomain)],
+    [UPTO, uptoFormat({ facilitatorOf: findCaller, findPermitDomain })],
   ])
 }
 

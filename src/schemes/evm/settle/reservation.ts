@@ -6,7 +6,7 @@ import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../protocol/reasons.js'
 import { entryEvent, paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
 import type { Reservation } from '../../scheme.js'
-import { chargedBefore, EXCEEDED, logLedgerFailure } from '../../settled-reservation.js'
+import { chargedBefore, chargedOf, EXCEEDED, logLedgerFailure } from '../../settled-reservation.js'
 import {
   OPEN,
   type Decision,
@@ -71,11 +71,9 @@ export class Settlement implements Reservation {
 
   /** Sends the transfer, waits for the outcome and answers. */
   async settle(charge?: { readonly amount: bigint }): Promise<SettleResponse> {
-    const charged = this.#chargedOf(charge)
-    if (charged === 'too_much') {
-      const { charged: before } = this.#taken
-      return this.#refuse(EXCEEDED, before === undefined ? undefined : chargedBefore(before))
-    }
+    const { charged: before } = this.#taken
+    const charged = chargedOf({ value: this.#payment.entry.value, before, charge })
+    if (charged === undefined) return this.#refuse(EXCEEDED, chargedBefore(before))
     if (charged === 0n) return this.#settleUncharged()
     this.#note(charged)
     const { nowSeconds, settleTimeoutMs, closed } = this.#context
@@ -102,20 +100,10 @@ export class Settlement implements Reservation {
     }
   }
 
-  /** @returns What is charged, where that is less than was signed. */
-  #chargedOf(charge: { readonly amount: bigint } | undefined): bigint | 'too_much' | undefined {
-    const { value } = this.#payment.entry
-    // What was sent before may still be mined: this sends the same, and buys nothing that costs more.
-    const { charged: before } = this.#taken
-    if (charge !== undefined && charge.amount > (before ?? value)) return 'too_much'
-    const charged = before ?? charge?.amount ?? value
-    return charged < value ? charged : undefined
-  }
-
-  /** Makes the charge a part of the payment. */
-  #note(charged: bigint | undefined): void {
+  /** Makes the charge a part of the payment, where it is less than was signed. */
+  #note(charged: bigint): void {
     const { entry, transfer } = this.#payment
-    if (charged === undefined) return
+    if (charged === entry.value) return
     this.#payment = {
       ...this.#payment,
       entry: { ...entry, charged },

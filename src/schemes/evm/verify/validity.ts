@@ -1,7 +1,6 @@
 /** How long a payment must still be valid. */
 import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import { blockTimeMs, type Network } from '../../../protocol/networks.js'
-import { UPTO, type PaymentRequirements } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { methodOf } from '../methods.js'
 
@@ -13,12 +12,6 @@ const MARGIN = { blocks: 2, seconds: 2 }
 
 /** How long handler and settlement may take by default (s). */
 const USUAL_VALIDITY_SECONDS = 30
-
-/** How much longer than it is asked to a payment up to a maximum may be valid (s): clocks differ. */
-const SPARE_SECONDS = 600
-
-/** The longest that routes ask for (s). A caller of the API may ask for more. */
-const MOST_TIMEOUT_SECONDS = 86_400
 
 /** How long a transaction gets to be mined before its authorization lapses (s). */
 export function settleMarginSeconds(network: Network): number {
@@ -48,18 +41,4 @@ export function checkTimeWindow(
   const until = now + BigInt(Math.ceil(validitySeconds))
   if (now <= validAfter) return reasons.tooEarly
   return until > validBefore ? reasons.tooLate : checkUnsignedTime?.(facts, until)
-}
-
-/**
- * Says how a payment is valid for too long. What nothing was charged for is kept in the ledger for as long as it is
- * valid, and costs its payer nothing.
- */
-export function explainTooLong(
-  { validBefore }: PaymentFacts,
-  { scheme, maxTimeoutSeconds }: PaymentRequirements,
-  now: bigint,
-): string | undefined {
-  const asked = Math.min(maxTimeoutSeconds, MOST_TIMEOUT_SECONDS)
-  if (scheme !== UPTO || validBefore <= now + BigInt(asked + SPARE_SECONDS)) return undefined
-  return `The permit is valid for too long. Sign one whose deadline is ${asked} seconds from now (maxTimeoutSeconds of the offer).`
 }

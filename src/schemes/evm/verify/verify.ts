@@ -12,6 +12,7 @@ import { methodOf as methodOfOffer } from '../../../protocol/same-offer.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../../check-record.js'
 import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
 import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
+import { explainTooLong } from '../../explain-too-long.js'
 import { methodOf } from '../methods.js'
 import { assetAsOffered } from '../network/asset-as-offered.js'
 import { findCaller } from '../network/find-caller.js'
@@ -21,12 +22,7 @@ import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SignedTransfer } from '../transfer-method.js'
 import { checkSigned, type RecentlyVerified } from './check-signed.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
-import {
-  checkTimeWindow,
-  explainTooLong,
-  settleMarginSeconds,
-  usualValiditySeconds,
-} from './validity.js'
+import { checkTimeWindow, settleMarginSeconds, usualValiditySeconds } from './validity.js'
 
 /** Dependencies of {@link verifyPayment}; time and chain are passed in. */
 export interface VerifyContext {
