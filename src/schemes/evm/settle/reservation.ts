@@ -1,4 +1,4 @@
-import { recordId, type Submission } from '../../../ledger/index.js'
+import { amountOf, recordId, type Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
@@ -101,14 +101,13 @@ export class Settlement implements Reservation {
     }
   }
 
-  /** @returns What is charged, where that is less than was signed. */
+  /** @returns What is charged, where a maximum was signed. */
   #chargedOf(charge: { readonly amount: bigint } | undefined): bigint | 'too_much' | undefined {
     const { value } = this.#payment.entry
     // What was sent before may still be mined: this sends the same, and buys nothing that costs more.
     const { charged: before } = this.#taken
     if (charge !== undefined && charge.amount > (before ?? value)) return 'too_much'
-    const charged = before ?? charge?.amount ?? value
-    return charged < value ? charged : undefined
+    return before ?? charge?.amount
   }
 
   /** Makes the charge a part of the payment. */
@@ -281,8 +280,8 @@ export class Settlement implements Reservation {
   }
 
   get #event() {
-    const { payment, terms, payer } = this.#payment
-    return paymentEvent({ payment, terms, payer })
+    const { payment, terms, payer, entry } = this.#payment
+    return { ...paymentEvent({ payment, terms, payer }), amount: amountOf(entry).toString() }
   }
 
   /** Emits an event of a payment. Of a refund, the asker is told. */
