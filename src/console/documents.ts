@@ -190,6 +190,10 @@ export const session = document('Session', 'A session of the console.', {
           symbol: text('Its symbol.'),
           decimals: integer('Digits after the point of one token.'),
           currency: text('The currency it is pegged to.').optional(),
+          refundable: z.boolean().meta({
+            description:
+              'Whether payments in it can be refunded here: it is taken by signed transfers (ERC-3009).',
+          }),
         }),
       ),
     }),

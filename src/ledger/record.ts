@@ -2,7 +2,7 @@
 import { sha256 } from '../crypto/sha256.js'
 import { LedgerError } from '../errors.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { Address, Hex } from '../protocol/payment.js'
+import { EXACT, UPTO, type Address, type Hex } from '../protocol/payment.js'
 import type { PaymentKey } from '../protocol/payment-key.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { PaymentDetails } from './payment-details.js'
@@ -74,7 +74,7 @@ export interface LedgerEntry extends PaymentKey {
   /** Atomic units of the token that the payer has signed: a maximum, where the scheme takes what is charged. */
   readonly value: bigint
   /**
-   * What is taken where that is less than `value`; 0 where nothing is, and no transaction is sent. It is written
+   * What is taken of `value`, of `upto` payments alone; 0 where nothing is, and no transaction is sent. It is written
    * with the first transaction, and stays: whoever sends the payment again sends the same.
    */
   readonly charged?: bigint | undefined
@@ -240,6 +240,11 @@ export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 export function recordId({ chainId, contract, from, nonce }: PaymentKey): string {
   const key = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
   return sha256(key, 'hex').slice(0, 32)
+}
+
+/** The scheme of a payment that something was sent for: only of a maximum is it written what was charged. */
+export function schemeOf({ charged }: Pick<LedgerEntry, 'charged'>): typeof EXACT | typeof UPTO {
+  return charged === undefined ? EXACT : UPTO
 }
 
 /** What a payment takes, in atomic units: of one that nothing was sent for yet, what it may take at most. */

@@ -2,7 +2,7 @@
 import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { leftToRefund } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRefusal } from '../ledger/refunds.js'
-import type { Asset, DomainName } from '../money/assets.js'
+import { takesErc3009, type Asset, type DomainName } from '../money/assets.js'
 import { sameHex } from '../protocol/hex.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import type { Payee } from './acting.js'
@@ -49,14 +49,13 @@ export async function findRefundable(
   )
   if (asset === undefined)
     throw notRefundable('This gateway no longer settles its token on its network.')
-  const { eip712 } = asset
-  if (eip712 === undefined) throw notRefundable(NO_AUTHORIZATIONS)
+  if (!takesErc3009(asset)) throw notRefundable(NO_AUTHORIZATIONS)
   const refunds = await context.ledger.refunds.refundsOf([payment.id])
-  return { merchant, payment, asset: { ...asset, eip712 }, refunds }
+  return { merchant, payment, asset, refunds }
 }
 
 const NO_AUTHORIZATIONS =
-  'Its token takes no signed transfers (ERC-3009): send it back from the merchant’s own wallet, to `payer`.'
+  'Its token is taken by Permit2 alone here, and a refund is a signed transfer (ERC-3009): send it back from the merchant’s own wallet, to `payer`.'
 
 const NOT_PAID = {
   reserved: 'This settlement is only reserved: nothing was paid yet.',

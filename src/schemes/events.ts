@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { Reason } from '../protocol/reasons.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
-import { amountOf, recordId, type LedgerEntry } from '../ledger/index.js'
+import { amountOf, recordId, schemeOf, type LedgerEntry } from '../ledger/index.js'
 import { detailsOf } from '../ledger/ledger-entry.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import { findKnownAsset } from '../money/assets.js'
@@ -14,11 +14,16 @@ import type { MerchantTerms } from './scheme.js'
 
 /** A payment, as events describe it. */
 export interface PaymentEvent {
+  /** `exact` or `upto`; `refused` repeats what the client wrote. */
+  readonly scheme: string
   /** CAIP-2; `refused`, and `pending` of a payment that was refused, repeat what the client wrote. */
   readonly network: string
   /** Address of the token. */
   readonly asset: string
-  /** In the token's atomic units, a decimal string: `'10000'` is 0.01 USDC. */
+  /**
+   * In the token's atomic units, a decimal string: `'10000'` is 0.01 USDC. Of `upto` the maximum, until it is known
+   * what is charged.
+   */
   readonly amount: string
   /** The address that is paid. */
   readonly payTo: string
@@ -235,12 +240,13 @@ export function paymentEvent(presented: PresentedEvent<ReadablePayment>): Record
 export function paymentEvent(presented: PresentedEvent<Payment>): PaymentEvent
 export function paymentEvent({ payment, terms, payer }: PresentedEvent<Payment>): PaymentEvent {
   const { requirements, network, key } = payment
-  const { asset, amount, payTo } = requirements
+  const { scheme, asset, amount, payTo } = requirements
   const taken = terms?.accepts.find(
     (one) => one.network.caip2 === network?.caip2 && sameHex(one.address, asset),
   )
   const known = network && findKnownAsset(network, asset)
   return {
+    scheme,
     network: network?.caip2 ?? requirements.network,
     asset,
     amount,
@@ -277,6 +283,7 @@ export function entryEvent(
 ): RecordedPaymentEvent {
   const { asset, payTo, from, project, details = {} } = entry
   return {
+    scheme: schemeOf(entry),
     network: network.caip2,
     asset: checksumAddress(asset),
     amount: amountOf(entry).toString(),

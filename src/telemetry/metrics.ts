@@ -4,6 +4,7 @@ import { isOutsideFailure } from '../errors.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { requirePeers } from '../ledger/engine/require-peers.js'
 import { findNetwork, type Network } from '../protocol/networks.js'
+import { EXACT, UPTO } from '../protocol/payment.js'
 import { reasons } from '../protocol/reasons.js'
 import type { RelayerPool } from '../relayer/pool.js'
 import type { EventBus } from '../schemes/events.js'
@@ -30,6 +31,8 @@ const PHASES: readonly Phase[] = ['verify', 'reserve', 'handler', 'settle', 'con
 
 /** Projects that have a label of their own; the payments of further ones are counted together. */
 const MOST_PROJECTS = 200
+
+const SCHEMES: ReadonlySet<string> = new Set([EXACT, UPTO])
 
 const knownReasons: ReadonlySet<string> = new Set(reasons)
 
@@ -213,7 +216,7 @@ export class Metrics implements PaymentWatcher {
     const payments = new this.#client.Counter({
       name: 'x402_payments_total',
       help: 'Payments by outcome.',
-      labelNames: ['network', 'outcome', 'reason'],
+      labelNames: ['network', 'scheme', 'outcome', 'reason'],
       registers: [this.#registry],
     })
     const ofProjects = new this.#client.Counter({
@@ -229,6 +232,7 @@ export class Metrics implements PaymentWatcher {
         payments.inc({
           outcome,
           network: this.#networkOf(event.network),
+          scheme: SCHEMES.has(event.scheme) ? event.scheme : 'other',
           reason: reason === '' || knownReasons.has(reason) ? reason : 'other',
         })
       })

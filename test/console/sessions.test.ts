@@ -80,7 +80,7 @@ function describeSessions(
               name: 'Base Sepolia',
               testnet: true,
               explorerUrl: 'https://sepolia.basescan.org',
-              assets: [{ address: expect.any(String), symbol: 'USDC', decimals: 6 }],
+              assets: [{ symbol: 'USDC', decimals: 6, refundable: true }],
             },
           ],
         },

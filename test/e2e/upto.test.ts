@@ -135,7 +135,11 @@ describe('a route with a maximum', () => {
       payer: payer().address,
       amount: charged.toString(),
     })
-    expect(shop.events.settled?.at(-1)).toMatchObject({ amount: charged.toString() })
+    for (const name of ['submitted', 'settled'] as const)
+      expect(shop.events[name]?.at(-1)).toMatchObject({
+        scheme: 'upto',
+        amount: charged.toString(),
+      })
   })
 
   it('sends nothing where nothing is charged, and takes the payment for no second request', async () => {
@@ -147,7 +151,11 @@ describe('a route with a maximum', () => {
       ...{ success: true, transaction: '', network: 'eip155:84532' },
       ...{ payer: payer().address, amount: '0' },
     })
-    expect(shop.events.settled?.at(-1)).toMatchObject({ transaction: '', amount: '0' })
+    expect(shop.events.settled?.at(-1)).toMatchObject({
+      scheme: 'upto',
+      transaction: '',
+      amount: '0',
+    })
     const again = await shop.pay('/zero', payment)
     expect(again.status).toBe(402)
     const other = await shop.pay('/below', { ...payment, resource: undefined })

@@ -15,6 +15,7 @@ it('events of a remote facilitator are counted under one label, whatever reason 
   const events = createEventBus(() => undefined)
   countEvents(events, counters)
   const payment = {
+    scheme: 'exact',
     network: 'eip155:84532',
     asset: '0x1',
     amount: '1',

@@ -80,7 +80,7 @@ describe.each(stores)('what is charged, in the %s ledger,', (name, openStore) =>
   describe.each(Object.entries(WAYS))('written down %s,', (_way, write) => {
     it.each([
       ['less', 10n, 9n, 9n],
-      ['all', 10n, 10n, undefined],
+      ['all', 10n, 10n, 10n],
       ['what is not said', 10n, undefined, undefined],
       ['less, of more than there are numbers for', HUGE, HUGE - 1n, HUGE - 1n],
     ])('is %s', async (_what, value, charged, recorded) => {
@@ -268,13 +268,14 @@ describe.each(stores)('what is charged, in the %s ledger,', (name, openStore) =>
     const charges: readonly Charge[] = [
       [upTo(HUGE, { nonce: `0x${'01'.repeat(32)}` }), HUGE - 1n],
       [upTo(HUGE, { nonce: `0x${'02'.repeat(32)}` }), 0n],
-      [upTo(HUGE, { nonce: `0x${'03'.repeat(32)}` }), undefined],
+      [upTo(HUGE, { nonce: `0x${'03'.repeat(32)}` }), HUGE],
+      [upTo(HUGE, { nonce: `0x${'04'.repeat(32)}` }), undefined],
     ]
     for (const [entry, charged] of charges) await settle(ledger, entry, charged)
     const span = { from: 0, until: Date.now() + 60_000 }
     const query = { ...span, project: EVERY_PROJECT, by: 'asset' } as const
     expect(await ledger.payments.sumRevenue(query)).toMatchObject([
-      { amount: 2n * HUGE - 1n, count: 3, refunded: 0n },
+      { amount: 3n * HUGE - 1n, count: 4, refunded: 0n },
     ])
     const records = (await ledger.payments.list({ project: 'shop', limit: 9 })).toSorted(
       (one, other) => (one.nonce < other.nonce ? -1 : 1),
@@ -284,18 +285,20 @@ describe.each(stores)('what is charged, in the %s ledger,', (name, openStore) =>
     expect(shown).toMatchObject([
       { status: 'settled', amount: (HUGE - 1n).toString(), maximum },
       { status: 'settled', amount: '0', maximum },
+      { status: 'settled', amount: maximum, maximum },
       { status: 'settled', amount: maximum },
     ])
-    expect(shown.map((one) => 'maximum' in one)).toEqual([true, true, false])
-    expect(shown.map((one) => 'transaction' in one)).toEqual([true, false, true])
+    expect(shown.map((one) => 'maximum' in one)).toEqual([true, true, true, false])
+    expect(shown.map((one) => 'transaction' in one)).toEqual([true, false, true, true])
     const { line } = exportWriter('jsonl', [])
     const lines = records.map((record) => JSON.parse(line(exportedOf(record))) as object)
     expect(lines).toMatchObject([
       { units: (HUGE - 1n).toString() },
       { units: '0' },
       { units: maximum },
+      { units: maximum },
     ])
-    expect(lines.map((one) => 'transaction' in one)).toEqual([true, false, true])
+    expect(lines.map((one) => 'transaction' in one)).toEqual([true, false, true, true])
   })
 
   it('is told by events, without a transaction where there is none', async () => {

@@ -68,6 +68,8 @@ describe('a CSV of payments', () => {
     expect(row({ charged: 25_359n, appliedRate: rate })).toContain(',0.0234,EUR,1.0837,')
     expect(row({ charged: 54_185n, appliedRate: rate })).toContain(',0.05,EUR,')
     expect(row({ charged: 0n, appliedRate: rate })).toContain(',0.00,EUR,')
+    const tiny = { ...rate, price: '0.0000001' }
+    expect(row({ charged: 108_370n, appliedRate: tiny })).toContain(',0.0000001,EUR,')
     expect(row({ charged: 0n })).toContain(',0,0.000000,,0.000000,')
     expect(row({ appliedRate: rate })).toContain(',0.10,EUR,')
   })

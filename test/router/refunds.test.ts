@@ -474,6 +474,24 @@ describe('a malformed or foreign refund', () => {
     await selling
   })
 
+  it('needs a token that is taken by signed transfers here', async () => {
+    const ledger = createMemoryLedger()
+    const before = await serveGateway({ ...optionsOf(), ledger })
+    const settlement = await sell(before)
+    const signed = await sign(settlement, { at: before })
+    const options = optionsOf()
+    const [network] = Object.values(options.networks ?? {})
+    const assets = [{ asset: 'USDC', transfer: 'permit2' }] as const
+    const at = await serveGateway({
+      ...{ ...options, ledger, networks: { 'base-sepolia': { ...network, assets } } },
+    })
+    const path = `${PATH}/${settlement.id}/refunds`
+    for (const { status, body } of [await at.get(`${path}/prepare`), await at.post(path, signed)])
+      expect([status, body.code]).toEqual([409, 'settlement_not_refundable'])
+    await at.close()
+    await before.close()
+  })
+
   it('is refused if the merchant lacks the money, and then reserves nothing', async () => {
     const settlement = await sell()
     await drain()

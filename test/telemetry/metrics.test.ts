@@ -16,6 +16,7 @@ import { until } from '../support/until.js'
 
 const devnet = useDevnet()
 const TOKEN = 'metrics-token-of-the-test'
+const ids = { payment: '1', transaction: '0x' }
 const closing: (() => Promise<unknown>)[] = []
 let proxy: RpcProxy
 beforeEach(async () => {
@@ -74,8 +75,14 @@ describe('metrics', () => {
   it('have a label for each of the first projects, and one for all others', async () => {
     const events = createEventBus(() => undefined)
     const metrics = new Metrics({ events, networks: [] })
-    const ids = { payment: '1', transaction: '0x' }
-    const payment = { ...ids, network: 'base', asset: '0x', amount: '1', payTo: '0x' }
+    const payment = {
+      ...ids,
+      scheme: 'exact',
+      network: 'base',
+      asset: '0x',
+      amount: '1',
+      payTo: '0x',
+    }
     for (let index = 0; index < 300; index++)
       events.emit('submitted', { ...payment, project: `project-${index}` })
     events.emit('submitted', { ...payment, project: 'project-0' })
@@ -85,6 +92,22 @@ describe('metrics', () => {
       valueOf(text, `x402_project_payments_total{outcome="submitted",project="${project}"}`)
     expect([of('project-0'), of('project-199'), of('project-200')]).toEqual([2, 1, undefined])
     expect([of('other'), of('none')]).toEqual([100, 1])
+  })
+
+  it('have a label for each scheme, and one for all that clients make up', async () => {
+    const events = createEventBus(() => undefined)
+    const metrics = new Metrics({ events, networks: ['eip155:84532'] })
+    const payment = { ...ids, network: 'eip155:84532', asset: '0x', amount: '1', payTo: '0x' }
+    for (const scheme of ['upto', 'exact', 'upto', 'Exact', 'a"b\nc', 'toString', 'x'.repeat(5000)])
+      events.emit('settled', { ...payment, scheme })
+    const text = await metrics.text()
+    const found = [...text.matchAll(/^x402_payments_total\{(.*)\} (\d+)$/gm)]
+    const label = 'network="eip155:84532",scheme'
+    expect(found.map(([, labels, count]) => `${labels} ${count}`).toSorted()).toEqual([
+      `outcome="settled",${label}="exact",reason="" 1`,
+      `outcome="settled",${label}="other",reason="" 4`,
+      `outcome="settled",${label}="upto",reason="" 2`,
+    ])
   })
 
   it('count payments by outcome and reason, and time every phase, request and ledger operation', async () => {
@@ -103,7 +126,10 @@ describe('metrics', () => {
     const text = await (await fetch(`${shop.url}/metrics`)).text()
     const network = 'network="eip155:84532"'
     const count = (outcome: string, reason = ''): number | undefined =>
-      valueOf(text, `x402_payments_total{outcome="${outcome}",${network},reason="${reason}"}`)
+      valueOf(
+        text,
+        `x402_payments_total{outcome="${outcome}",${network},scheme="exact",reason="${reason}"}`,
+      )
     for (const outcome of ['verified', 'submitted', 'settled']) expect(count(outcome)).toBe(1)
     expect(count('refused', 'invalid_exact_evm_nonce_already_used')).toBe(1)
     for (const phase of ['verify', 'reserve', 'handler', 'settle', 'confirm', 'deliver'])

@@ -1,4 +1,5 @@
 import { ownPackage } from '../../http/own-package.cjs'
+import { takesErc3009 } from '../../money/assets.js'
 import { formatNetwork } from '../../protocol/networks.js'
 import type { AdminContext } from '../context.js'
 import { explorerUrl } from '../explorers.js'
@@ -25,12 +26,17 @@ export function sessionDocument(
         name: network.name,
         testnet: network.testnet,
         ...(explorer !== undefined && { explorerUrl: explorer }),
-        assets: assets.map(({ address, symbol, decimals, currency }) => ({
-          address,
-          symbol,
-          decimals,
-          ...(currency !== undefined && { currency }),
-        })),
+        assets: assets.map((asset) => {
+          const { address, symbol, decimals, currency } = asset
+          const refundable = takesErc3009(asset)
+          return {
+            address,
+            symbol,
+            decimals,
+            ...(currency !== undefined && { currency }),
+            refundable,
+          }
+        }),
       }
     }),
   }

@@ -37,7 +37,7 @@ export const SUBMIT: Statement = {
          ELSE a.failed END,
        transaction_hash = w.transaction_hash, relayer = w.relayer, account_nonce = w.account_nonce,
        replaces = w.replaces,
-       charged = CASE a.state WHEN 'reserved' THEN nullif(w.charged, a.value) ELSE a.charged END,
+       charged = CASE a.state WHEN 'reserved' THEN w.charged ELSE a.charged END,
        updated_at = ${now}
      FROM w
      WHERE a.id = w.record_id
@@ -65,7 +65,7 @@ export const SUBMIT: Statement = {
          ELSE a.failed END,
        transaction_hash = w.transaction_hash, relayer = w.relayer, account_nonce = w.account_nonce,
        replaces = w.replaces,
-       charged = CASE a.state WHEN 'reserved' THEN nullif(w.charged, a.value) ELSE a.charged END,
+       charged = CASE a.state WHEN 'reserved' THEN w.charged ELSE a.charged END,
        updated_at = ${now}
      FROM w
      WHERE a.id = w.record_id
@@ -128,7 +128,7 @@ export const SUBMIT_NEXT: Statement = {
          ELSE a.failed END,
        transaction_hash = w.transaction_hash, relayer = w.relayer, account_nonce = w.account_nonce,
        replaces = w.replaces,
-       charged = CASE a.state WHEN 'reserved' THEN nullif(w.charged, a.value) ELSE a.charged END,
+       charged = CASE a.state WHEN 'reserved' THEN w.charged ELSE a.charged END,
        updated_at = ${now}
      FROM w, taken
      WHERE a.id = w.record_id
@@ -208,6 +208,6 @@ export const createNextSubmission = (now: string): string => `
           ELSE failed END,
         transaction_hash = NEW.transaction_hash, relayer = NEW.relayer,
         account_nonce = NEW.account_nonce, replaces = NEW.replaces,
-        charged = CASE state WHEN 'reserved' THEN nullif(NEW.charged, value) ELSE charged END, updated_at = ${now}
+        charged = CASE state WHEN 'reserved' THEN NEW.charged ELSE charged END, updated_at = ${now}
       WHERE id = NEW.id;
   END`

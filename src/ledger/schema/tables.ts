@@ -27,7 +27,7 @@ export const TABLES = {
     nonce: 'BYTES NOT NULL',
     pay_to: 'BYTES NOT NULL',
     value: 'TEXT NOT NULL',
-    /** What is taken of `value`, written with the transaction. Null where it is all of it. */
+    /** What is taken of `value`, where that is a maximum; written with the transaction. Null where the price is fixed. */
     charged: 'TEXT',
     valid_before: 'TEXT NOT NULL',
     project: 'TEXT',

@@ -66,7 +66,7 @@ export const settlementMembers = {
 
 const paymentMembers = {
   maximum: atomicUnits(
-    'What the payer has signed, where less is taken: `amount` is what was charged.',
+    'The most that may be charged, which the payer has signed: `amount` is what was. Only of the scheme `upto`.',
   ).optional(),
   refunded: atomicUnits('Atomic units that were refunded, if any.').optional(),
   refunds: count('Number of refunds, those that failed included; absent without any.').optional(),

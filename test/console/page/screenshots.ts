@@ -24,9 +24,11 @@ await mkdir(folder, { recursive: true })
 
 let file = ''
 let ledger: Ledger | undefined
-const world = await openWorld((own) => {
-  file = join(own, 'ledger.db')
-  return (ledger = sqliteLedger(file))
+const world = await openWorld({
+  openLedger: (own) => {
+    file = join(own, 'ledger.db')
+    return (ledger = sqliteLedger(file))
+  },
 })
 const browser = await launch(executable)
 try {

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { payingFetch } from '../../../example-app/buy.js'
 import { startDevnet, type Devnet, type DevnetAccount } from '../../../src/devnet/index.js'
-import { createGateway } from '../../../src/gateway.js'
+import type { NetworkOptions } from '../../../src/config/options.js'
+import { createGateway, type Gateway } from '../../../src/gateway.js'
 import type { Ledger } from '../../../src/ledger/index.js'
 import { sqliteLedger } from '../../../src/ledger/sqlite-ledger.js'
 import { createPublicClient, http, parseAbi } from 'viem'
@@ -43,15 +44,31 @@ export interface World {
 /** Where the gateway is mounted: the page must work below any path. */
 const MOUNT = '/pay'
 
-/** Starts all of it. @param ledger - From a folder of the world's own; SQLite by default. */
-export async function openWorld(
-  openLedger: (folder: string) => Ledger = (folder) => sqliteLedger(join(folder, 'ledger.db')),
-): Promise<World> {
+/** What a world has besides. */
+export interface WorldOptions {
+  /** From a folder of the world's own. @defaultValue SQLite */
+  readonly openLedger?: (folder: string) => Ledger
+  /** @defaultValue USDC */
+  assets?(devnet: Devnet): NonNullable<NetworkOptions['assets']>
+  /** Sells more. */
+  sell?(app: express.Express, gateway: Gateway): void
+}
+
+/** Starts all of it. */
+export async function openWorld({
+  openLedger = (folder) => sqliteLedger(join(folder, 'ledger.db')),
+  assets,
+  sell: sellMore,
+}: WorldOptions = {}): Promise<World> {
   const devnet = await startDevnet()
   const folder = await mkdtemp(join(tmpdir(), 'x402-console-'))
   const gateway = createGateway({
     networks: {
-      'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: [devnet.relayerKeys[0]!] },
+      'base-sepolia': {
+        rpcUrl: devnet.rpcUrl,
+        relayerKeys: [devnet.relayerKeys[0]!],
+        ...(assets && { assets: assets(devnet) }),
+      },
     },
     projects: [
       {
@@ -69,6 +86,7 @@ export async function openWorld(
   const app = express()
   app.use(MOUNT, gateway.gatewayRouter())
   sell(app, gateway)
+  sellMore?.(app, gateway)
   let isAway = false
   const server = createServer((req, res) => (isAway ? req.socket.destroy() : app(req, res)))
   server.listen(0, '127.0.0.1')
@@ -106,7 +124,7 @@ export async function openWorld(
 }
 
 /** What can be bought. */
-function sell(app: express.Express, gateway: ReturnType<typeof createGateway>): void {
+function sell(app: express.Express, gateway: Gateway): void {
   app.get(
     '/report/:id',
     gateway.x402Protect('$0.25', {

@@ -3,7 +3,7 @@ import type { Settlement, TokenAmount } from '../api/documents.js'
 import { fiatOf, formatFiat, formatToken } from '../format/money.js'
 import { formatAgo, formatShortTime, formatTime, safeUrl, shorten } from '../format/text.js'
 import { linkTo } from '../state/route.js'
-import { explorerLink, findNetwork, pegOf, useSession } from '../state/session.js'
+import { explorerLink, findAsset, findNetwork, useSession } from '../state/session.js'
 import { TestBadge } from './badge.js'
 import { CopyButton } from './copy.js'
 
@@ -29,20 +29,23 @@ export function Time({ at, as }: TimeProps) {
 }
 
 interface MoneyProps {
-  readonly of: TokenAmount & Pick<Settlement, 'quote'>
+  readonly of: TokenAmount & Pick<Settlement, 'quote' | 'maximum'>
   readonly class?: string
 }
 
-/** An amount in its token and, below, in the merchant's currency. */
+/** An amount in its token and, below, in the merchant's currency, and the maximum that it is charged of. */
 export function Money({ of, class: className = '' }: MoneyProps) {
-  const fiat = fiatOf(of, pegOf(useSession(), of))
+  const fiat = fiatOf(of, findAsset(useSession(), of)?.currency)
   return (
     <span class={`money ${className}`}>
       <span class="money-token">
         {formatToken(of)}
         {of.testnet && <TestBadge />}
       </span>
-      {fiat && <span class="money-fiat">{formatFiat(fiat.decimal, fiat.currency)}</span>}
+      {fiat && <span class="money-more">{formatFiat(fiat.decimal, fiat.currency)}</span>}
+      {of.maximum !== undefined && (
+        <span class="money-more">of at most {formatToken({ ...of, amount: of.maximum })}</span>
+      )}
     </span>
   )
 }

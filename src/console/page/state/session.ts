@@ -19,14 +19,14 @@ export function findNetwork(
   return networks.find((one) => one.network === network || `eip155:${one.chainId}` === network)
 }
 
-/** The currency that a token is pegged to. */
-export function pegOf(
+/** The token of a settlement, if the gateway still has it. */
+export function findAsset(
   session: SessionDocument,
   { network, asset }: Pick<TokenAmount, 'network' | 'asset'>,
-): string | undefined {
+): SessionNetwork['assets'][number] | undefined {
   return findNetwork(session, network)?.assets.find(
     ({ address }) => address.toLowerCase() === asset.toLowerCase(),
-  )?.currency
+  )
 }
 
 /** A page of the network's explorer. */

@@ -6,7 +6,6 @@ import { formatToken, unitsOf } from '../format/money.js'
 import { TextField } from '../parts/field.js'
 import { Notice, ProblemNotice } from '../parts/notice.js'
 import { announce } from '../state/announce.js'
-import { findNetwork, useSession } from '../state/session.js'
 import { useWallets, type Wallet } from '../../../browser/use-wallets.js'
 import {
   checkRefund,
@@ -19,6 +18,7 @@ import {
 
 interface RefundFormProps {
   readonly payment: Settlement
+  readonly network: SessionNetwork
   /** Refundable amount in tokens. */
   readonly left: string
   /** The endpoint of the settlement's refunds. */
@@ -27,8 +27,7 @@ interface RefundFormProps {
 }
 
 /** Refunds from the merchant's wallet, which signs; the gateway sends and pays the gas. */
-export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
-  const network = findNetwork(useSession(), payment.network)
+export function RefundForm({ payment, network, left, path, onRefund }: RefundFormProps) {
   const wallets = useWallets()
   const [amount, setAmount] = useState(left)
   const [reason, setReason] = useState('')
@@ -39,7 +38,7 @@ export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
   const most = unitsOf(left, decimals) ?? 0n
   const error = errorOf(units, { most, shown: `${left} ${symbol}`, decimals })
   const refund = async (wallet: Wallet): Promise<void> => {
-    if (units === undefined || error !== undefined || network === undefined) return
+    if (units === undefined || error !== undefined) return
     const asked = { payment, network, amount: units, path, reason: reason.trim() }
     const isDone = await action.run(() => refundBy(wallet, asked, setStep))
     setStep('')
@@ -47,10 +46,6 @@ export function RefundForm({ payment, left, path, onRefund }: RefundFormProps) {
     announce(`Refund of ${formatToken({ ...payment, amount: units.toString() })} was sent.`)
     onRefund()
   }
-  if (network === undefined)
-    return (
-      <Notice>This gateway no longer settles on {payment.network}: refunds are impossible.</Notice>
-    )
   return (
     <form class="refund" onSubmit={(event) => event.preventDefault()}>
       <h3>Refund</h3>

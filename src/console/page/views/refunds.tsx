@@ -1,6 +1,6 @@
 import type { Settlement } from '../api/documents.js'
 import { useLoad, useReloadWhile } from '../api/use-load.js'
-import { decimalOf } from '../format/money.js'
+import { decimalOf, formatToken } from '../format/money.js'
 import { reasonInWords } from '../format/reasons.js'
 import { StatusBadge } from '../parts/badge.js'
 import { May } from '../parts/may.js'
@@ -8,7 +8,7 @@ import { LoadedView, Notice } from '../parts/notice.js'
 import { Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
 import { Hex, Money, Time } from '../parts/values.js'
-import { useSession } from '../state/session.js'
+import { findAsset, findNetwork, useSession } from '../state/session.js'
 import { RefundForm } from './refund-form.js'
 
 interface RefundsProps {
@@ -109,6 +109,8 @@ interface RemainingProps {
 }
 
 function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
+  const session = useSession()
+  const network = findNetwork(session, of.network)
   // Failed refunds may reserve their amount for a while: then the gateway refuses.
   const taken = refunds
     .filter(({ status }) => status !== 'failed')
@@ -117,13 +119,30 @@ function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
   if (left <= 0n) return <Notice>This payment was fully refunded.</Notice>
   if (of.decimals === undefined)
     return <Notice>Unknown token decimals: use the API to refund this payment.</Notice>
+  if (network === undefined)
+    return <Notice>This gateway no longer settles on {of.network}: refunds are impossible.</Notice>
+  if (findAsset(session, of)?.refundable === false)
+    return <ByHand of={{ ...of, amount: left.toString() }} />
   return (
     <RefundForm
       key={left.toString()}
       payment={of}
+      network={network}
       left={decimalOf(left.toString(), of.decimals)}
       path={path}
       onRefund={onRefund}
     />
+  )
+}
+
+/** Says how to pay back what the gateway cannot. */
+function ByHand({ of }: { readonly of: Settlement }) {
+  return (
+    <Notice>
+      {of.symbol ?? 'This token'} cannot be refunded here: it is taken by Permit2 alone, and a
+      refund is a signed transfer (ERC-3009). To pay it back, send up to {formatToken(of)} from the
+      merchant’s wallet to the payer, <Hex value={of.payer} network={of.network} kind="address" />.
+      The gateway does not count that as a refund.
+    </Notice>
   )
 }

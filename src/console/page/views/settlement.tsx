@@ -55,8 +55,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
         ['Reference', reference],
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],
-        ['List price', askedPrice],
-        ['Maximum', maximum && formatToken({ ...of, amount: maximum })],
+        ['List price', askedPrice && (maximum ? `up to ${askedPrice}` : askedPrice)],
         ['Refunded', refunded && formatToken({ ...of, amount: refunded })],
         [
           'Net',
@@ -74,7 +73,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
 }
 
 function OnChain({ of }: { readonly of: Settlement }) {
-  const { network, payer, payTo, transaction, asset, symbol, nonce, amount } = of
+  const { network, payer, payTo, transaction, asset, symbol, nonce, amount, maximum } = of
   return (
     <Facts
       of={[
@@ -85,6 +84,8 @@ function OnChain({ of }: { readonly of: Settlement }) {
             {of.testnet && <TestBadge />}
           </>,
         ],
+        // Until something is sent, nobody has said what is charged of a maximum.
+        ['Scheme', of.status !== 'reserved' && (maximum === undefined ? 'exact' : 'upto')],
         ['Payer', <Hex value={payer} network={network} kind="address" isWhole />],
         ['Paid to', <Hex value={payTo} network={network} kind="address" isWhole />],
         [

@@ -32,7 +32,11 @@ function Settled({ of: { createdAt, updatedAt, refunded, amount } }: { readonly 
   const took = Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt))
   return (
     <>
-      <Step title="Payment settled" at={updatedAt} tone="good">
+      <Step
+        title={amount === '0' ? 'Nothing was charged' : 'Payment settled'}
+        at={updatedAt}
+        tone="good"
+      >
         {took < 3_600_000 && `${formatDuration(took)} after verification.`}
       </Step>
       {refunded !== undefined && (

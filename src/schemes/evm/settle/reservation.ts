@@ -1,4 +1,4 @@
-import { recordId, type Submission } from '../../../ledger/index.js'
+import { amountOf, recordId, type Submission } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
@@ -75,7 +75,8 @@ export class Settlement implements Reservation {
     const charged = chargedOf({ value: this.#payment.entry.value, before, charge })
     if (charged === undefined) return this.#refuse(EXCEEDED, chargedBefore(before))
     if (charged === 0n) return this.#settleUncharged()
-    this.#note(charged)
+    // Of a fixed price, nothing is charged: it is the amount.
+    if (charge !== undefined || before !== undefined) this.#note(charged)
     const { nowSeconds, settleTimeoutMs, closed } = this.#context
     const { core, transfer } = this.#payment
     const validitySeconds = settleMarginSeconds(core.chain.network)
@@ -100,10 +101,9 @@ export class Settlement implements Reservation {
     }
   }
 
-  /** Makes the charge a part of the payment, where it is less than was signed. */
+  /** Makes the charge a part of the payment. */
   #note(charged: bigint): void {
     const { entry, transfer } = this.#payment
-    if (charged === entry.value) return
     this.#payment = {
       ...this.#payment,
       entry: { ...entry, charged },
@@ -281,8 +281,8 @@ export class Settlement implements Reservation {
   }
 
   get #event() {
-    const { payment, terms, payer } = this.#payment
-    return paymentEvent({ payment, terms, payer })
+    const { payment, terms, payer, entry } = this.#payment
+    return { ...paymentEvent({ payment, terms, payer }), amount: amountOf(entry).toString() }
   }
 
   /** Emits an event of a payment. Of a refund, the asker is told. */

@@ -80,7 +80,7 @@ async function sendAgain(
   const { reason, transaction, submission } = record
   const isNew = !payment.isSubmitted && !payment.terms?.purchase?.redeemOnly
   if (!isNew) return refuse({ refused: reason, transaction })
-  return new Settlement(context, payment, { lock, failed: submission, charged: amountOf(record) })
+  return new Settlement(context, payment, { lock, failed: submission, charged: record.charged })
 }
 
 /** Takes up a locked record by what became of its transaction. */
@@ -104,7 +104,7 @@ async function resumeRecord(
       return new Settlement(context, payment, {
         lock,
         superseded: outcome.submission,
-        charged: amountOf(record),
+        charged: record.charged,
       })
     case 'open':
       return refuse({ refused: 'settlement_pending', transaction: transactionOf(record) })

@@ -321,6 +321,20 @@ withBrowser('a price that is a maximum', () => {
     expect(complaints).toEqual([])
   })
 
+  it('has a receipt of what was charged for a page, too', async () => {
+    charge = '$0.0234'
+    const { page } = await meet('/upto/page', { token: 'asset' })
+    await press(page)
+    await page.getByRole('heading', { name: 'The page' }).waitFor()
+    await page.evaluate(`{
+      const link = document.createElement('a')
+      Object.assign(link, { href: '', textContent: 'Receipt' })
+      document.body.append(link)
+    }`)
+    await page.getByRole('link', { name: 'Receipt' }).click()
+    expect((await rowsOf(page))['Amount']).toBe('0.0234 USDC on Base Sepolia')
+  })
+
   it.each(['', '/page'])(
     'of which nothing is charged delivers all the same (upto%s)',
     async (path) => {
