@@ -36,7 +36,8 @@ import { createX402Protect, openPaidRoutes, type X402Protect } from './protect/x
 import type { Network } from './protocol/networks.js'
 import type { GatewayRouterOptions } from './router/gateway-router.js'
 import { createEventBus, type GatewayEvents, type GatewayListener } from './schemes/events.js'
-import type { SchemeFormats } from './schemes/scheme.js'
+import { isRefusal } from './schemes/scheme.js'
+import type { Refusal, Reservation, SchemeFormats } from './schemes/scheme.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
@@ -301,7 +302,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { openRemoteCore } = await import('./parts/remote-core.js')
     return openRemoteCore(resolved, resolved.facilitator, parts)
   })
-  const facilitator = lazyFacilitator(core, formats)
+  const facilitator = lazyFacilitator(core, formats, requests)
   const surroundings = async () => {
     const { cores } = await core.get()
     return { ...resolved, ledger, cores, remote: resolved.facilitator }
@@ -412,11 +413,22 @@ function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly A
 }
 
 /** A facilitator whose core is loaded by the first payment, if it was not before. */
-function lazyFacilitator(core: Lazy<Core>, formats: SchemeFormats): ReservingFacilitator {
-  return decodingFacilitator({
-    formats,
+function lazyFacilitator(
+  core: Lazy<Core>,
+  formats: SchemeFormats,
+  requests: OpenRequests,
+): ReservingFacilitator {
+  const { verifyPayment, reserve }: Pick<ReservingFacilitator, 'verifyPayment' | 'reserve'> = {
     verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
     reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
+  }
+  // Whoever asked for it has been answered. If it fails, its lock ends with this process.
+  const release = (late: Reservation | Refusal): void =>
+    void (isRefusal(late) || late.release().catch(() => undefined))
+  return decodingFacilitator({
+    formats,
+    verifyPayment: (...given) => requests.ask(verifyPayment(...given)),
+    reserve: (...given) => requests.ask(reserve(...given), release),
     supported: async () => (await core.get()).facilitator.supported(),
   })
 }

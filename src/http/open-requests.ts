@@ -1,9 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { ChainError } from '../errors.js'
 import { onceClosed } from './once-closed.js'
 
-/** Time for last answers and writes after the cut-off (ms). */
+/** Time for last answers and writes after the cut-off (ms), and how much of it a node may take. */
 const LAST_ANSWERS_MS = 2000
+const LAST_ASKING_MS = 1000
 
 /** Longest delay of a timer (ms). */
 const LONGEST_MS = 2 ** 31 - 1
@@ -19,6 +21,10 @@ export class OpenRequests {
   readonly #unanswered = new Set<object>()
   /** Work that may still write to the ledger, with or without its client. */
   readonly #working = new Set<Promise<unknown>>()
+  /** Ends the waits of requests for nodes and other gateways. */
+  readonly #asking = new Set<() => void>()
+  /** It is too late to wait for any. */
+  #isLate = false
   /** Called whenever one of them ends. */
   #onEnd: () => void = () => undefined
 
@@ -32,7 +38,10 @@ export class OpenRequests {
     return this.#stopping.signal
   }
 
-  /** Aborted when open requests run out of time: nothing is sent or waited for any more. */
+  /**
+   * Aborted when open requests run out of time: nothing is sent or waited for any more. Its reason is a `ChainError`
+   * (`chain_unreachable`).
+   */
   get cutOff(): AbortSignal {
     return this.#cutOff.signal
   }
@@ -70,6 +79,29 @@ export class OpenRequests {
   }
 
   /**
+   * Waits for a node or another gateway, but not so long that the request could not be answered any more before the
+   * gateway is closed.
+   *
+   * @param onLate - Gets what was waited for in vain.
+   * @throws `ChainError` (`chain_unreachable`) when time is over, and what `asking` rejects with.
+   */
+  ask<T>(asking: Promise<T>, onLate: (found: T) => void = () => undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let isWaiting = true
+      const end = (): void => {
+        isWaiting = false
+        this.#asking.delete(end)
+        reject(this.cutOff.reason)
+      }
+      this.#asking.add(end)
+      if (this.#isLate) end()
+      asking
+        .finally(() => this.#asking.delete(end))
+        .then((found) => (isWaiting ? resolve(found) : onLate(found)), reject)
+    })
+  }
+
+  /**
    * Refuses new requests and waits for open ones. After the timeout, remaining ones are cut off and
    * answered with what is known. Never rejects.
    */
@@ -77,8 +109,15 @@ export class OpenRequests {
     this.#stopping.abort()
     for (const one of this.#unanswered) if ('shouldKeepAlive' in one) one.shouldKeepAlive = false
     await this.#until(() => this.#unanswered.size === 0, timeoutMs)
-    this.#cutOff.abort()
+    this.#cutOff.abort(
+      new ChainError('chain_unreachable', 'The gateway is closing, and cannot wait longer.'),
+    )
+    const late = setTimeout(() => {
+      this.#isLate = true
+      for (const end of this.#asking) end()
+    }, LAST_ASKING_MS)
     await this.#until(() => this.#unanswered.size + this.#working.size === 0, LAST_ANSWERS_MS)
+    clearTimeout(late)
   }
 
   #end<T>(open: Set<T>, one: T): void {

@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import express from 'express'
+import express, { type Response } from 'express'
 import { createGateway } from '../../src/gateway.js'
 import { paymentHeader, listen } from '../support/http.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
+import { offerOf } from '../support/core.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
 
 const devnet = useDevnet()
 const cleanups: (() => Promise<unknown>)[] = []
@@ -11,9 +14,17 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean()
 })
 
-async function openShop() {
-  const gateway = createGateway(shopOptions(devnet))
+async function openShop(rpcUrl = devnet.rpcUrl) {
+  const networks = { 'base-sepolia': { rpcUrl, relayerKeys: devnet.relayerKeys } }
+  const gateway = createGateway(shopOptions(devnet, { networks }))
   const app = express()
+  const responses: Response[] = []
+  app.use((_req, res, next) => {
+    responses.push(res)
+    next()
+  })
+  const upfront = gateway.x402Protect('$0.01', { paymentFlow: 'upfront' })
+  app.get('/stream', upfront, (_req, res) => void res.json({ sold: true }))
   app.get('/paid', gateway.x402Protect('$0.01'), (_req, res) => void res.json({ sold: true }))
   app.get(
     '/member',
@@ -23,7 +34,7 @@ async function openShop() {
   app.use(gateway.gatewayRouter())
   const server = await listen(app)
   cleanups.push(() => server.close())
-  return { gateway, url: server.url }
+  return { gateway, url: server.url, responses }
 }
 
 describe('a gateway that is closed', () => {
@@ -37,16 +48,7 @@ describe('a gateway that is closed', () => {
   it('refuses paid and API requests with 503 and Retry-After, and serves free ones', async () => {
     const { gateway, url } = await openShop()
     await gateway.close()
-    const requirements = {
-      scheme: 'exact',
-      network: 'eip155:84532',
-      amount: '10000',
-      payTo: devnet.merchant.address,
-      maxTimeoutSeconds: 300,
-      asset: devnet.asset,
-      extra: { name: 'USDC', version: '2' },
-    }
-    const payment = await signPayment(devnet.payers[0]!, requirements)
+    const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
     const answers = await Promise.all([
       fetch(`${url}/paid`, { headers: paymentHeader(payment) }),
       fetch(`${url}/paid`),
@@ -62,5 +64,46 @@ describe('a gateway that is closed', () => {
       expect(await answer.json()).toMatchObject({ code: 'shutting_down' })
     }
     expect((await fetch(`${url}/member`)).status).toBe(200)
+  })
+
+  it('answers everybody before it is closed, though the node does not answer', async () => {
+    const proxy = await startRpcProxy(devnet.rpcUrl)
+    cleanups.push(() => proxy.close())
+    const { gateway, url, responses } = await openShop(proxy.url)
+    const payments = await Promise.all(
+      [0, 1, 2, 3].map((index) => signPayment(devnet.payers[index]!, offerOf(devnet))),
+    )
+    const [paid, streamed, settled, verified] = payments
+    let letGo = (): void => undefined
+    const isOver = new Promise<undefined>((resolve) => (letGo = () => resolve(undefined)))
+    cleanups.push(async () => letGo())
+    let asked = 0
+    proxy.fault = async (method) => {
+      if (method !== 'eth_call') return undefined
+      asked += 1
+      return isOver
+    }
+    const settling = { paymentPayload: settled, paymentRequirements: offerOf(devnet) }
+    const answering = [
+      fetch(`${url}/paid`, { headers: paymentHeader(paid!) }),
+      fetch(`${url}/stream`, { headers: paymentHeader(streamed!) }),
+      fetch(`${url}/api/v2/payment/settle`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-project-identify-token': SHOP_TOKEN },
+        body: JSON.stringify(settling),
+      }),
+    ]
+    const verifying = gateway.facilitator.verify(verified!, offerOf(devnet))
+    const failing = verifying.catch((error: unknown) => error)
+    await until(() => responses.length === 3 && asked > 0)
+    await gateway.close({ timeoutMs: 0 })
+    expect(responses.map((res) => res.writableEnded)).toEqual([true, true, true])
+    const answers = await Promise.all(answering)
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 502])
+    for (const answer of answers) {
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(await answer.json()).toMatchObject({ code: 'chain_unreachable' })
+    }
+    expect(await failing).toMatchObject({ code: 'chain_unreachable' })
   })
 })

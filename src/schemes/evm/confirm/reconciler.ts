@@ -150,7 +150,11 @@ export class Reconciler {
     if (past === undefined && outcome.forgottenBlock !== undefined)
       this.#options.logger.warn(
         'A payment stays pending: the node has forgotten the state of its block. Use an archive node for this network until it is decided.',
-        { ...paymentFields(record), ...record.submission, block: outcome.forgottenBlock },
+        {
+          ...paymentFields(record),
+          transaction: record.submission.transaction,
+          block: Number(outcome.forgottenBlock),
+        },
       )
     // A locked record is being sent now, here or elsewhere: its sender may still withdraw it.
     if (record.locked) return
