@@ -5,12 +5,13 @@ import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { isHexAddress } from '../protocol/primitives.js'
 import { isFailedTransaction, type Reason } from '../protocol/reasons.js'
-import type {
-  PaymentPayload,
-  PaymentRequirements,
-  SettleResponse,
-  SupportedResponse,
-  VerifyResponse,
+import {
+  UPTO,
+  type PaymentPayload,
+  type PaymentRequirements,
+  type SettleResponse,
+  type SupportedResponse,
+  type VerifyResponse,
 } from '../protocol/payment.js'
 import { fetchJson, type JsonResponse } from '../http/fetch-json.js'
 import { isHttpUrl } from '../http/http-url.js'
@@ -59,6 +60,9 @@ const MAX_ANSWER_BYTES = 256 * 1024
 
 /**
  * Uses a facilitator elsewhere, over HTTP (x402 v2 §7): another gateway of ours or anybody's.
+ *
+ * It settles the schemes that its `GET /supported` lists: `exact`, and `upto` for routes with a maximum
+ * (`x402Protect({ upTo })`), of which it is told what to take.
  *
  * Settlements carry an `Idempotency-Key`: when a response was lost, asking again gives the same
  * result, if the facilitator supports such keys. The methods throw {@link FacilitatorError}
@@ -131,7 +135,8 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       const { network } = requirements
       if (answer.success) {
         requireOwn('settle', answer, { payer, network })
-        const { transaction, amount } = answer
+        const { transaction } = answer
+        const amount = requirements.scheme === UPTO ? answer.amount : undefined
         return { success: true, transaction, network, payer, ...(amount && { amount }) }
       }
       const { success, errorReason, errorMessage } = answer

@@ -174,6 +174,29 @@ describe('a facilitator over HTTP', () => {
     ).toEqual({ success: false, errorReason: 'x', transaction: '', network, payer })
   })
 
+  it('reads the payer of a permit, and refuses answers about another one', async () => {
+    const permit = { ...payment, payload: { permit2Authorization: { from: payer } } }
+    elsewhere.scripts = {
+      verify: [{ body: { isValid: true } }, { body: { isValid: true, payer } }],
+    }
+    for (let times = 0; times < 2; times++)
+      expect(await open().verify(permit, offer)).toEqual({ isValid: true, payer })
+    elsewhere.scripts = { verify: { body: { isValid: true, payer: PAYERS[1]!.address } } }
+    await expect(open().verify(permit, offer)).rejects.toMatchObject({
+      code: 'facilitator_refused',
+    })
+  })
+
+  it('passes on what was taken of a maximum, and of nothing else', async () => {
+    const paid = { success: true, transaction: TRANSACTION, network: offer.network, payer }
+    elsewhere.scripts = { settle: { body: { ...paid, amount: '7' } } }
+    expect(await open().settle(payment, { ...offer, scheme: 'upto' })).toEqual({
+      ...paid,
+      amount: '7',
+    })
+    expect(await open().settle(payment, offer)).toEqual(paid)
+  })
+
   it('names no payer of a payment that it cannot read', async () => {
     elsewhere.scripts = { verify: { body: { isValid: false, invalidReason: 'x' } } }
     expect(await open().verify({ ...payment, payload: {} }, offer)).toMatchObject({ payer: '' })

@@ -67,6 +67,7 @@ async function open() {
     () => server.close(),
   )
   return {
+    facilitator: gateway.facilitator,
     ask: () => fetch(server.url),
     pay: (payment: object) => fetch(server.url, { headers: paymentHeader(payment) }),
   }
@@ -252,6 +253,24 @@ describe('a facilitator that meters nothing', () => {
     expect(await refused.json()).toMatchObject({ code: 'facilitator_unreachable' })
     expect((await shop.ask()).status).toBe(402)
   })
+})
+
+it('is settled for its caller, too, for what he says of it, and once', async () => {
+  const paymentOf = async () => (await sign()) as unknown as PaymentPayload
+  const [payment, other] = [await paymentOf(), await paymentOf()]
+  const offer = payment.accepted as unknown as PaymentRequirements
+  elsewhere.scripts['settle'] = paid()
+  const settled = await shop.facilitator.settle(payment, { ...offer, amount: '7' })
+  expect(settled).toMatchObject({ success: true, transaction, payer, amount: '7' })
+  expect(told('settle')).toMatchObject([{ amount: '7', accepted: '100000' }])
+  expect(await shop.facilitator.settle(payment, { ...offer, amount: '8' })).toMatchObject({
+    success: false,
+  })
+  const exceeded = await shop.facilitator.settle(other, { ...offer, amount: '100001' })
+  expect(exceeded).toMatchObject({
+    errorReason: 'invalid_upto_evm_payload_settlement_exceeds_amount',
+  })
+  expect(told('settle')).toHaveLength(1)
 })
 
 it('asks the facilitator for its address with the first request alone', async () => {
