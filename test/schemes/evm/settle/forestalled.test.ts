@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { encodeFunctionData } from 'viem'
-import type { Hex } from '../../../../src/protocol/payment.js'
+import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
 import { smartAccountAbi, usdcAbi } from '../../../devnet/abis.js'
 import { strictFactoryCode } from '../../../devnet/hostile-code.js'
 import {
@@ -13,6 +13,7 @@ import { useCleanup } from '../../../support/cleanup.js'
 import { deploy } from '../../../support/contracts.js'
 import { askNode, openCore, payingOn, type Core } from '../../../support/core.js'
 import { shopOptions, SHOP_TOKEN, useDevnet } from '../../../support/devnet.js'
+import { cancel } from '../../../support/on-chain.js'
 import { permit2On } from '../../../support/permit2.js'
 import { isSend, startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { openShop, paymentRequiredOf, type Shop } from '../../../support/shop.js'
@@ -61,7 +62,11 @@ async function empty({ address, owner }: CounterfactualAccount): Promise<void> {
   await sendFrom(owner.address, address, data)
 }
 
-/** How many deployments a core has sent. */
+/** An account cancels a payment. */
+const cancelAs = (account: CounterfactualAccount, payment: PaymentPayload) =>
+  cancel(devnet, payerOf(account), payment)
+
+/** How many transactions the core has sent. */
 const sent = () => core.events.filter(({ name }) => name === 'submitted').length
 
 describe('an account that a stranger deploys before our transaction', () => {
@@ -79,14 +84,18 @@ describe('an account that a stranger deploys before our transaction', () => {
     expect(await merchantBalance()).toBe(before + 40_000n)
   })
 
-  it('and that gives its money away, pays nothing, and counts against nobody else', async () => {
+  it.each([
+    ['gives its money away', empty],
+    ['takes its signature back', cancelAs],
+  ])('and that then %s, pays nothing, and counts against nobody else', async (_name, evade) => {
     for (let times = 1; times <= 5; times++) {
       const account = await counterfactualAccount(devnet, factory)
+      const payment = await payAs(account)
       beforeNextSend(async () => {
         await deployAccount(devnet, account)
-        await empty(account)
+        await evade(account, payment)
       })
-      const answer = await settle(core, await payAs(account))
+      const answer = await settle(core, payment)
       expect(answer).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
       expect(sent()).toBe(times)
     }
