@@ -1,10 +1,11 @@
 /** Finding out, from the chain, what became of a payment. */
 import type { Receipt } from '../../../chain/types.js'
-import type { LedgerEntry, Submission } from '../../../ledger/index.js'
+import type { Submission } from '../../../ledger/index.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { methodOf } from '../methods.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
+import type { JudgedPayment } from '../transfer-method.js'
 import { OPEN, type Outcome, type SubmittedPayment } from './decision.js'
 import { readNonce } from './nonce-state.js'
 
@@ -99,7 +100,7 @@ export async function isSuperseded(
  */
 export async function findUse(
   core: SettlementNetwork,
-  payment: LedgerEntry & { readonly submission?: Submission | undefined },
+  payment: JudgedPayment,
 ): Promise<Outcome> {
   const { transactions, isComplete } = await methodOf(payment).findUses(core.chain, payment)
   let outcome: Outcome = OPEN
@@ -122,7 +123,7 @@ const USED_OTHERWISE = { kind: 'failed', reason: 'invalid_exact_evm_nonce_alread
 /** Tells whether a transaction that used an authorization has paid for this record. */
 async function judgeUse(
   core: SettlementNetwork,
-  payment: LedgerEntry & { readonly submission?: Submission | undefined },
+  payment: JudgedPayment,
   receipt: Receipt,
 ): Promise<Outcome> {
   const { transaction, sender } = receipt
