@@ -44,11 +44,7 @@ export class Concluder {
    * @param takes - Tells whether its caller writes down that it was paid, with the delivery.
    * @returns What holds now: a transfer that has paid for another record pays for no second one.
    */
-  async conclude(
-    payment: JudgedPayment,
-    decided: Decision,
-    takes?: TakesPaid,
-  ): Promise<Decision> {
+  async conclude(payment: JudgedPayment, decided: Decision, takes?: TakesPaid): Promise<Decision> {
     const { cores, logger } = this.#options
     let decision = decided
     const id = outcomeId(payment, decided)
@@ -75,11 +71,7 @@ export class Concluder {
   }
 
   /** Announces a payment that had failed and was paid after all, unless that was announced before. */
-  announcePaid(
-    core: SettlementNetwork,
-    payment: JudgedPayment,
-    decision: PaidDecision,
-  ): boolean {
+  announcePaid(core: SettlementNetwork, payment: JudgedPayment, decision: PaidDecision): boolean {
     const isNews = this.#isNews(outcomeId(payment, decision))
     if (isNews) this.#announce(core, payment, decision)
     return isNews

@@ -98,10 +98,7 @@ export async function isSuperseded(
  *
  * @throws {@link ChainError}
  */
-export async function findUse(
-  core: SettlementNetwork,
-  payment: JudgedPayment,
-): Promise<Outcome> {
+export async function findUse(core: SettlementNetwork, payment: JudgedPayment): Promise<Outcome> {
   const { transactions, isComplete } = await methodOf(payment).findUses(core.chain, payment)
   let outcome: Outcome = OPEN
   let isKnown = isComplete
