@@ -158,7 +158,7 @@ const pageFolders = [
 /** What of `protocol/` is more than plain data. */
 const notPlain = readdirSync(new URL('../src/protocol', import.meta.url))
   .map((name) => name.replace('.ts', ''))
-  .filter((name) => !['contracts', 'permit2-typed-data'].includes(name))
+  .filter((name) => !['contracts', 'typed-data'].includes(name))
   .join('|')
 
 /** What a file of a page may not import; of src it may import `browser` only, plain data, and types of documents. */

@@ -6,7 +6,7 @@ import {
   permit2Authorization,
   permit2TypedData,
   sponsoredApproval,
-} from '../protocol/permit2-typed-data.js'
+} from '../protocol/typed-data.js'
 import { randomHex, signTypedData, type Transfer } from './sign-transfer.js'
 
 /** A transfer by Permit2. */

@@ -1,5 +1,5 @@
 /** Asks a wallet to sign a token transfer: ERC-3009 `TransferWithAuthorization`, as EIP-712. */
-import type { TypedData } from '../protocol/permit2-typed-data.js'
+import { DOMAIN_TYPE, transferTypedData, type TypedData } from '../protocol/typed-data.js'
 import { callProvider, ProviderFailure, type Provider } from './provider.js'
 
 /** The transfer, and the token's EIP-712 domain. */
@@ -16,28 +16,6 @@ export interface Transfer {
   readonly validAfter: number
   /** Unix seconds. */
   readonly validBefore: number
-}
-
-/** A member of a type (EIP-712). */
-const field = (name: string, type: string) => ({ name, type })
-
-/** The type of a domain that has all these members. */
-const DOMAIN_TYPE = [
-  field('name', 'string'),
-  field('version', 'string'),
-  field('chainId', 'uint256'),
-  field('verifyingContract', 'address'),
-]
-
-const TYPES = {
-  TransferWithAuthorization: [
-    field('from', 'address'),
-    field('to', 'address'),
-    field('value', 'uint256'),
-    field('validAfter', 'uint256'),
-    field('validBefore', 'uint256'),
-    field('nonce', 'bytes32'),
-  ],
 }
 
 /**
@@ -57,17 +35,10 @@ export async function signTransfer(provider: Provider, transfer: Transfer) {
     validBefore: String(validBefore),
     nonce: `0x${randomHex(32)}`,
   }
-  const signature = await signTypedData(provider, from, {
-    domain: {
-      name: extra?.['name'],
-      version: extra?.['version'],
-      chainId,
-      verifyingContract: asset,
-    },
-    types: TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message: authorization,
-  })
+  const [name, version] = [extra?.['name'], extra?.['version']]
+  const domain = { name, version, chainId, verifyingContract: asset }
+  const typedData = transferTypedData(authorization, domain)
+  const signature = await signTypedData(provider, from, typedData)
   if (signature === undefined) return undefined
   const key = { contract: asset, nonce: authorization.nonce }
   return { payload: { signature, authorization }, key }

@@ -1,12 +1,9 @@
 /** The buyer's side of an `exact` payment: an ERC-3009 authorization, signed with a private key. */
 import { randomBytes } from 'node:crypto'
-import { privateKeyToAccount } from 'viem/accounts'
-import {
-  AUTHORIZATION_TYPES,
-  parseAuthorization,
-  type Erc3009Payload,
-} from '../protocol/erc3009.js'
+import type { Erc3009Payload } from '../protocol/erc3009.js'
 import type { Address, Hex, PaymentRequirements } from '../protocol/payment.js'
+import { transferTypedData } from '../protocol/typed-data.js'
+import { signTypedData } from './sign-typed-data.js'
 
 /** How far this machine's clock may be ahead of the chain's (s). */
 const CLOCK_SECONDS = 600
@@ -40,11 +37,6 @@ export async function signAuthorization(
   authorization: Erc3009Payload['authorization'],
   { privateKey, domain }: { readonly privateKey: Hex; readonly domain: Domain },
 ): Promise<Erc3009Payload> {
-  const signature = await privateKeyToAccount(privateKey).signTypedData({
-    domain,
-    types: AUTHORIZATION_TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message: parseAuthorization(authorization),
-  })
+  const signature = await signTypedData(transferTypedData(authorization, domain), privateKey)
   return { signature, authorization }
 }

@@ -1,7 +1,5 @@
 /** The buyer's side of a payment by Permit2, signed with a private key. */
 import { randomBytes } from 'node:crypto'
-import type { TypedDataDomain } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import type { Address, Hex, PaymentRequirements } from '../protocol/payment.js'
 import {
   approvalTypedData,
@@ -9,8 +7,8 @@ import {
   permit2TypedData,
   sponsoredApproval,
   type Permit2Authorization,
-  type TypedData,
-} from '../protocol/permit2-typed-data.js'
+} from '../protocol/typed-data.js'
+import { signTypedData } from './sign-typed-data.js'
 
 /** Makes the authorization that pays an offer, with a random nonce. With `upto`, it is for a maximum. */
 export function permit2AuthorizationFor(
@@ -48,9 +46,4 @@ export async function signApproval(
   const approval = { from, asset, amount, nonce: nonce.toString(), deadline }
   const signature = await signTypedData(approvalTypedData(approval, domain), privateKey)
   return sponsoredApproval(approval, signature)
-}
-
-function signTypedData({ domain, ...typedData }: TypedData, privateKey: Hex): Promise<Hex> {
-  const account = privateKeyToAccount(privateKey)
-  return account.signTypedData({ ...typedData, domain: domain as TypedDataDomain })
 }

@@ -50,22 +50,20 @@ const SLOTS = DAY_MS / SLOT_MS
 export const COUNTED_DAYS = 400
 
 /** Adds to counts in the order of their keys: two gateways that added in different orders would deadlock. */
-const ADD: Statement = {
-  postgres: () => `
+const ADD: Statement = ({ rows }) => `
    INSERT INTO x402_counts AS c (day, slot, project, kind, label, count)
-   SELECT w.day, coalesce(w.slot, 0), w.project, w.kind, w.label, w.count
-   FROM json_to_recordset($1::json) AS w(day int, slot int, project text, kind text, label text, count bigint)
-   ORDER BY w.project, w.day, w.kind, w.label, w.slot
-   ON CONFLICT (project, day, kind, label, slot) DO UPDATE SET count = c.count + excluded.count`,
+   SELECT day, coalesce(slot, 0), project, kind, label, count FROM (${rows(COUNTED)}) AS w WHERE true
+   ORDER BY project, day, kind, label, slot
+   ON CONFLICT (project, day, kind, label, slot) DO UPDATE SET count = c.count + excluded.count`
 
-  // There is one writer. Without WHERE, SQLite would take ON CONFLICT for a condition of a join.
-  sqlite: () => `
-   INSERT INTO x402_counts AS c (day, slot, project, kind, label, count)
-   SELECT value->>'day', coalesce(value->>'slot', 0), value->>'project', value->>'kind', value->>'label',
-     value->>'count'
-   FROM json_each(?) WHERE true
-   ON CONFLICT (project, day, kind, label, slot) DO UPDATE SET count = c.count + excluded.count`,
-}
+const COUNTED = {
+  day: 'int',
+  slot: 'int',
+  project: 'text',
+  kind: 'text',
+  label: 'text',
+  count: 'bigint',
+} as const
 
 /** Keeps counts in a table. */
 export class Counts {

@@ -33,23 +33,19 @@ const MAX_READ = 10_000
 const FORGET_MS = 60_000
 
 /** Adds sales in the order of their keys: two gateways that added in different orders would deadlock. */
-const ADD: Statement = {
-  postgres: () => `
+const ADD: Statement = ({ isPostgres, rows }) => `
    INSERT INTO x402_resources AS r (id, project, listing, count, sold_at)
-   SELECT w.id, w.project, w.listing, w.count, w.sold_at
-   FROM json_to_recordset($1::json) AS w(id text, project text, listing text, count bigint, sold_at bigint)
-   ORDER BY w.id
+   SELECT id, project, listing, count, sold_at FROM (${rows(SOLD)}) AS w WHERE true ORDER BY id
    ON CONFLICT (id) DO UPDATE SET count = r.count + excluded.count, listing = excluded.listing,
-     sold_at = greatest(r.sold_at, excluded.sold_at)`,
+     sold_at = ${isPostgres ? 'greatest' : 'max'}(r.sold_at, excluded.sold_at)`
 
-  // There is one writer. Without WHERE, SQLite would take ON CONFLICT for a condition of a join.
-  sqlite: () => `
-   INSERT INTO x402_resources AS r (id, project, listing, count, sold_at)
-   SELECT value->>'id', value->>'project', value->>'listing', value->>'count', value->>'sold_at'
-   FROM json_each(?) WHERE true
-   ON CONFLICT (id) DO UPDATE SET count = r.count + excluded.count, listing = excluded.listing,
-     sold_at = max(r.sold_at, excluded.sold_at)`,
-}
+const SOLD = {
+  id: 'text',
+  project: 'text',
+  listing: 'text',
+  count: 'bigint',
+  sold_at: 'bigint',
+} as const
 
 /** Keeps resources in a table. */
 export class Resources {

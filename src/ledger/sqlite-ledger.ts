@@ -123,7 +123,7 @@ export function sqliteStore({
     })
     const target = { db, kysely, dialect }
     await migrate(target, (work) => db.transaction().execute(work))
-    connection.exec(createNextSubmission(dialect.now))
+    connection.exec(createNextSubmission(dialect))
     if (setUp !== undefined) connection.exec(setUp)
     const database = databaseOf(target)
     await owner.start(database)

@@ -4,8 +4,9 @@ import { z } from 'zod'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { isReference, NOT_A_REFERENCE } from '../ledger/payment-details.js'
-import { AUTHORIZATION_TYPES, erc3009Schema } from '../protocol/erc3009.js'
+import { erc3009Schema } from '../protocol/erc3009.js'
 import { parseUint256 } from '../protocol/primitives.js'
+import { DOMAIN_TYPE, TRANSFER_TYPES } from '../protocol/typed-data.js'
 import { ENVELOPE } from '../protocol/strict-document.js'
 import { payeeOf, type Payee } from './acting.js'
 import type { RouterContext } from './context.js'
@@ -36,15 +37,7 @@ const documents = lazyDocuments(() => import('./documents/settlement.js'))
 const VALIDITY_SECONDS = 600n
 
 /** The types of `eth_signTypedData_v4` (EIP-712). */
-const TYPES = {
-  EIP712Domain: [
-    { name: 'name', type: 'string' },
-    { name: 'version', type: 'string' },
-    { name: 'chainId', type: 'uint256' },
-    { name: 'verifyingContract', type: 'address' },
-  ],
-  ...AUTHORIZATION_TYPES,
-} as const
+const TYPES = { EIP712Domain: DOMAIN_TYPE, ...TRANSFER_TYPES } as const
 
 const amountSchema = z
   .string()

@@ -45,7 +45,8 @@ export const submissionBody = {
           description: 'The entry of `accepts` that the payer chose, unchanged.',
         }),
         payload: payment.payload.meta({
-          description: '`signature`, and `authorization` (ERC-3009) or `permit2Authorization` (Permit2).',
+          description:
+            '`signature`, and `authorization` (ERC-3009) or `permit2Authorization` (Permit2).',
         }),
         resource: payment.resource.meta({
           description: 'What the payer believes to pay for.',

@@ -219,7 +219,7 @@ async function openSqlite(analyzedAt?: number) {
   const own = new (loadSqlite())(file)
   if (analyzedAt !== undefined) own.exec(`${fill(SQLITE)} LIMIT ${analyzedAt}; ANALYZE`)
   own.exec(`${fill(SQLITE)} LIMIT -1 OFFSET ${analyzedAt ?? 0}`)
-  own.exec(createNextSubmission(SQLITE.now))
+  own.exec(createNextSubmission(SQLITE))
   return {
     ledger,
     statements,

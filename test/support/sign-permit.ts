@@ -5,7 +5,7 @@ import {
   signApproval,
   signPermit2,
 } from '../../src/crypto/sign-permit2.js'
-import type { Permit2Authorization } from '../../src/protocol/permit2-typed-data.js'
+import type { Permit2Authorization } from '../../src/protocol/typed-data.js'
 import { findNetwork } from '../../src/protocol/networks.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import type { TestPayer } from './sign-payment.js'

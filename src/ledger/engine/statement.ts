@@ -1,20 +1,11 @@
-/** Statements that are written by hand, whole for each database. */
+/** Statements that are written by hand. */
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDialect } from './dialect.js'
 
-/** A statement in the words of each database, made with the SQL of the database's clock. */
-export interface Statement {
-  readonly postgres: (now: string) => string
-  readonly sqlite: (now: string) => string
-}
-
-/** A statement that both databases understand. */
-export const inBoth = (text: (now: string) => string): Statement => ({
-  postgres: text,
-  sqlite: text,
-})
+/** A statement, in the words of a database. */
+export type Statement = (dialect: SqlDialect) => string
 
 /** Runs a statement. */
 export type RunStatement = (
@@ -27,11 +18,11 @@ export type RunStatement = (
 export function statementsOf(
   db: Kysely<LedgerDatabase>,
   { CompiledQuery }: typeof KyselyModule,
-  { isPostgres, now }: SqlDialect,
+  dialect: SqlDialect,
 ): RunStatement {
   const texts = new Map<Statement, string>()
   return async (statement, parameters, connection = db) => {
-    const text = texts.get(statement) ?? statement[isPostgres ? 'postgres' : 'sqlite'](now)
+    const text = texts.get(statement) ?? statement(dialect)
     texts.set(statement, text)
     const { rows } = await connection.executeQuery(CompiledQuery.raw(text, [...parameters]))
     return rows

@@ -12,7 +12,7 @@ import { DAY_MS, evenSpans, UTC, zoneWithin } from '../time-zone.js'
 import { idOf } from '../engine/bytes.js'
 import { comparedTo } from './list-rows.js'
 import { projectsOf } from './recorded-projects.js'
-import { inBoth, type Statement } from '../engine/statement.js'
+import type { Statement } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 
 /** Payments that SQLite reads at once: it blocks this process meanwhile. */
@@ -30,9 +30,9 @@ interface ProjectQuery extends Omit<RevenueQuery, 'project'> {
  * Sums in PostgreSQL. Only groups beyond {@link MAX_SUMMED_GROUPS} are merged. The statement is planned for its
  * values: of the project's two conditions, one is left.
  */
-const sumBy = (key: string): Statement =>
-  inBoth(
-    () => `
+const sumBy =
+  (key: string): Statement =>
+  () => `
    WITH sums AS (
      SELECT ${key} AS key, chain_id, asset,
        coalesce(sum(CAST(coalesce(charged, value) AS NUMERIC)) FILTER (WHERE kind = 'payment'), 0) AS amount,
@@ -49,8 +49,7 @@ const sumBy = (key: string): Statement =>
    SELECT CASE WHEN is_told THEN key END AS key, chain_id, asset,
      CAST(sum(amount) AS TEXT) AS amount, sum(count) AS count,
      CAST(sum(refunded) AS TEXT) AS refunded, sum(refunds) AS refunds
-   FROM places GROUP BY 1, 2, 3`,
-  )
+   FROM places GROUP BY 1, 2, 3`
 
 const SUM: Readonly<Record<RevenueQuery['by'], Statement>> = {
   day: sumBy(`CAST((created_at + $4::bigint) / ${DAY_MS} AS TEXT)`),

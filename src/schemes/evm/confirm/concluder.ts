@@ -8,7 +8,8 @@ import { lowerHex } from '../../../protocol/hex.js'
 import { entryEvent, type EventBus } from '../../events.js'
 import { endPayment } from '../network/pending-payments.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
-import { isUnpaid, type Decision, type PaidDecision, type SubmittedPayment } from './decision.js'
+import type { JudgedPayment } from '../transfer-method.js'
+import { isUnpaid, type Decision, type PaidDecision } from './decision.js'
 
 /** Payments that are remembered as announced. */
 const REMEMBERED = 100_000
@@ -22,11 +23,6 @@ export interface ConfirmContext {
   readonly logger: Logger
   /** Unix time in seconds. */
   readonly nowSeconds: () => bigint
-}
-
-/** A payment whose outcome is known; one that a stranger paid may have no transaction of ours. */
-export type ConcludedPayment = LedgerEntry & {
-  readonly submission?: SubmittedPayment['submission'] | undefined
 }
 
 /** Whether a request that waits for its outcome writes down itself that a payment was paid. */
@@ -48,11 +44,7 @@ export class Concluder {
    * @param takes - Tells whether its caller writes down that it was paid, with the delivery.
    * @returns What holds now: a transfer that has paid for another record pays for no second one.
    */
-  async conclude(
-    payment: ConcludedPayment,
-    decided: Decision,
-    takes?: TakesPaid,
-  ): Promise<Decision> {
+  async conclude(payment: JudgedPayment, decided: Decision, takes?: TakesPaid): Promise<Decision> {
     const { cores, logger } = this.#options
     let decision = decided
     const id = outcomeId(payment, decided)
@@ -79,11 +71,7 @@ export class Concluder {
   }
 
   /** Announces a payment that had failed and was paid after all, unless that was announced before. */
-  announcePaid(
-    core: SettlementNetwork,
-    payment: ConcludedPayment,
-    decision: PaidDecision,
-  ): boolean {
+  announcePaid(core: SettlementNetwork, payment: JudgedPayment, decision: PaidDecision): boolean {
     const isNews = this.#isNews(outcomeId(payment, decision))
     if (isNews) this.#announce(core, payment, decision)
     return isNews
@@ -97,7 +85,7 @@ export class Concluder {
   }
 
   /** @returns What the ledger makes of the decision. @throws {@link LedgerError} */
-  async #write(payment: ConcludedPayment, decision: Decision): Promise<Decision> {
+  async #write(payment: JudgedPayment, decision: Decision): Promise<Decision> {
     const { ledger, logger } = this.#options
     const { transaction } = decision
     if (decision.kind === 'failed') {
@@ -115,7 +103,7 @@ export class Concluder {
     return this.#write(payment, { kind: 'failed', reason, transaction })
   }
 
-  #announce(core: SettlementNetwork, payment: ConcludedPayment, decision: Decision): void {
+  #announce(core: SettlementNetwork, payment: JudgedPayment, decision: Decision): void {
     const { events } = this.#options
     const { transaction } = decision
     if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
@@ -143,6 +131,6 @@ export function tokenOf({ assets }: SettlementNetwork, { asset }: Pick<LedgerEnt
   return assets.get(lowerHex(asset))
 }
 
-function outcomeId(payment: ConcludedPayment, decision: Decision): string {
+function outcomeId(payment: JudgedPayment, decision: Decision): string {
   return `${recordId(payment)} ${decision.kind === 'paid' ? 'paid' : decision.transaction}`
 }

@@ -1,4 +1,4 @@
-import type { Authorization } from '../../../protocol/erc3009.js'
+import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { hashText, typedDataDigest, Words } from '../eip712.js'
 
@@ -7,13 +7,13 @@ const TRANSFER_TYPE_HASH = hashText(
 )
 
 /** What the payer's wallet signed: the EIP-712 digest of an ERC-3009 authorization. */
-export function authorizationDigest(authorization: Authorization, separator: Hex): Hex {
-  const { from, to, value, validAfter, validBefore, nonce } = authorization
+export function authorizationDigest(facts: Omit<PaymentFacts, 'signed'>, separator: Hex): Hex {
+  const { payer, payTo, amount, validAfter, validBefore, nonce } = facts
   const struct = new Words(7)
     .bytes(TRANSFER_TYPE_HASH)
-    .address(from)
-    .address(to)
-    .number(value)
+    .address(payer)
+    .address(payTo)
+    .number(amount)
     .number(validAfter)
     .number(validBefore)
     .hex(nonce)

@@ -1,15 +1,15 @@
 /** Tokens that take a payer's signature themselves (ERC-3009). */
 import { decodeFunctionData, padHex } from 'viem/utils'
 import { AUTHORIZATION_CANCELED, AUTHORIZATION_USED, tokenAbi } from '../../../chain/abi.js'
-import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import { sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
+import { diagnoseTransfer } from '../diagnose.js'
+import { wordOf } from '../reads.js'
 import type { TransferMethod } from '../transfer-method.js'
 import { authorizationDigest } from './digest.js'
-import type { SignedAuthorization } from './payload.js'
 import {
   authorizationStateCall,
-  diagnoseTransfer,
+  separatorCall,
   separatorOf,
   toIsUsed,
   transferCall,
@@ -22,6 +22,7 @@ const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 export const erc3009: TransferMethod = {
   name: 'eip3009',
   reasons: {
+    used: 'invalid_exact_evm_nonce_already_used',
     badSignature: 'invalid_exact_evm_payload_signature',
     tooEarly: 'invalid_exact_evm_payload_authorization_valid_after',
     tooLate: 'invalid_exact_evm_payload_authorization_valid_before',
@@ -32,19 +33,31 @@ export const erc3009: TransferMethod = {
     simulationFailed: 'invalid_exact_evm_transaction_simulation_failed',
   },
   takes: ({ separator }) => separator !== undefined,
-  signatureOf: (facts) => signedOf(facts).signature,
+  signatureOf: ({ signed }) => signed as Hex,
   checkTerms({ payTo, amount }, requirements) {
     if (!sameHex(payTo, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'
     if (amount !== BigInt(requirements.amount))
       return 'invalid_exact_evm_payload_authorization_value_mismatch'
     return undefined
   },
-  digest: (facts, asset) => authorizationDigest(signedOf(facts).authorization, separatorOf(asset)),
-  call: ({ facts, signature }, options) => transferCall({ ...signedOf(facts), signature }, options),
+  digest: (facts, asset) => authorizationDigest(facts, separatorOf(asset)),
+  call: transferCall,
   stateCall: authorizationStateCall,
   isUsed: toIsUsed,
-  diagnose: (chain, asset, { facts, signature }) =>
-    diagnoseTransfer(chain, asset, { ...signedOf(facts), signature }),
+  diagnose: (chain, asset, transfer) =>
+    diagnoseTransfer(chain, transfer, {
+      method: erc3009,
+      asset,
+      // Valid only after the one time, and only before the other.
+      edge: 1n,
+      own: separatorCall(asset),
+      // The payer was asked to sign with our domain: it must be the token's own.
+      judgeOwn(answer) {
+        const domain = wordOf(answer)
+        const isOther = domain !== undefined && domain !== BigInt(separatorOf(asset))
+        return isOther ? 'invalid_payment_requirements' : undefined
+      },
+    }),
   judge: async (_network, receipt, payment) => judgeLogs(receipt, payment),
   usedIn: (receipt, payment) => usesOf(receipt, payment).length > 0,
   async findUses(chain, { contract: address, from, nonce }) {
@@ -67,8 +80,4 @@ export const erc3009: TransferMethod = {
       return false
     }
   },
-}
-
-function signedOf({ signed }: PaymentFacts): SignedAuthorization {
-  return signed as SignedAuthorization
 }

@@ -5,11 +5,11 @@ import type { Call } from '../../../chain/types.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
-import type { TransferSignature } from '../transfer-method.js'
+import type { SignedTransfer } from '../transfer-method.js'
 import { joinSignature } from '../verify/signature.js'
 import { PERMIT2 } from './address.js'
-import { findSpender, type Spender } from './contracts.js'
-import type { SignedPermit } from './payload.js'
+import { findSpender, spenderOf, type Spender } from './contracts.js'
+import { signedPermitOf } from './payload.js'
 import { approvalOf, type SponsoredApproval } from './sponsored-approval.js'
 
 const NONCE_BITMAP = toFunctionSelector('nonceBitmap(address,uint256)')
@@ -21,36 +21,28 @@ const APPROVAL_WORDS = 5
 /** Words of the rest that tell what a call moves. */
 const WORDS_READ = 8
 
-/** A transfer that is to be made. */
-export interface PermitTransfer {
-  readonly permit: SignedPermit
-  readonly payer: Address
-  readonly signature: TransferSignature
-  /** What is charged, where the spender meters. @defaultValue the signed amount */
-  readonly charge?: bigint | undefined
-}
-
 /** The call of `settle`, or of `settleWithPermit` where the payer has signed an approval. */
-export function settleCall(transfer: PermitTransfer, by: Spender): Call {
-  const { token, amount, nonce, deadline, witness } = transfer.permit
-  const { isMetered, selectors } = by
-  const approved = approvalOf(transfer.permit)
-  const permit = [addressWord(token), word(amount), word(nonce), word(deadline)]
-  const charge = isMetered ? [word(transfer.charge ?? amount)] : []
-  const named = isMetered ? [addressWord(witness.facilitator ?? '0x')] : []
-  const witnessWords = [addressWord(witness.to), ...named, word(witness.validAfter)]
+export function settleCall({ facts, signature, amount: charge }: SignedTransfer): Call {
+  const { payer, payTo, amount, nonce, validAfter, validBefore } = facts
+  const permit = signedPermitOf(facts)
+  const { address, isMetered, selectors } = spenderOf(permit)
+  const approved = approvalOf(facts)
   const head = [
     ...(approved ? approvalWords(approved) : []),
-    ...permit,
-    ...charge,
-    addressWord(transfer.payer),
-    ...witnessWords,
+    addressWord(permit.token),
+    word(amount),
+    nonce.slice(2),
+    word(validBefore),
+    ...(isMetered ? [word(charge ?? amount)] : []),
+    addressWord(payer),
+    addressWord(payTo),
+    ...(isMetered ? [addressWord(permit.facilitator ?? '0x')] : []),
+    word(validAfter),
   ]
-  const signature =
-    typeof transfer.signature === 'string' ? transfer.signature : joinSignature(transfer.signature)
   const offset = word((head.length + 1) * 32)
   const selector = approved ? selectors.settleWithPermit : selectors.settle
-  return { to: by.address, data: `${selector}${head.join('')}${offset}${encodeBytes(signature)}` }
+  const signed = encodeBytes(typeof signature === 'string' ? signature : joinSignature(signature))
+  return { to: address, data: `${selector}${head.join('')}${offset}${signed}` }
 }
 
 /** What a call of a spender moves. Addresses are lower case. */

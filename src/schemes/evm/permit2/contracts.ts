@@ -76,6 +76,11 @@ export function findSpender(address: Address): Spender | undefined {
   return SPENDERS.get(lowerHex(address))
 }
 
+/** The spender of a permit whose terms were checked; another one makes its digest and call useless. */
+export function spenderOf({ spender: address }: { readonly spender: Address }): Spender {
+  return findSpender(address) ?? EXACT_SPENDER
+}
+
 const SETTLED: ReadonlySet<string> = new Set(
   ['Settled()', 'SettledWithPermit()'].map((event) => toEventSelector(event)),
 )

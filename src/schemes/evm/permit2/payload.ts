@@ -26,21 +26,12 @@ const payloadSchema = z.looseObject({
   }),
 })
 
-/** What the payer has signed (`PermitWitnessTransferFrom`). Addresses are lower case. */
+/** What the payer has signed (`PermitWitnessTransferFrom`) beside the facts. Addresses are lower case. */
 export interface SignedPermit {
   readonly token: Address
-  /** Token units; where the charge is metered, the maximum. */
-  readonly amount: bigint
   readonly spender: Address
-  readonly nonce: bigint
-  /** Unix seconds; valid until then. */
-  readonly deadline: bigint
-  readonly witness: {
-    readonly to: Address
-    /** Who may call a spender that meters. */
-    readonly facilitator: Address | undefined
-    readonly validAfter: bigint
-  }
+  /** Who may call a spender that meters. */
+  readonly facilitator: Address | undefined
   /** As sent, in lower case. */
   readonly signature: Hex
   /** The payment's extensions, which the signature does not cover: an approval of Permit2 may be among them. */
@@ -60,30 +51,22 @@ export function isPermit2Payload(payload: Readonly<Record<string, unknown>>): bo
 export function readPermit(payload: unknown, extensions?: unknown): Parsed<PaymentFacts> {
   const parsed = parseDocument(payloadSchema, payload)
   if (!parsed.ok) return parsed
-  const { from, permitted, spender, witness, ...rest } = parsed.value.permit2Authorization
-  const [amount, deadline] = [BigInt(permitted.amount), BigInt(rest.deadline)]
+  const { from, permitted, spender, deadline, witness, ...rest } = parsed.value.permit2Authorization
   const signed: SignedPermit = {
     token: lowerHex(permitted.token),
-    amount,
     spender: lowerHex(spender),
-    nonce: BigInt(rest.nonce),
-    deadline,
-    witness: {
-      to: lowerHex(witness.to),
-      facilitator: witness.facilitator === undefined ? undefined : lowerHex(witness.facilitator),
-      validAfter: BigInt(witness.validAfter),
-    },
+    facilitator: witness.facilitator === undefined ? undefined : lowerHex(witness.facilitator),
     signature: lowerHex(parsed.value.signature),
     extensions,
   }
   const facts: PaymentFacts = {
     payer: lowerHex(from),
-    payTo: signed.witness.to,
-    amount,
-    validAfter: signed.witness.validAfter,
-    validBefore: deadline,
+    payTo: lowerHex(witness.to),
+    amount: BigInt(permitted.amount),
+    validAfter: BigInt(witness.validAfter),
+    validBefore: BigInt(deadline),
     contract: PERMIT2,
-    nonce: `0x${signed.nonce.toString(16).padStart(64, '0')}`,
+    nonce: `0x${BigInt(rest.nonce).toString(16).padStart(64, '0')}`,
     signed,
   }
   return { ok: true, value: facts }

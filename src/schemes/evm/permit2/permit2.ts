@@ -5,15 +5,15 @@ import type { FoundTransaction } from '../../../chain/types.js'
 import { recordId } from '../../../ledger/record.js'
 import { sameHex } from '../../../protocol/hex.js'
 import { EXACT } from '../../../protocol/payment.js'
+import { diagnoseTransfer } from '../diagnose.js'
 import { wordOf } from '../reads.js'
 import type { TransferMethod } from '../transfer-method.js'
-import { isUsedIn, nonceBitmapCall, readSettleCall, settleCall } from './calls.js'
-import { EXACT_SPENDER, findSpender, UPTO_SPENDER, type Spender } from './contracts.js'
-import { diagnosePermit } from './diagnose.js'
+import { allowanceCall, isUsedIn, nonceBitmapCall, readSettleCall, settleCall } from './calls.js'
+import { EXACT_SPENDER, findSpender, spenderOf, UPTO_SPENDER } from './contracts.js'
 import { permitDigest } from './digest.js'
 import { findTransfers } from './find-transfers.js'
 import { judgePermit } from './judge.js'
-import { signedPermitOf, type SignedPermit } from './payload.js'
+import { signedPermitOf } from './payload.js'
 import { approvalOf, checkApproval } from './sponsored-approval.js'
 
 /** Transfers that one search looks at, newest first. The next one goes on with those before. */
@@ -34,6 +34,7 @@ const ruledOut = new LRUCache<string, true>({ max: MOST_RULED_OUT })
 export const permit2: TransferMethod = {
   name: 'permit2',
   reasons: {
+    used: 'permit2_invalid_nonce',
     badSignature: 'invalid_permit2_signature',
     tooEarly: 'permit2_not_yet_valid',
     tooLate: 'permit2_deadline_expired',
@@ -46,37 +47,30 @@ export const permit2: TransferMethod = {
   takes: () => true,
   signatureOf: (facts) => signedPermitOf(facts).signature,
   unsignedOf(facts) {
-    const approval = approvalOf(signedPermitOf(facts))
+    const approval = approvalOf(facts)
     return approval ? `${approval.deadline}:${Object.values(approval.signature).join()}` : ''
   },
   checkUnsignedTime(facts, until) {
-    const approval = approvalOf(signedPermitOf(facts))
+    const approval = approvalOf(facts)
     return approval && approval.deadline < until ? 'eip2612_deadline_expired' : undefined
   },
-  bringsAllowance: (facts) => approvalOf(signedPermitOf(facts)) !== undefined,
+  bringsAllowance: (facts) => approvalOf(facts) !== undefined,
   checkTerms(facts, requirements) {
     const permit = signedPermitOf(facts)
     const { scheme, asset, payTo, amount } = requirements
-    const { address, isMetered } = spenderOf(scheme)
+    const { address, isMetered } = scheme === EXACT ? EXACT_SPENDER : UPTO_SPENDER
     if (permit.spender !== address) return 'invalid_permit2_spender'
-    if (isMetered && permit.witness.facilitator === undefined) return 'upto_facilitator_mismatch'
+    if (isMetered && permit.facilitator === undefined) return 'upto_facilitator_mismatch'
     if (!sameHex(permit.token, asset)) return 'permit2_token_mismatch'
     if (!sameHex(facts.payTo, payTo)) return 'invalid_permit2_recipient_mismatch'
     if (facts.amount !== BigInt(amount)) return 'permit2_amount_mismatch'
-    return checkApproval(permit, facts.payer)
+    return checkApproval(facts)
   },
-  digest(facts, { permit2Separator }) {
-    const permit = signedPermitOf(facts)
-    return permitDigest(permit, spenderOfPermit(permit), permit2Separator)
-  },
-  call({ facts, signature, amount: charge }, { from }) {
-    const permit = signedPermitOf(facts)
-    const transfer = { permit, payer: facts.payer, signature, charge }
-    return { ...settleCall(transfer, spenderOfPermit(permit)), ...(from && { from }) }
-  },
+  digest: (facts, { permit2Separator }) => permitDigest(facts, permit2Separator),
+  call: (transfer, { from }) => ({ ...settleCall(transfer), ...(from && { from }) }),
   callerOf(facts) {
-    const { spender, witness } = signedPermitOf(facts)
-    return findSpender(spender)?.isMetered ? witness.facilitator : undefined
+    const permit = signedPermitOf(facts)
+    return spenderOf(permit).isMetered ? permit.facilitator : undefined
   },
   callerIn: (call) => readSettleCall(call)?.facilitator,
   stateCall: nonceBitmapCall,
@@ -84,7 +78,18 @@ export const permit2: TransferMethod = {
     const bits = wordOf(result)
     return bits === undefined ? undefined : isUsedIn(bits, nonce)
   },
-  diagnose: diagnosePermit,
+  diagnose: (chain, asset, transfer) =>
+    diagnoseTransfer(chain, transfer, {
+      method: permit2,
+      asset,
+      edge: 0n,
+      own: allowanceCall(asset.address, transfer.facts.payer),
+      // If the payment brought an approval, that failed: its nonce was used, or its signature is not the payer's.
+      judgeOwn(answer) {
+        const allowed = wordOf(answer) ?? transfer.facts.amount
+        return allowed < transfer.facts.amount ? 'permit2_allowance_required' : undefined
+      },
+    }),
   judge: judgePermit,
   // Permit2 logs no use. Only a direct call of a spender that succeeded has certainly made one.
   usedIn: ({ succeeded, to }) => succeeded && findSpender(to) !== undefined,
@@ -105,16 +110,6 @@ export const permit2: TransferMethod = {
     const settled = readSettleCall(call)
     return settled !== undefined && sameHex(settled.payer, from) && sameHex(settled.nonce, nonce)
   },
-}
-
-/** The spender that payers of a scheme have to name. */
-function spenderOf(scheme: string): Spender {
-  return scheme === EXACT ? EXACT_SPENDER : UPTO_SPENDER
-}
-
-/** The spender of a permit whose terms were checked; another one makes its digest and call useless. */
-function spenderOfPermit({ spender }: SignedPermit): Spender {
-  return findSpender(spender) ?? EXACT_SPENDER
 }
 
 function isBelieved(chain: Chain, id: string): boolean {

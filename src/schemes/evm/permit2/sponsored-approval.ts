@@ -1,5 +1,6 @@
 /** The extension `eip2612GasSponsoring`: a signed approval of Permit2, for which the seller pays the gas. */
 import { z } from 'zod'
+import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
 import { isObject } from '../../../protocol/document.js'
 import { lowerHex, sameHex } from '../../../protocol/hex.js'
 import { PERMIT_SPONSORING } from '../../../protocol/permit-sponsoring.js'
@@ -8,7 +9,7 @@ import type { Reason } from '../../../protocol/reasons.js'
 import { address, signature, uint256 } from '../../../protocol/wire-schemas.js'
 import type { EcdsaSignature } from '../transfer-method.js'
 import { parseEcdsaSignature } from '../verify/signature.js'
-import type { SignedPermit } from './payload.js'
+import { signedPermitOf, type SignedPermit } from './payload.js'
 import { PERMIT2 } from './address.js'
 
 const infoSchema = z.looseObject({
@@ -35,14 +36,15 @@ export interface SponsoredApproval {
 const known = new WeakMap<SignedPermit, SponsoredApproval | 'invalid' | undefined>()
 
 /** The approval that came with a payment; `invalid` if it is unreadable. */
-function approvalIn(permit: SignedPermit): SponsoredApproval | 'invalid' | undefined {
+function approvalIn(facts: PaymentFacts): SponsoredApproval | 'invalid' | undefined {
+  const permit = signedPermitOf(facts)
   if (!known.has(permit)) known.set(permit, readApproval(permit.extensions))
   return known.get(permit)
 }
 
 /** The readable approval that came with a payment. */
-export function approvalOf(permit: SignedPermit): SponsoredApproval | undefined {
-  const approval = approvalIn(permit)
+export function approvalOf(facts: PaymentFacts): SponsoredApproval | undefined {
+  const approval = approvalIn(facts)
   return approval === 'invalid' ? undefined : approval
 }
 
@@ -66,12 +68,12 @@ function readApproval(extensions: unknown): SponsoredApproval | 'invalid' | unde
 }
 
 /** Why an approval is not one for its payment. */
-export function checkApproval(permit: SignedPermit, payer: Address): Reason | undefined {
-  const approval = approvalIn(permit)
+export function checkApproval(facts: PaymentFacts): Reason | undefined {
+  const approval = approvalIn(facts)
   if (approval === undefined) return undefined
   if (approval === 'invalid') return 'invalid_eip2612_extension_format'
-  if (!sameHex(approval.from, payer)) return 'eip2612_from_mismatch'
-  if (!sameHex(approval.asset, permit.token)) return 'eip2612_asset_mismatch'
+  if (!sameHex(approval.from, facts.payer)) return 'eip2612_from_mismatch'
+  if (!sameHex(approval.asset, signedPermitOf(facts).token)) return 'eip2612_asset_mismatch'
   if (!sameHex(approval.spender, PERMIT2)) return 'eip2612_spender_not_permit2'
-  return approval.amount === permit.amount ? undefined : 'permit2_2612_amount_mismatch'
+  return approval.amount === facts.amount ? undefined : 'permit2_2612_amount_mismatch'
 }

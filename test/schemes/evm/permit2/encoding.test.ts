@@ -9,7 +9,7 @@ import {
   UPTO_SPENDER,
 } from '../../../../src/schemes/evm/permit2/contracts.js'
 import { permitDigest } from '../../../../src/schemes/evm/permit2/digest.js'
-import { readPermit, signedPermitOf } from '../../../../src/schemes/evm/permit2/payload.js'
+import { readPermit } from '../../../../src/schemes/evm/permit2/payload.js'
 import { exactPermit2ProxyAbi, uptoPermit2ProxyAbi } from '../../../devnet/abis.js'
 
 const account = privateKeyToAccount(`0x${'7c'.repeat(32)}`)
@@ -95,7 +95,7 @@ function read(payload: unknown, sent?: unknown) {
 
 describe('permits of Permit2', () => {
   it.each(kinds)('are hashed as EIP-712 has it: %#', ({ by, witness }) => {
-    const permit = signedPermitOf(read(payloadOf(by.address, '33')))
+    const facts = read(payloadOf(by.address, '33'))
     const expected = hashTypedData({
       domain,
       types: types(witness),
@@ -108,16 +108,15 @@ describe('permits of Permit2', () => {
         witness: { to: payTo, facilitator, validAfter: 7n },
       },
     })
-    expect(permitDigest(permit, by, permit2Separator(84_532))).toBe(expected)
+    expect(permitDigest(facts, permit2Separator(84_532))).toBe(expected)
   })
 
   it.each(kinds.flatMap((kind) => [false, true].map((isApproved) => ({ ...kind, isApproved }))))(
     'are encoded as the ABI has it, and read back: %#',
     ({ by, abi, isApproved }) => {
       const facts = read(payloadOf(by.address, '0x21'), isApproved ? extensions : undefined)
-      const permit = signedPermitOf(facts)
       const signature = { r: `0x${'33'.repeat(32)}`, s: `0x${'44'.repeat(32)}`, v: 28 } as const
-      const call = settleCall({ permit, payer: facts.payer, signature, charge: 900n }, by)
+      const call = settleCall({ facts, signature, amount: 900n })
       const permit2612 = {
         value: 10_000n,
         deadline: 1_793_900_000n,

@@ -1,4 +1,4 @@
-/** What a payer signs for a payment by Permit2, as typed data (EIP-712). In browsers, too: it imports addresses alone. */
+/** What payers sign, as typed data (EIP-712). In browsers, too: it imports addresses alone. */
 import { PERMIT2, PERMIT2_SPENDERS } from './contracts.js'
 
 /** By scheme. */
@@ -62,8 +62,17 @@ interface Field {
   readonly type: string
 }
 
+const text = (name: string): Field => ({ name, type: 'string' })
 const address = (name: string): Field => ({ name, type: 'address' })
 const uint256 = (name: string): Field => ({ name, type: 'uint256' })
+
+/** The type of a domain that has all these members. */
+export const DOMAIN_TYPE: readonly Field[] = [
+  text('name'),
+  text('version'),
+  uint256('chainId'),
+  address('verifyingContract'),
+]
 
 /** Typed data without the type of its domain. */
 export interface TypedData {
@@ -78,7 +87,27 @@ export interface TypedData {
   readonly message: Readonly<Record<string, unknown>>
 }
 
-/** What is signed of an authorization. */
+export const TRANSFER_TYPES = {
+  TransferWithAuthorization: [
+    address('from'),
+    address('to'),
+    uint256('value'),
+    uint256('validAfter'),
+    uint256('validBefore'),
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+/** What is signed of a transfer by ERC-3009. @param domain - The token's. */
+export function transferTypedData(
+  authorization: TypedData['message'],
+  domain: TypedData['domain'],
+): TypedData {
+  const primaryType = 'TransferWithAuthorization'
+  return { domain, types: TRANSFER_TYPES, primaryType, message: authorization }
+}
+
+/** What is signed of an authorization of Permit2. */
 export function permit2TypedData(
   { from: _from, ...message }: Permit2Authorization,
   chainId: number,
