@@ -422,7 +422,7 @@ function lazyFacilitator(
     verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
     reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
   }
-  // Whoever asked for it has been answered. If it fails, its lock ends with this process.
+  // Its request has been answered. If it cannot be released, its lock ends with this process.
   const release = (late: Reservation | Refusal): void =>
     void (isRefusal(late) || late.release().catch(() => undefined))
   return decodingFacilitator({

@@ -35,7 +35,7 @@ export interface ProbeResult {
     readonly payer: bigint | undefined
     readonly payee: bigint | undefined
   }
-  /** What Permit2 may take after the transfer, when it succeeded; of no meaning where the token is called. */
+  /** The allowance of Permit2 after the transfer, if that succeeded; meaningless where the token is called. */
   readonly allowance: bigint
   /** Gas that a second transfer of the same token in the same transaction saves. */
   readonly sharedGas: bigint

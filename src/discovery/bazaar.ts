@@ -172,7 +172,7 @@ function inputSchema(declaration: Declaration, method: string): JsonSchema {
 /**
  * Whether an echoed extension still says what was advertised. It may say more.
  *
- * @param echoed - What a client sent: any JSON.
+ * @param echoed - What a client sent, as it was parsed.
  */
 export function echoes({ info }: Bazaar, echoed: unknown): boolean {
   const theirs = typeof echoed === 'object' && echoed !== null && 'info' in echoed && echoed.info

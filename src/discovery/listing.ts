@@ -44,9 +44,9 @@ const METHODS = new Set(['GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'])
 
 /** A payment's claims about its resource. */
 export interface ClaimedResource {
-  /** `resource` of the payment: any JSON. */
+  /** `resource` of the payment, as it was parsed. */
   readonly resource: unknown
-  /** `extensions.bazaar`: any JSON. */
+  /** `extensions.bazaar`, as it was parsed. */
   readonly bazaar: unknown
   readonly entry: PaymentRequirements
 }

@@ -31,7 +31,7 @@ export async function askToSettle(
   return asCharged(context, remote, await untilClosed(context, remote, answering))
 }
 
-/** What a success says of its charge, where the amount of the payment is a maximum. */
+/** The charge, as a member of a success, where the amount of the payment is a maximum. */
 export function amountMember({ entry, isMetered }: RemotePayment): { readonly amount?: string } {
   return isMetered ? { amount: amountOf(entry).toString() } : {}
 }

@@ -5,12 +5,12 @@ import { isHexAddress } from '../protocol/primitives.js'
 import { UPTO, type Address, type SupportedResponse } from '../protocol/payment.js'
 import type { Facilitator } from './facilitator.js'
 
-/** How long an answer is good (ms), and one after which a payment was refused. */
+/** Lifetime of an answer (ms), and of one after which a payment was refused. */
 const FRESH_MS = { usual: 60_000, doubted: 5000 }
 
 /**
- * Who makes the calls of metered payments at a remote facilitator: the `facilitatorAddress` of offers, which payers
- * sign. The facilitator is asked (`supported`) when a metered price is first quoted, and now and then after that.
+ * The callers of metered payments at a remote facilitator: the `facilitatorAddress` of offers, which payers sign.
+ * The facilitator is asked (`supported`) when a metered price is first quoted, and now and then after that.
  */
 export class RemoteCallers {
   readonly #facilitator: Pick<Facilitator, 'supported'>

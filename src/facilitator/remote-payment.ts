@@ -19,7 +19,7 @@ export interface RemoteContext {
   /** Ends the wait for an answer: the gateway closes. */
   readonly closed?: AbortSignal | undefined
   readonly log: RemoteLog
-  /** Who makes the calls of metered payments there. @defaultValue it meters nothing */
+  /** Callers of metered payments there. @defaultValue it meters nothing */
   readonly callers?: Pick<RemoteCallers, 'doubt'> | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number

@@ -12,7 +12,7 @@ const NAME = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 const name = z.string().max(MAX_NAME).regex(NAME)
 
-/** What the official facilitator calls transactions that failed. */
+/** The official facilitator's reasons for transactions that failed. */
 const FAILED: { readonly [reason: string]: Reason } = {
   invalid_upto_evm_transaction_failed: 'invalid_transaction_state',
 }

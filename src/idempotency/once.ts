@@ -118,9 +118,10 @@ export class KeyClaim {
     await this.#end((claim) => claim.abandon())
   }
 
-  /** Frees the key: what was kept under it is of no use any more. */
+  /** Frees the key: what an earlier request kept under it is of no use any more. */
   async forget(): Promise<void> {
-    await this.#end((claim) => claim.forget())
+    if (this.kept !== undefined) await this.keep(undefined)
+    await this.abandon()
   }
 
   /** Ends the claim, unless it has ended, and frees the key if nothing is kept under it. */

@@ -39,8 +39,6 @@ export interface IdempotencyClaim {
   pause(): Promise<void>
   /** Ends the claim and frees the key, unless an earlier claim kept an answer under it. */
   abandon(): Promise<void>
-  /** Ends the claim and frees the key, whatever was kept under it. */
-  forget(): Promise<void>
 }
 
 /** The result of claiming a key. */

@@ -75,7 +75,7 @@ export interface LedgerEntry extends PaymentKey {
   readonly value: bigint
   /**
    * What is taken of `value`, of `upto` payments alone; 0 where nothing is, and no transaction is sent. It is written
-   * with the first transaction, and stays: whoever sends the payment again sends the same.
+   * with the first transaction, and stays: every later transaction of the payment takes the same.
    */
   readonly charged?: bigint | undefined
   /** Unix time in seconds after which the authorization cannot be used any more. */

@@ -41,7 +41,7 @@ export interface CoreParts {
   readonly stopping: AbortSignal
   /** The formats of all schemes, by name. */
   readonly formats: SchemeFormats
-  /** Who makes the calls of metered payments elsewhere. Absent where none are settled elsewhere. */
+  /** Callers of metered payments elsewhere. Absent where payments are settled here. */
   readonly callers?: RemoteCallers | undefined
   /** Gets the tokens that take signed approvals, once their contracts have answered. */
   readonly permits: PermitDomains

@@ -107,11 +107,10 @@ async function charge(
     const { payment } = read
     const { project } = route.merchant
     const offered = offerAgain(offer, payment.requirements)
-    const attempt = { project, payment, offer: offered, ...exchange }
+    const bought = route.purchaseOf(req, offered.resource.url)
+    const attempt = { project, payment, offer: offered, bought, ...exchange }
     logged = attempt
-    const keptUnder = route.isMaximum
-      ? chargedKey(attempt, route.purchaseOf(req, offered.resource.url).body)
-      : undefined
+    const keptUnder = route.isMaximum ? chargedKey(attempt) : undefined
     const result = await once(context, paymentIdKey(attempt), async (claim) => {
       const taken = await once(context, keptUnder, async (charged) => {
         try {
@@ -153,7 +152,7 @@ async function takePayment(
     countRefusal(context.counters, { ...refusal, project, reason: refusal.refused })
     return endRefused(context, attempt, refusal)
   }
-  const terms = route.termsOf(req, attempt.offer.resource, payment)
+  const terms = route.termsOf(req, attempt.bought, payment)
   const reservation = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reservation)) return endRefused(context, attempt, reservation)
   const reserved = { reservation, ...attempt }

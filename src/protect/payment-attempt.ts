@@ -15,6 +15,7 @@ import { requestFields } from './log-fields.js'
 import type { MatchedPayment } from './matched-payment.js'
 import type { Offer } from './offer.js'
 import type { PaidRequest } from './paid-request.js'
+import type { RequestedPurchase } from './route.js'
 import { isUnpaid } from './stored-response.js'
 
 /** A request on its way through Express. */
@@ -26,12 +27,17 @@ export interface Exchange {
   readonly input?: ReadInput | undefined
 }
 
+/** A payment that is presented for an offer, before its keys are claimed. */
+type PresentedAttempt = Omit<PaymentAttempt, 'claim' | 'charged'>
+
 /** A payment that is presented for an offer. */
 export interface PaymentAttempt extends Exchange {
   /** Id of the project that is paid. */
   readonly project: string
   readonly offer: Offer
   readonly payment: MatchedPayment
+  /** What the request buys. */
+  readonly bought: RequestedPurchase
   /** The payment's id, under which its payer may ask for the response again. */
   readonly claim: KeyClaim
   /** Where the price is a maximum: keeps the response that was charged for, until it goes out. */
@@ -167,7 +173,7 @@ export function paymentIdKey({
   project,
   offer,
   payment,
-}: Omit<PaymentAttempt, 'claim' | 'charged'>): WaitingRequest | undefined {
+}: PresentedAttempt): WaitingRequest | undefined {
   const { paymentId } = payment
   if (!paymentId.ok || paymentId.value === undefined) return undefined
   const payer = payment.key?.from ?? ''
@@ -191,15 +197,17 @@ function fingerprintOfPayment({ payload }: MatchedPayment): string {
  * the scope of what it buys. Its nonce alone would not do: a payer may sign it again for another token, of
  * which as many units are worth less. Who has only seen the payment on chain has another key, and holds
  * nobody up. The response is only given to who may reserve the payment.
- *
- * @param body - The fingerprint of the request's body.
  */
-export function chargedKey(
-  { req, res, project, offer, payment }: Omit<PaymentAttempt, 'claim' | 'charged'>,
-  body: string | undefined,
-): WaitingRequest | undefined {
+export function chargedKey({
+  req,
+  res,
+  project,
+  offer,
+  payment,
+  bought,
+}: PresentedAttempt): WaitingRequest | undefined {
   if (payment.key === undefined) return undefined
-  const request = [req.method, offer.resource.url, req.originalUrl, body ?? '']
+  const request = [req.method, offer.resource.url, req.originalUrl, bought.body ?? '']
   const key = idempotencyKey('charged', project, fingerprintOfPayment(payment), ...request)
   return { key, fingerprint: key, project, res }
 }

@@ -43,7 +43,7 @@ import { checkDefaultCharge, checkFlow, readDeclaredPrice, type DeclaredPrice } 
 /** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends SigningContext, PaywallContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
-  /** Who makes the calls of metered payments elsewhere. @defaultValue no remote facilitator settles */
+  /** Callers of metered payments elsewhere. @defaultValue no remote facilitator settles */
   readonly callers?: RemoteCallers | undefined
   readonly merchants: ReadonlyMap<string, Merchant>
   readonly rates: RateSource
@@ -73,6 +73,9 @@ export type RouteOptions = Omit<ProtectOptions, 'merchant' | 'paywall'> & {
   readonly merchant?: string
   readonly paywall?: RoutePaywall | undefined
 }
+
+/** A purchase, as a request asks for it. */
+export type RequestedPurchase = Pick<PurchaseTerms, 'method' | 'url' | 'body'>
 
 /** A price, and how it was asked. */
 interface AskedPrice {
@@ -251,16 +254,16 @@ export class PaidRoute {
   }
 
   /** What a request buys. What was charged for one body does not pay for the answer to another. */
-  purchaseOf(req: Request, url: string): Pick<PurchaseTerms, 'method' | 'url' | 'body'> {
+  purchaseOf(req: Request, url: string): RequestedPurchase {
     const bought = { method: pricedMethod(req), url }
     return this.isMaximum ? { ...bought, body: bodyFingerprint(req) } : bought
   }
 
   /** The merchant's terms, for one purchase. @throws `ConfigError` */
-  termsOf(req: Request, { url }: ResourceInfo, payment: DescribedPayment): MerchantTerms {
+  termsOf(req: Request, bought: RequestedPurchase, payment: DescribedPayment): MerchantTerms {
     const { merchant, redeemWithoutProof, minValiditySeconds } = this
     const { appliedRate, redeemOnly } = payment
-    const purchase = { ...this.purchaseOf(req, url), client: req.ip ?? '', redeemOnly }
+    const purchase = { ...bought, client: req.ip ?? '', redeemOnly }
     const details = this.#detailsOf(req, payment)
     return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
   }
@@ -288,7 +291,7 @@ export class PaidRoute {
     throw metersNothing(this.merchant.accepts.map(({ network }) => network))
   }
 
-  /** Who makes the calls of its payments; `undefined` where offers depend on nobody elsewhere. */
+  /** The callers of its payments; `undefined` where offers depend on nobody elsewhere. */
   get #callers(): RemoteCallers | undefined {
     return this.isMaximum ? this.#context.callers : undefined
   }

@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { once, type KeyClaim, type OnceContext } from '../../src/idempotency/once.js'
 import type { IdempotencyStore } from '../../src/idempotency/store.js'
+import { bound } from '../support/patched-ledger.js'
 
 const REQUEST = { key: 'key', fingerprint: 'this' }
 
@@ -68,6 +70,18 @@ describe('once', () => {
     expect(result).toEqual({ kind: 'produced', value: { answer: 'kept' } })
   })
 
+  it('takes only an answer that is final for one that its client has', async () => {
+    const store = createMemoryLedger().idempotency
+    const sent: string[] = []
+    const noteSent = (key: string) => void sent.push(key)
+    const { context } = openContext({ ...bound(store), noteSent })
+    const request = { ...REQUEST, res: { writableFinished: true } as ServerResponse }
+    await once(context, request, (claim) => claim.keep({ answer: 'kept' }))
+    expect(sent).toEqual([])
+    await once(context, request, finish)
+    expect(sent).toEqual([REQUEST.key])
+  })
+
   it('runs a request without a key each time, and stores nothing', async () => {
     const { context } = openContext()
     const runs = [1, 2].map((run) =>
@@ -85,8 +99,7 @@ describe('once', () => {
 
   it('logs an answer that cannot be stored, and returns it', async () => {
     const fails = (): Promise<never> => Promise.reject(new Error('The store is gone.'))
-    const ends = { finish: fails, pause: fails, abandon: fails, forget: fails }
-    const claim = { kept: undefined, keep: fails, ...ends }
+    const claim = { kept: undefined, keep: fails, finish: fails, pause: fails, abandon: fails }
     const { context, errors } = openContext({
       begin: async () => ({ state: 'fresh', claim }),
       look: async () => ({ state: 'free' }),

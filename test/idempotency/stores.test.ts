@@ -151,7 +151,8 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
         await second.abandon()
         const third = await claim(one, request)
         expect(third.kept).toMatchObject({ answer: 'kept' })
-        await third.forget()
+        await third.keep(undefined)
+        await third.abandon()
         expect(await other.look(request)).toEqual({ state: 'free' })
       }))
 

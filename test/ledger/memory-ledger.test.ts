@@ -280,5 +280,5 @@ describe('payment links of the memory ledger', () => {
     expect(await checkouts.find('canceled')).toBeUndefined()
     expect(await checkouts.find(loud.at(-1)![1])).toMatchObject({ status: 'canceled' })
     await ledger.close()
-  }, 60_000)
+  }, 240_000)
 })

@@ -193,10 +193,6 @@ class SqlClaim implements IdempotencyClaim {
 
   async abandon(): Promise<void> {
     if (this.kept !== undefined && !this.#isKeptByUs) return this.#end({})
-    return this.forget()
-  }
-
-  async forget(): Promise<void> {
     const { request, name, onEnd, budget } = this.#options
     onEnd()
     await this.#store.run(({ db }) =>

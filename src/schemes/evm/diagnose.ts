@@ -5,13 +5,13 @@ import type { SettlementAsset } from './network/settlement-asset.js'
 import { balanceCall, clockCall, operatorCalls, operatorReason, wordOf } from './reads.js'
 import type { SignedTransfer, TransferMethod } from './transfer-method.js'
 
-/** How a way of moving a token is diagnosed. */
+/** A way of moving a token, as it is diagnosed. */
 interface Diagnosed {
   readonly method: TransferMethod
   readonly asset: SettlementAsset
   /** Seconds that the window of a payment is shorter at each end than its times say. */
   readonly edge: bigint
-  /** What this way alone asks. */
+  /** A call that this way alone needs. */
   readonly own: Call
   /** Reads its answer: why the transfer fails, if that is why. */
   readonly judgeOwn: (answer: CallResult | undefined) => Reason | undefined

@@ -23,7 +23,7 @@ export function evmFormats({
   permits,
 }: {
   readonly networks: readonly OfferedNetwork[]
-  /** Who makes the calls where a remote facilitator settles. @defaultValue the relayers here */
+  /** The callers where a remote facilitator settles. @defaultValue the relayers here */
   readonly callers?: { find(network: Network): Address | undefined } | undefined
   /** @defaultValue no token is known to take approvals by signature */
   readonly permits?: PermitDomains | undefined

@@ -38,7 +38,7 @@ const LONGEST_PENDING_MS = HOUR_MS
 /** Gas of a transfer that fails in a batch whose other members succeed. */
 const SHARE_OF_BATCH_GAS = 60_000n
 
-/** What a factory counts as while its accounts have no code: no hash begins like this. */
+/** Begins the code hash of {@link factoryCodeHash}: no real hash begins like this. */
 const FACTORY_PREFIX = `0x${'0'.repeat(24)}`
 
 /** The code hash under which accounts count before they have code. A factory can make any number of codes. */

@@ -34,7 +34,7 @@ export interface TransferSimulation {
   readonly sharedGas: bigint
   /** The payer's balance; unknown where the token does not say. */
   readonly balance: bigint | undefined
-  /** What Permit2 may take of it; absent where no allowance is needed, or unknown. */
+  /** The allowance of Permit2; absent where none is needed, or it is unknown. */
   readonly allowance: bigint | undefined
   /** Whether the payee has no balance yet: writing the first costs more gas. */
   readonly isFirstBalance: boolean

@@ -209,7 +209,7 @@ export class Settlement implements Reservation {
         return this.#refuse(reason)
       case 'open':
         if (superseded !== undefined) return this.#toPending(superseded)
-        // Nothing is sent for it. Whoever presents it again has the chain asked once more.
+        // Nothing is sent for it. When it is presented again, the chain is asked once more.
         dropPayment(core, entry)
         await logLedgerFailure(this.#logged, this.reopen())
         return failedResponse(this.#payment, 'settlement_pending')
