@@ -175,6 +175,5 @@ describe.each(ledgers)('gateways on one ledger in %s', (_name, newLedger) => {
       expect((await earned()) - before).toBe(PRICE)
       await until(async () => (await statusOf(second, link)) === 'paid')
     },
-    120_000,
   )
 })

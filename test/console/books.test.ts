@@ -75,7 +75,7 @@ function describeBooks(name: string, open: (toEnd: Cleanup) => Promise<Opened>):
       const projects = [{ id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo: PAYEE } }]
       api = await serveAdmin({ ...OPEN, networks, projects, ledger, rateLimit: false })
       toEnd.push(() => api.close())
-    }, 120_000)
+    })
     afterAll(async () => {
       for (const end of toEnd.splice(0).toReversed()) await end()
     })

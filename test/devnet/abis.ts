@@ -101,10 +101,10 @@ export const permit2Abi = parseAbi([
   'function permitWitnessTransferFrom(PermitTransferFrom permit, SignatureTransferDetails transferDetails, address owner, bytes32 witness, string witnessTypeString, bytes signature)',
 ])
 
-/** Both proxies have these. */
-const PROXY = [
+export const exactPermit2ProxyAbi = parseAbi([
   'struct TokenPermissions { address token; uint256 amount; }',
   'struct PermitTransferFrom { TokenPermissions permitted; uint256 nonce; uint256 deadline; }',
+  'struct Witness { address to; uint256 validAfter; }',
   'struct EIP2612Permit { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }',
   'error InvalidAmount()',
   'error InvalidDestination()',
@@ -120,20 +120,31 @@ const PROXY = [
   'function PERMIT2() view returns (address)',
   'function WITNESS_TYPEHASH() view returns (bytes32)',
   'function WITNESS_TYPE_STRING() view returns (string)',
-] as const
-
-export const exactPermit2ProxyAbi = parseAbi([
-  ...PROXY,
-  'struct Witness { address to; uint256 validAfter; }',
   'function settle(PermitTransferFrom permit, address owner, Witness witness, bytes signature)',
   'function settleWithPermit(EIP2612Permit permit2612, PermitTransferFrom permit, address owner, Witness witness, bytes signature)',
 ])
 
 export const uptoPermit2ProxyAbi = parseAbi([
-  ...PROXY,
+  'struct TokenPermissions { address token; uint256 amount; }',
+  'struct PermitTransferFrom { TokenPermissions permitted; uint256 nonce; uint256 deadline; }',
   'struct Witness { address to; address facilitator; uint256 validAfter; }',
+  'struct EIP2612Permit { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }',
   'error AmountExceedsPermitted()',
+  'error InvalidAmount()',
+  'error InvalidDestination()',
+  'error InvalidOwner()',
+  'error PaymentTooEarly()',
+  'error Permit2612AmountMismatch()',
+  'error ReentrancyGuardReentrantCall()',
   'error UnauthorizedFacilitator()',
+  'event EIP2612PermitFailedWithData(address indexed token, address indexed owner, bytes data)',
+  'event EIP2612PermitFailedWithPanic(address indexed token, address indexed owner, uint256 errorCode)',
+  'event EIP2612PermitFailedWithReason(address indexed token, address indexed owner, string reason)',
+  'event Settled()',
+  'event SettledWithPermit()',
+  'function PERMIT2() view returns (address)',
+  'function WITNESS_TYPEHASH() view returns (bytes32)',
+  'function WITNESS_TYPE_STRING() view returns (string)',
   'function settle(PermitTransferFrom permit, uint256 amount, address owner, Witness witness, bytes signature)',
   'function settleWithPermit(EIP2612Permit permit2612, PermitTransferFrom permit, uint256 amount, address owner, Witness witness, bytes signature)',
 ])

@@ -220,7 +220,7 @@ describe('a route with input', () => {
     })
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before)
     expect((await shop.pay('/later?wait=a%20moment', payment)).status).toBe(200)
-  }, 30_000)
+  })
 })
 
 describe('the extension bazaar of a 402', () => {

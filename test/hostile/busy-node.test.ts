@@ -88,7 +88,6 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
       expect(warnings[0]!.node).toMatch(words)
       expect(gateway.log()).not.toContain('secret-provider-key')
     },
-    120_000,
   )
 
   it('loses no buyer while the node closes the connection of every transaction for seconds', async () => {
@@ -110,7 +109,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
       expect(delivered || again[index]!.delivered).toBe(true)
     expect(await paidIn(world)).toBe(10)
     expect(await minedOf(devnet, world.relayers[0]!.address)).toMatchObject({ empty: 0 })
-  }, 120_000)
+  })
 
   it.each([1, 4])(
     'sells to twenty buyers if the node accepts %s pending transactions of the relayer',
@@ -127,7 +126,6 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
       // What waits for a block shares a transaction.
       expect(mined.all).toBeLessThan(12)
     },
-    120_000,
   )
 
   it('sells to twenty buyers while every third read is refused', async () => {
@@ -144,7 +142,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     const answers = await presentAll(world, gateway, payments)
     expect(answers.map(({ status }) => status)).toEqual(payments.map(() => 200))
     expect(await paidIn(world)).toBe(20)
-  }, 120_000)
+  })
 
   it('answers that a payment was accepted, not that it was sent, and sends it by itself', async () => {
     const world = await open({ options: { settleTimeoutMs: 12_000 } })
@@ -169,7 +167,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     expect(await minedOf(devnet, world.relayers[0]!.address)).toMatchObject({ empty: 0 })
     for (const payment of payments)
       expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
-  }, 120_000)
+  })
 
   it('frees the nonce of a lapsed payment once if the node always refuses it', async () => {
     const world = await open({ options: { settleTimeoutMs: 2000 } })
@@ -233,7 +231,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     await until(() => gateway.log().includes('(EIP-7702)'))
     expect(gateway.log().toLowerCase()).toContain(`delegates to ${contract.toLowerCase()}`)
     expect(gateway.log()).toContain('use a plain account')
-  }, 60_000)
+  })
 })
 
 const ledgers: [string, () => Promise<Pick<WorldOptions, 'ledger'>>][] = [
@@ -266,5 +264,5 @@ describe.each(ledgers)('two gateways of one %s (rule 13)', (_name, ledger) => {
     expect(await minedOf(devnet, world.relayers[0]!.address)).toMatchObject({ empty: 0 })
     for (const payment of payments)
       expect(await world.presentUntilDecided(second, payment)).toMatchObject({ delivered: true })
-  }, 120_000)
+  })
 })

@@ -156,7 +156,6 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
       expect(runs).toBe(1)
       expect(await earned()).toBe(before + PRICE)
     },
-    30_000,
   )
 
   it.each(cases)(
@@ -181,7 +180,6 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
       else expect(paymentRequiredOf(third).error).toBe('invalid_exact_evm_nonce_already_used')
       expect(await earned()).toBe(before + PRICE)
     },
-    30_000,
   )
 
   it('while its settlement is recorded is told of it when it settles the same payment again', async () => {

@@ -142,7 +142,7 @@ function describePlans(name: string, open: (toEnd: Cleanup) => Promise<Filled>):
     let filled: Filled
     beforeAll(async () => {
       filled = await open(toEnd)
-    }, 60_000)
+    })
     afterAll(async () => {
       for (const end of toEnd.splice(0).toReversed()) await end()
     })

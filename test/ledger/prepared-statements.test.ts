@@ -146,7 +146,7 @@ describePooler('behind a PgBouncer that knows no prepared statements, three gate
     expect(nonces.toSorted((one, other) => one - other)).toEqual(
       Array.from({ length: 360 }, (_, nonce) => nonce),
     )
-  }, 60_000)
+  })
 })
 
 /** How often the table was read as a whole. */

@@ -111,7 +111,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       expect(groups.at(-1)).toMatchObject({ key: undefined, amount: 10n, count: 10 })
       // More than one page of SQLite.
       expect(await sums('asset', project)).toStrictEqual([['', false, 1010n, 1010]])
-    }, 30_000)
+    })
 
     it('adds up counts by day, project, kind and label, and forgets them in the end', async () => {
       const { ledger } = opened

@@ -1,9 +1,13 @@
+import { LRUCache } from 'lru-cache'
 import { recordId } from '../../../ledger/index.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address } from '../../../protocol/payment.js'
 
 /** How long other payments of an account wait for the one that deploys it (ms): it is followed as long. */
 const LONGEST_MS = 120_000
+
+/** Accounts whose last deployment's end is remembered. */
+const REMEMBERED = 1000
 
 /** A payment that deploys its payer's account. */
 interface Deployment {
@@ -18,21 +22,26 @@ interface Deployment {
  */
 export class Deployments {
   readonly #running = new Map<Address, Deployment>()
+  /** When the last one ended, by `performance.now()`. */
+  readonly #ends = new LRUCache<Address, number>({ max: REMEMBERED })
 
   /**
    * Makes a payment the one that deploys its payer's account.
    *
-   * @returns The end of another one that does so now, if there is one.
+   * @param seenAt - When the account had no code, by `performance.now()`.
+   * @returns The end of another one, if there has been one since: the account may have code now.
    */
-  claim(key: PaymentKey): Promise<void> | undefined {
+  claim(key: PaymentKey, seenAt: number): Promise<void> | undefined {
     const id = recordId(key)
     const running = this.#running.get(key.from)
     if (running !== undefined) return running.id === id ? undefined : running.ended
+    if ((this.#ends.get(key.from) ?? 0) > seenAt) return Promise.resolve()
     let resolve: () => void
     const ended = new Promise<void>((done) => (resolve = done))
     const end = (): void => {
       clearTimeout(timer)
       this.#running.delete(key.from)
+      this.#ends.set(key.from, performance.now())
       resolve()
     }
     // Another process may find out what became of it.

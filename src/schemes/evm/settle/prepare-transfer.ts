@@ -44,7 +44,7 @@ export async function prepareTransfer(
   const relayer = sender ?? core.relayers.addresses[0]
   const transferCall = method.call(transfer, { asset, from: named ?? relayer })
   const { deployment } = checked
-  const othersEnd = deployment && core.deployments.claim(key)
+  const othersEnd = deployment && core.deployments.claim(key, checked.simulation.at)
   if (othersEnd !== undefined) {
     await othersEnd
     throw new PayerChanged()

@@ -198,7 +198,6 @@ describe('a payer that changes its mind between verification and settlement', ()
       expect(settled[1]!.transaction).toBe(settled[2]!.transaction)
       expect((await merchantHas()) - before).toBe(20_000n)
     },
-    60_000,
   )
 })
 
@@ -305,7 +304,7 @@ describe('twenty equal payments of one payer in a transaction or two', () => {
     // The others are locked by the requests that had them.
     const settled = (await states()).map((state) => state === 'settled')
     expect(settled).toEqual(payments.map((_one, index) => !burnt.has(index)))
-  }, 120_000)
+  })
 
   it('pay for as many as were not burnt', async () => {
     const burnt = new Set([0, 3, 4, 11, 18, 19])
@@ -318,7 +317,7 @@ describe('twenty equal payments of one payer in a transaction or two', () => {
     expect(succeeded(settled)).toEqual(payments.map((_one, index) => !burnt.has(index)))
     for (const [index, one] of reserved.entries()) if (!burnt.has(index)) await one.markDelivered()
     expect((await merchantHas()) - before).toBe(140_000n)
-  }, 90_000)
+  })
 })
 
 describe('a token whose transfers are odd', () => {
@@ -465,5 +464,5 @@ describe('a sponsored approval', () => {
     letGo()
     expect(await settling).toMatchObject({ success: false })
     expect(await balanceOf(payer.address, devnet.permitToken)).toBe(10_000_000n)
-  }, 60_000)
+  })
 })
