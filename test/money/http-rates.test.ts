@@ -35,7 +35,12 @@ function answerWith(body: unknown, status = 200) {
 }
 
 const ratesOf = (overrides: Partial<HttpRatesOptions> = {}) =>
-  httpRates({ url: `${server.url}/key-of-mine/v1`, now: () => clock.ms, ...overrides })
+  httpRates({
+    url: `${server.url}/key-of-mine/v1`,
+    now: () => clock.ms,
+    timeoutMs: 60_000,
+    ...overrides,
+  })
 
 async function rateOf(base = 'EUR', quote = 'USD', overrides?: Partial<HttpRatesOptions>) {
   const found = await ratesOf(overrides).getRate(base, quote)
