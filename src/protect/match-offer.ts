@@ -7,7 +7,7 @@ import type { Quote } from '../merchants/quote.js'
 import type { QuoteTerms } from '../merchants/signed-quote.js'
 import { isReadable, paymentFor, type DecodedPayload } from '../protocol/decoded-payment.js'
 import { sameHex } from '../protocol/hex.js'
-import type { PaymentRequirements } from '../protocol/payment.js'
+import { UPTO, type PaymentRequirements } from '../protocol/payment.js'
 import { describeDifference, sameOffer, shown } from '../protocol/same-offer.js'
 import { checkTerms, isRefusal, type Refusal } from '../schemes/scheme.js'
 import type { Offer, SigningContext } from './offer.js'
@@ -115,16 +115,18 @@ async function findEarlier(
   if (!isReadable(payment)) return undefined
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
-  const purchase = route.purchaseOf(req, offer.resource.url)
+  const purchase = route.purchaseOf(req, offer.resource.url, accepted)
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, { project, purchase }))) return undefined
   const { askedPrice } = offer
   const asksTheSame = askedPrice !== undefined && askedPrice === record.details?.askedPrice
+  // What was charged for an answer pays for no other at a fixed price.
+  const isMeteredElsewhere = accepted.scheme === UPTO && !route.isMaximum
   const sellsTheSame = quote ? quote.terms !== undefined : route.hasFixedPrice || asksTheSame
   return {
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
     applied: record.appliedRate,
     redeemOnly: true,
-    storedOnly: !sellsTheSame,
+    storedOnly: !sellsTheSame || isMeteredElsewhere,
   }
 }
 

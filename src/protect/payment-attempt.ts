@@ -7,7 +7,7 @@ import type { WaitingRequest } from '../idempotency/wait.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import type { LedgerStore } from '../ledger/index.js'
 import type { Logger } from '../logger.js'
-import type { SettleResponse } from '../protocol/payment.js'
+import { UPTO, type SettleResponse } from '../protocol/payment.js'
 import { refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { hidePayment } from './hide-payment.js'
@@ -40,7 +40,7 @@ export interface PaymentAttempt extends Exchange {
   readonly bought: RequestedPurchase
   /** The payment's id, under which its payer may ask for the response again. */
   readonly claim: KeyClaim
-  /** Where the price is a maximum: keeps the response that was charged for, until it goes out. */
+  /** Of a payment up to a maximum: keeps the response that was charged for, until it goes out. */
   readonly charged: KeyClaim
 }
 
@@ -206,7 +206,7 @@ export function chargedKey({
   payment,
   bought,
 }: PresentedAttempt): WaitingRequest | undefined {
-  if (payment.key === undefined) return undefined
+  if (payment.key === undefined || payment.requirements.scheme !== UPTO) return undefined
   const request = [req.method, offer.resource.url, req.originalUrl, bought.body ?? '']
   const key = idempotencyKey('charged', project, fingerprintOfPayment(payment), ...request)
   return { key, fingerprint: key, project, res }

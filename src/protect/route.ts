@@ -18,7 +18,12 @@ import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
-import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import {
+  UPTO,
+  type PaymentFlow,
+  type PaymentRequirements,
+  type ResourceInfo,
+} from '../protocol/payment.js'
 import { sameMethod } from '../protocol/same-offer.js'
 import type { MerchantTerms, PurchaseTerms } from '../schemes/scheme.js'
 import { bodyFingerprint } from './body-fingerprint.js'
@@ -253,10 +258,14 @@ export class PaidRoute {
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
-  /** What a request buys. What was charged for one body does not pay for the answer to another. */
-  purchaseOf(req: Request, url: string): RequestedPurchase {
+  /** What a payment buys. What was charged for one body does not pay for the answer to another. */
+  purchaseOf(
+    req: Request,
+    url: string,
+    { scheme }: Pick<PaymentRequirements, 'scheme'>,
+  ): RequestedPurchase {
     const bought = { method: pricedMethod(req), url }
-    return this.isMaximum ? { ...bought, body: bodyFingerprint(req) } : bought
+    return scheme === UPTO ? { ...bought, body: bodyFingerprint(req) } : bought
   }
 
   /** The merchant's terms, for one purchase. @throws `ConfigError` */
