@@ -11,6 +11,7 @@ import { UPTO, type PaymentRequirements } from '../protocol/payment.js'
 import { describeDifference, sameOffer, shown } from '../protocol/same-offer.js'
 import { checkTerms, isRefusal, type Refusal } from '../schemes/scheme.js'
 import type { Offer, SigningContext } from './offer.js'
+import { ratedPriceOf } from './record-details.js'
 import type { PaidRoute } from './route.js'
 
 /** Dependencies of {@link matchOffer}. */
@@ -85,7 +86,8 @@ function matchCurrent(
     )
   const { signed, terms } = quote
   const entry = route.entryFor(accepted)
-  if (terms === undefined || entry === undefined) return { refused: 'quote_mismatch' }
+  const isOurs = terms !== undefined && !route.isPriceOfAnother(ratedPriceOf(terms.applied))
+  if (!isOurs || entry === undefined) return { refused: 'quote_mismatch' }
   if (now() > terms.expiresAt * 1000) return { refused: 'quote_expired' }
   return { entry: { ...entry, extra: { ...entry.extra, quote: signed } }, applied: terms.applied }
 }
@@ -122,11 +124,12 @@ async function findEarlier(
   // What was charged for an answer pays for no other at a fixed price.
   const isMeteredElsewhere = accepted.scheme === UPTO && !route.isMaximum
   const sellsTheSame = quote ? quote.terms !== undefined : route.hasFixedPrice || asksTheSame
+  const isForAnother = isMeteredElsewhere || route.isPriceOfAnother(record.details?.askedPrice)
   return {
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
     applied: record.appliedRate,
     redeemOnly: true,
-    storedOnly: !sellsTheSame || isMeteredElsewhere,
+    storedOnly: !sellsTheSame || isForAnother,
   }
 }
 

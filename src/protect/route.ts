@@ -14,6 +14,7 @@ import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
+import { formatDecimal } from '../money/decimal.js'
 import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
@@ -67,6 +68,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
+  /** The fixed prices of all routes of the app, as records name them. @defaultValue there are no others */
+  readonly fixedPrices?: Set<string> | undefined
   /** Lists what was sold. @defaultValue nothing is listed */
   readonly catalogue?: Pick<Catalogue, 'note'> | undefined
   /** What the route says about itself. @defaultValue nothing */
@@ -112,6 +115,8 @@ export class PaidRoute {
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
+  /** How records name its price; empty if it is not fixed. */
+  readonly #priceNames: readonly string[]
   /** Whether the price is the most that may be charged. */
   readonly isMaximum: boolean
   /** What is then charged if the handler does not say it. */
@@ -144,6 +149,8 @@ export class PaidRoute {
     this.#bazaar =
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
+    this.#priceNames = typeof this.#price === 'function' ? [] : namesOf(this.#price)
+    for (const name of this.#priceNames) context.fixedPrices?.add(name)
     const accepts = this.#quoteFixed()
     this.#prepared = this.#prepare(accepts)
     if (this.respondUnpaid && accepts)
@@ -203,6 +210,17 @@ export class PaidRoute {
   /** Whether the price is fixed. */
   get hasFixedPrice(): boolean {
     return typeof this.#price !== 'function'
+  }
+
+  /**
+   * Whether a price, as records name it, is not its own fixed price, but that of another route of the app. It may be
+   * one of the same URL: an app may choose between them by anything in a request.
+   */
+  isPriceOfAnother(askedPrice: string | undefined): boolean {
+    if (!this.hasFixedPrice || askedPrice === undefined) return false
+    return (
+      !this.#priceNames.includes(askedPrice) && this.#context.fixedPrices?.has(askedPrice) === true
+    )
   }
 
   /**
@@ -442,6 +460,13 @@ export class PaidRoute {
     const method = pricedMethod(req)
     catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
+}
+
+/** How records name a fixed price: as it is declared, or as a quote has it. */
+function namesOf({ price, askedPrice }: AskedPrice): readonly string[] {
+  return price.kind === 'asset'
+    ? [askedPrice]
+    : [askedPrice, `${formatDecimal(price.amount)} ${price.currency}`]
 }
 
 /** The URL of a request, as its client sees it. */
