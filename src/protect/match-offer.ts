@@ -7,7 +7,7 @@ import type { Quote } from '../merchants/quote.js'
 import type { QuoteTerms } from '../merchants/signed-quote.js'
 import { isReadable, paymentFor, type DecodedPayload } from '../protocol/decoded-payment.js'
 import { sameHex } from '../protocol/hex.js'
-import { UPTO, type PaymentRequirements } from '../protocol/payment.js'
+import type { PaymentRequirements } from '../protocol/payment.js'
 import { describeDifference, sameOffer, shown } from '../protocol/same-offer.js'
 import { checkTerms, isRefusal, type Refusal } from '../schemes/scheme.js'
 import type { Offer, SigningContext } from './offer.js'
@@ -121,15 +121,12 @@ async function findEarlier(
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, { project, purchase }))) return undefined
   const { askedPrice } = offer
   const asksTheSame = askedPrice !== undefined && askedPrice === record.details?.askedPrice
-  // What was charged for an answer pays for no other at a fixed price.
-  const isMeteredElsewhere = accepted.scheme === UPTO && !route.isMaximum
   const sellsTheSame = quote ? quote.terms !== undefined : route.hasFixedPrice || asksTheSame
-  const isForAnother = isMeteredElsewhere || route.isPriceOfAnother(record.details?.askedPrice)
   return {
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
     applied: record.appliedRate,
     redeemOnly: true,
-    storedOnly: !sellsTheSame || isForAnother,
+    storedOnly: !sellsTheSame || route.isPriceOfAnother(record.details?.askedPrice),
   }
 }
 
