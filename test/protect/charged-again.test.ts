@@ -176,8 +176,9 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
     }
     expect((await shop.pay('/llm', forged, asked('all'))).status).toBe(402)
     expect((await shop.pay('/llm', payment, asked('all'))).status).toBe(200)
-    expect(keys).toHaveLength(2)
-    for (const key of keys)
+    const kept = new Set(keys)
+    expect(kept.size).toBe(1)
+    for (const key of kept)
       await until(async () => {
         const found = await store.ledger.idempotency.look({ key, fingerprint: key })
         return found.state === 'free'
