@@ -165,7 +165,8 @@ export class RemoteSettlement implements Reservation {
     const found = await this.#outcomeOf(record)
     if ('refused' in found) return { ...found, payer }
     const charged = this.#before
-    return settledReservation(ledger, { key: entry, payer, lock, response: found, charged })
+    const { value } = record
+    return settledReservation(ledger, { key: entry, payer, lock, response: found, value, charged })
   }
 
   /** Finds the outcome of a payment that was sent before. */

@@ -107,12 +107,11 @@ async function charge(
     const { payment } = read
     const { project } = route.merchant
     const offered = offerAgain(offer, payment.requirements)
-    const bought = route.purchaseOf(req, offered.resource.url)
+    const bought = route.purchaseOf(req, offered.resource.url, payment.requirements)
     const attempt = { project, payment, offer: offered, bought, ...exchange }
     logged = attempt
-    const keptUnder = route.isMaximum ? chargedKey(attempt) : undefined
     const result = await once(context, paymentIdKey(attempt), async (claim) => {
-      const taken = await once(context, keptUnder, async (charged) => {
+      const taken = await once(context, chargedKey(attempt), async (charged) => {
         try {
           // The client may have disconnected while its request waited for a price, a limit or a key.
           if (isClosed(res)) return await claim.abandon()

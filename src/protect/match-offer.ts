@@ -11,6 +11,7 @@ import type { PaymentRequirements } from '../protocol/payment.js'
 import { describeDifference, sameOffer, shown } from '../protocol/same-offer.js'
 import { checkTerms, isRefusal, type Refusal } from '../schemes/scheme.js'
 import type { Offer, SigningContext } from './offer.js'
+import { ratedPriceOf } from './record-details.js'
 import type { PaidRoute } from './route.js'
 
 /** Dependencies of {@link matchOffer}. */
@@ -85,7 +86,8 @@ function matchCurrent(
     )
   const { signed, terms } = quote
   const entry = route.entryFor(accepted)
-  if (terms === undefined || entry === undefined) return { refused: 'quote_mismatch' }
+  const isOurs = terms !== undefined && !route.isPriceOfAnother(ratedPriceOf(terms.applied))
+  if (!isOurs || entry === undefined) return { refused: 'quote_mismatch' }
   if (now() > terms.expiresAt * 1000) return { refused: 'quote_expired' }
   return { entry: { ...entry, extra: { ...entry.extra, quote: signed } }, applied: terms.applied }
 }
@@ -115,7 +117,7 @@ async function findEarlier(
   if (!isReadable(payment)) return undefined
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
-  const purchase = route.purchaseOf(req, offer.resource.url)
+  const purchase = route.purchaseOf(req, offer.resource.url, accepted)
   if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, { project, purchase }))) return undefined
   const { askedPrice } = offer
   const asksTheSame = askedPrice !== undefined && askedPrice === record.details?.askedPrice
@@ -124,7 +126,7 @@ async function findEarlier(
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
     applied: record.appliedRate,
     redeemOnly: true,
-    storedOnly: !sellsTheSame,
+    storedOnly: !sellsTheSame || route.isPriceOfAnother(record.details?.askedPrice),
   }
 }
 

@@ -9,7 +9,7 @@ import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.
 import type { Offer } from './offer.js'
 import { NOT_PAID, type Asking } from './payment-required.js'
 import { readPayment, type PresentedHeader } from './read-payment.js'
-import type { DescribedPayment } from './record-details.js'
+import { ratedPriceOf, type DescribedPayment } from './record-details.js'
 import type { PaidRoute } from './route.js'
 
 /** A payment that was read from a request and fits what its route asks. */
@@ -89,7 +89,7 @@ async function keepsEcho(
 /** A price may have changed since a quote was signed. */
 function askedPriceOf({ askedPrice }: Offer, { entry, applied }: MatchedQuote): string | undefined {
   if (entry.extra?.['quote'] === undefined) return askedPrice
-  return applied && `${applied.price} ${applied.currency}`
+  return ratedPriceOf(applied)
 }
 
 /** Counts a request without a payment, or with one that is not for this route. */

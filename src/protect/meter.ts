@@ -7,7 +7,7 @@ import type { Decimal } from '../money/decimal.js'
 import { showValue } from '../money/explain-amount.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { PaymentRequirements } from '../protocol/payment.js'
+import { UPTO, type PaymentRequirements } from '../protocol/payment.js'
 
 /** What a payment was signed for. */
 export interface MeteredPayment {
@@ -79,9 +79,14 @@ export class Meter {
     this.#charges = charges
   }
 
-  /** @returns What is charged, in units of the token. Nothing is added any more. */
-  close(): bigint {
+  /**
+   * Nothing is added any more.
+   *
+   * @returns What is charged, in units of the token; `undefined` of a payment whose price was fixed when it was taken.
+   */
+  close(): bigint | undefined {
     this.#isClosed = true
+    if (this.#payment.requirements.scheme !== UPTO) return undefined
     return this.#charges === undefined ? this.#default : this.#unitsOf(this.#charges)
   }
 

@@ -5,9 +5,11 @@ import type { ReadInput } from '../discovery/read-input.js'
 import type { KeyClaim } from '../idempotency/once.js'
 import type { WaitingRequest } from '../idempotency/wait.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
-import type { LedgerStore } from '../ledger/index.js'
+import { recordId, type LedgerStore } from '../ledger/index.js'
+import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { Logger } from '../logger.js'
-import type { SettleResponse } from '../protocol/payment.js'
+import { isReadable } from '../protocol/decoded-payment.js'
+import { UPTO, type SettleResponse } from '../protocol/payment.js'
 import { refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { hidePayment } from './hide-payment.js'
@@ -40,7 +42,7 @@ export interface PaymentAttempt extends Exchange {
   readonly bought: RequestedPurchase
   /** The payment's id, under which its payer may ask for the response again. */
   readonly claim: KeyClaim
-  /** Where the price is a maximum: keeps the response that was charged for, until it goes out. */
+  /** Of a payment up to a maximum: keeps the response that was charged for, until it goes out. */
   readonly charged: KeyClaim
 }
 
@@ -195,19 +197,21 @@ function fingerprintOfPayment({ payload }: MatchedPayment): string {
 /**
  * The key under which the response is kept that a payment up to a maximum was charged for: the payment, in
  * the scope of what it buys. Its nonce alone would not do: a payer may sign it again for another token, of
- * which as many units are worth less. Who has only seen the payment on chain has another key, and holds
- * nobody up. The response is only given to who may reserve the payment.
+ * which as many units are worth less. Who has only seen the payment on chain does not know the offer's id, and
+ * holds nobody up. However the payment is written, it has one key: each may keep a response. The response is only
+ * given to who may reserve the payment.
  */
 export function chargedKey({
   req,
   res,
   project,
-  offer,
   payment,
   bought,
 }: PresentedAttempt): WaitingRequest | undefined {
-  if (payment.key === undefined) return undefined
-  const request = [req.method, offer.resource.url, req.originalUrl, bought.body ?? '']
-  const key = idempotencyKey('charged', project, fingerprintOfPayment(payment), ...request)
+  if (!isReadable(payment) || payment.requirements.scheme !== UPTO) return undefined
+  const entry = ledgerEntryOf(payment, { project, purchase: bought })
+  const { resource = '', offer = '' } = entry.purchase ?? {}
+  const signed = [recordId(entry), entry.asset, entry.value.toString(), offer]
+  const key = idempotencyKey('charged', project, ...signed, resource, req.method, req.originalUrl)
   return { key, fingerprint: key, project, res }
 }

@@ -55,6 +55,11 @@ export function routeOf({ route, baseUrl }: Request): string | undefined {
   return typeof path === 'string' ? baseUrl + path : undefined
 }
 
+/** The price that a rate was applied to. */
+export function ratedPriceOf(applied: AppliedRate | undefined): string | undefined {
+  return applied && `${applied.price} ${applied.currency}`
+}
+
 /** Writes a price as the developer did, with the merchant's currency if it names none. */
 export function askedPriceOf(price: Price, parsed: ParsedPrice): string {
   if (typeof price === 'string' && /[^\d.,\s]/.test(price)) return price.trim()

@@ -14,11 +14,17 @@ import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
+import { formatDecimal } from '../money/decimal.js'
 import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
 import type { NetworkNameStyle } from '../protocol/networks.js'
-import type { PaymentFlow, PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
+import {
+  UPTO,
+  type PaymentFlow,
+  type PaymentRequirements,
+  type ResourceInfo,
+} from '../protocol/payment.js'
 import { sameMethod } from '../protocol/same-offer.js'
 import type { MerchantTerms, PurchaseTerms } from '../schemes/scheme.js'
 import { bodyFingerprint } from './body-fingerprint.js'
@@ -62,6 +68,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
+  /** The fixed prices of all routes of the app, as records name them. @defaultValue there are no others */
+  readonly fixedPrices?: Set<string> | undefined
   /** Lists what was sold. @defaultValue nothing is listed */
   readonly catalogue?: Pick<Catalogue, 'note'> | undefined
   /** What the route says about itself. @defaultValue nothing */
@@ -107,6 +115,8 @@ export class PaidRoute {
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
+  /** How records name its price; empty if it is not fixed. */
+  readonly #priceNames: readonly string[]
   /** Whether the price is the most that may be charged. */
   readonly isMaximum: boolean
   /** What is then charged if the handler does not say it. */
@@ -139,6 +149,8 @@ export class PaidRoute {
     this.#bazaar =
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
+    this.#priceNames = typeof this.#price === 'function' ? [] : namesOf(this.#price)
+    for (const name of this.#priceNames) context.fixedPrices?.add(name)
     const accepts = this.#quoteFixed()
     this.#prepared = this.#prepare(accepts)
     if (this.respondUnpaid && accepts)
@@ -201,6 +213,17 @@ export class PaidRoute {
   }
 
   /**
+   * Whether a price, as records name it, is not its own fixed price, but that of another route of the app. It may be
+   * one of the same URL: an app may choose between them by anything in a request.
+   */
+  isPriceOfAnother(askedPrice: string | undefined): boolean {
+    if (!this.hasFixedPrice || askedPrice === undefined) return false
+    return (
+      !this.#priceNames.includes(askedPrice) && this.#context.fixedPrices?.has(askedPrice) === true
+    )
+  }
+
+  /**
    * Quotes what a request costs; `undefined` if it is free.
    *
    * @throws `RateError` if there is no rate, and `FacilitatorError` if nobody is known who could meter the payment,
@@ -253,10 +276,14 @@ export class PaidRoute {
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
-  /** What a request buys. What was charged for one body does not pay for the answer to another. */
-  purchaseOf(req: Request, url: string): RequestedPurchase {
+  /** What a payment buys. What was charged for one body does not pay for the answer to another. */
+  purchaseOf(
+    req: Request,
+    url: string,
+    { scheme }: Pick<PaymentRequirements, 'scheme'>,
+  ): RequestedPurchase {
     const bought = { method: pricedMethod(req), url }
-    return this.isMaximum ? { ...bought, body: bodyFingerprint(req) } : bought
+    return scheme === UPTO ? { ...bought, body: bodyFingerprint(req) } : bought
   }
 
   /** The merchant's terms, for one purchase. @throws `ConfigError` */
@@ -433,6 +460,13 @@ export class PaidRoute {
     const method = pricedMethod(req)
     catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
+}
+
+/** How records name a fixed price: as it is declared, or as a quote has it. */
+function namesOf({ price, askedPrice }: AskedPrice): readonly string[] {
+  return price.kind === 'asset'
+    ? [askedPrice]
+    : [askedPrice, `${formatDecimal(price.amount)} ${price.currency}`]
 }
 
 /** The URL of a request, as its client sees it. */

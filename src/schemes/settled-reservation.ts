@@ -13,6 +13,8 @@ interface SettledPayment {
   /** As {@link Reservation.lock}. */
   readonly lock: string | undefined
   readonly response: SettleResponse
+  /** What its payer has signed. */
+  readonly value: bigint
   /** What its record says was charged. */
   readonly charged: bigint
 }
@@ -32,8 +34,8 @@ interface Charging {
 
 /** @returns What is taken; `undefined` where more was asked for than may be. */
 export function chargedOf({ value, before, charge }: Charging): bigint | undefined {
-  if (charge !== undefined && charge.amount > (before ?? value)) return undefined
-  return before ?? charge?.amount ?? value
+  const asked = charge?.amount ?? value
+  return asked > (before ?? value) ? undefined : (before ?? asked)
 }
 
 /** Says so, of a payment of which something was charged before. */
@@ -46,14 +48,14 @@ export function chargedBefore(charged: bigint | undefined): string | undefined {
 /** Reserves a payment that is settled already: nothing is sent for it, and it buys nothing that costs more. */
 export function settledReservation(
   { payments }: Pick<LedgerStore, 'payments'>,
-  { key, payer, lock, response, charged }: SettledPayment,
+  { key, payer, lock, response, value, charged }: SettledPayment,
 ): Reservation {
   const reopen = () => payments.unlock(key, lock)
   return {
     payer,
     lock,
     async settle(charge) {
-      if (charge === undefined || charge.amount <= charged) return response
+      if (chargedOf({ value, before: charged, charge }) !== undefined) return response
       await reopen()
       const { network } = response
       return unsettledResponse({

@@ -144,3 +144,16 @@ it('a request that waited for another one in vain leaves its payment-identifier 
   const sold = await shop.pay('/llm', identified(other, 'the-second-of-two-ids'))
   expect([sold.status, await sold.text()]).toEqual([200, 'sold'])
 })
+
+it('a payment has one answer, however it is written', async () => {
+  const payment = await signUpTo(await shop.ask('/llm'), devnet.payers[0]!)
+  await keep(payment)
+  const { permit2Authorization: signed, ...rest } = payment.payload as {
+    permit2Authorization: { nonce: string }
+  }
+  const nonce = `0x${BigInt(signed.nonce).toString(16)}`
+  const payload = { ...rest, more: 1, permit2Authorization: { ...signed, nonce } }
+  const sold = await shop.pay('/llm', { ...payment, payload, more: 2 })
+  expect([sold.status, await sold.text()]).toEqual([200, 'sold'])
+  expect(runs).toBe(1)
+})

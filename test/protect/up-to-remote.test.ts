@@ -277,3 +277,50 @@ it('asks the facilitator for its address with the first request alone', async ()
   for (let times = 0; times < 3; times++) expect((await shop.ask()).status).toBe(402)
   expect(elsewhere.requests.filter(({ path }) => path.endsWith('supported'))).toHaveLength(1)
 })
+
+it('what was charged is no fixed price, whatever its payer says that he has signed', async () => {
+  const kind = { x402Version: 2, scheme: 'upto', network }
+  elsewhere.scripts = {
+    supported: kinds({ ...kind, extra: { facilitatorAddress: CALLER } }),
+    verify: VALID,
+    settle: failed('settlement_pending'),
+  }
+  const token = { address: `0x${'22'.repeat(20)}`, symbol: 'PRM', decimals: 6, currency: 'USD' }
+  const gateway = createGateway({
+    facilitator: httpFacilitator({ url: elsewhere.url }),
+    networks: { 'base-sepolia': { assets: [{ ...token, permit2: true }] } },
+    projects: [{ id: 'shop', merchant: { payTo: MERCHANT.address } }],
+    ledger,
+  })
+  const app = express()
+  const [metered, fixed] = [gateway.x402Protect({ upTo: '$0.10' }), gateway.x402Protect('$0.10')]
+  // No payment is bound to a header, and to a body only where it was parsed.
+  app.post(
+    '/',
+    (req, res, next) => (req.get('x-plan') === 'fixed' ? fixed : metered)(req, res, next),
+    (req, res) => {
+      if (req.get('x-plan') === 'metered') paidRequest(req).charge('0.000001')
+      res.send(req.get('x-plan'))
+    },
+  )
+  const server = await listen(app)
+  toEnd.push(
+    () => gateway.close(),
+    () => server.close(),
+  )
+  const post = (plan: string, payment?: object) =>
+    fetch(server.url, {
+      ...{ method: 'POST', body: 'upload' },
+      headers: { 'x-plan': plan, ...(payment && paymentHeader(payment)) },
+    })
+  const payment = await signUpTo(await post('metered'), PAYERS[0]!)
+  expect((await post('metered', payment)).status).toBe(503)
+  elsewhere.scripts['settle'] = paid({ amount: '1' })
+  const exact = paymentRequiredOf(await post('fixed')).accepts[0]!
+  const { offerId } = payment.accepted.extra!
+  const renamed = { ...payment, accepted: { ...exact, extra: { ...exact.extra, offerId } } }
+  const refused = await post('fixed', renamed)
+  expect(refused.status).toBe(402)
+  expect(await refused.text()).not.toBe('fixed')
+  expect(await (await post('metered', payment)).text()).toBe('metered')
+})

@@ -16,7 +16,7 @@ import {
 } from '../confirm/decision.js'
 import { tokenOf } from '../confirm/concluder.js'
 import type { Reconciler } from '../confirm/reconciler.js'
-import { dropPayment } from '../network/pending-payments.js'
+import { dropPayment, endTransaction } from '../network/pending-payments.js'
 import { checkTimeWindow, settleMarginSeconds } from '../verify/validity.js'
 import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
@@ -81,7 +81,7 @@ export class Settlement implements Reservation {
     const { core, transfer } = this.#payment
     const validitySeconds = settleMarginSeconds(core.chain.network)
     const late = checkTimeWindow(transfer.facts, { now: nowSeconds(), validitySeconds })
-    if (late !== undefined) return this.#refuse(late)
+    if (late !== undefined) return this.#refuseToSend(late)
     const deadline = startDeadline(settleTimeoutMs, closed)
     try {
       const sending = new TransferSubmission(this.#payment, this.#taken.superseded)
@@ -92,7 +92,7 @@ export class Settlement implements Reservation {
         case 'refused':
           return isNonceUsed(sent.reason)
             ? await this.#onNonceUsed(sent.reason)
-            : await this.#refuse(sent.reason)
+            : await this.#refuseToSend(sent.reason)
         case 'late':
           return await this.#orRelease(this.#onTimeout(sending))
       }
@@ -179,6 +179,14 @@ export class Settlement implements Reservation {
     const again = await sendAlone(this.#payment)
     if (again !== undefined) this.#announceSubmitted(again)
     return again
+  }
+
+  /** What was written before is sent again as soon as it would succeed: its payer must not sign another. */
+  async #refuseToSend(reason: Reason): Promise<SettleResponse> {
+    const { superseded } = this.#taken
+    if (superseded === undefined) return this.#refuse(reason)
+    endTransaction(this.#payment.core, this.#payment.entry)
+    return this.#toPending(superseded)
   }
 
   async #refuse(reason: Reason, message?: string): Promise<SettleResponse> {

@@ -96,6 +96,7 @@ async function resumeRecord(
         ...payment,
         lock,
         response: settledResponse(payment, outcome.transaction, record),
+        value: record.value,
         charged: amountOf(record),
       })
     case 'failed':
