@@ -119,7 +119,8 @@ async function readAnswers(flags: CommandLine['flags'], context: CliContext): Pr
     given = await answerTo(question, { given, answer, context })
     if (flags[flag] === undefined && ask !== undefined) continue
     const problem = problemWith(name, given)
-    if (problem !== undefined) throw new UsageError(`--${flag}: ${problem}.`, USAGE)
+    if (problem !== undefined)
+      throw new UsageError(`--${flag}: ${problem.replace(/[^?]$/, '$&.')}`, USAGE)
   }
   return given as Answers
 }

@@ -82,9 +82,9 @@ const explain: z.core.$ZodErrorMap = (issue) => {
       return `must be ${issue.values.map((value) => showLiteral(value)).join(' or ')}`
     case 'too_small':
       if (issue.origin === 'array') return 'must not be empty'
-      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+      return sized(issue, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
     case 'too_big':
-      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`
+      return sized(issue, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
     case 'invalid_union':
       // Filled in by `alternativesOf`, unless the schema has its own message.
       return ''
@@ -94,6 +94,16 @@ const explain: z.core.$ZodErrorMap = (issue) => {
     default:
       return undefined
   }
+}
+
+/** What is counted of a value that has a length. */
+const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' }
+
+function sized({ origin }: { origin: string }, bound: string, size: number | bigint): string {
+  const counted = COUNTED[origin]
+  return counted === undefined
+    ? `must be ${bound} ${size}`
+    : `must have ${bound} ${size} ${counted}`
 }
 
 const CONTEXT = { error: explain, reportInput: true } as const

@@ -140,6 +140,7 @@ describe('init', () => {
       ['--pay-to', PAY_TO, '--network', 'skale-base-sepolia', '--rpc-url', 'https://x'],
       '--network: has no well-known token',
     ],
+    [['--pay-to', PAY_TO, '--network', 'basee'], "did you mean 'base'?\n"],
     [['--pay-to', PAY_TO, '--currency', 'EURO'], '--currency: '],
     [['--pay-to', PAY_TO, '--rpc-url', 'node'], '--rpc-url: must be an absolute'],
     [['--pay-to', PAY_TO, '--public-url', 'pay.example.com'], '--public-url: must be an absolute'],
