@@ -137,16 +137,19 @@ function errorsOf(issue: z.core.$ZodIssue, parent: Place): readonly DocumentIssu
   }
 }
 
-/** Mistakes of the alternative that was meant, if its outer shape shows which one. */
+/** Mistakes of the alternative that was meant, if its outer shape shows which one: that with the fewest. */
 function alternativesOf(
   issue: z.core.$ZodIssueInvalidUnion,
   place: Place,
 ): readonly DocumentIssue[] {
   const { errors, message } = issue
-  const meant = errors.find((issues) =>
-    issues.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
-  )
-  if (meant !== undefined) return meant.flatMap((one) => errorsOf(one, place))
+  const [meant] = errors
+    .filter((issues) =>
+      issues.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
+    )
+    .map((issues) => issues.flatMap((one) => errorsOf(one, place)))
+    .toSorted((one, other) => one.length - other.length)
+  if (meant !== undefined) return meant
   const messages = errors.flatMap((issues) => issues.map((one) => one.message))
   return [issueAt(place.path, message || messages.join(', or '), issue)]
 }

@@ -66,6 +66,13 @@ describe('parseDocument', () => {
     expect(wrong(schema, [5])).toStrictEqual(['0: must be a string, or must be an object'])
   })
 
+  it('names the mistakes of the alternative that fits best', () => {
+    const named = z.strictObject({ name: z.string(), by: z.literal('x').optional() })
+    const schema = z.union([z.strictObject({ a: z.string(), b: z.int() }), named])
+    expect(wrong(schema, { name: 'n', by: 'y' })).toStrictEqual(["by: must be 'x'"])
+    expect(wrong(schema, { a: 1, b: 2 })).toStrictEqual(['a: must be a string'])
+  })
+
   it('never repeats its input', () => {
     const schema = z.object({ a: z.url(), b: z.string().regex(/^x$/), c: z.literal('y') })
     expect(wrong(schema, { a: 'hunter2', b: 'hunter2', c: 'hunter2' }).join()).not.toContain(
