@@ -50,7 +50,7 @@ To add a paid route that other programs find:
    \`{ upTo: '$0.10' }\` and call \`req.x402.charge('$0.0234')\`.
 3. Mount \`app.use(defaultGateway().discovery())\` once. Nothing else lists the route.
 4. Configure by environment variables, or with \`createGateway\`. Keep private keys out of the code.
-5. Test with \`startTestShop\` of \`express-x402-gateway/testing\`: it buys on a local chain.
+5. Test with \`startTestShop\` of \`express-x402-gateway/testing\`, which is imported before the app: it buys on a local chain.
 
 Each error has a code with a heading in [errors.md](${DOCS}/errors.md). All options and variables:
 [configuration.md](${DOCS}/configuration.md).`
