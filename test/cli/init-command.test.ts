@@ -234,6 +234,13 @@ describe('init', () => {
     expect(await readdir(cwd)).toStrictEqual([])
   })
 
+  it.each([['--app'], []])('names the folder to go on in: %j', async (...flags) => {
+    const args = ['--yes', '--pay-to', PAY_TO, '--dir', 'other folder']
+    const { code, complained } = await init([...flags, ...args])
+    expect(code).toBe(0)
+    expect(complained).toContain("1. cd 'other folder'")
+  })
+
   it('changes nothing if it cannot write', async () => {
     await writeFile(join(cwd, 'folder'), 'a file')
     const { code, complained } = await init(['--yes', '--pay-to', PAY_TO, '--dir', 'folder'])
