@@ -46,10 +46,11 @@ To add a paid route that other programs find:
 
 1. Install \`express-x402-gateway\` and \`express\`; \`zod\` 4 for schemas, and \`@foundry-rs/anvil\` for the local chain and tests.
 2. Put \`x402Protect(price, { description, input, output, examples })\` between the path and the handler, behind \`express.json()\`
-   if the route has a body. Read \`req.x402.input\` in the handler.
+   if the route has a body. Read \`req.x402.input\` in the handler. Where the price is known only after the work, declare
+   \`{ upTo: '$0.10' }\` and call \`req.x402.charge('$0.0234')\`.
 3. Mount \`app.use(defaultGateway().discovery())\` once. Nothing else lists the route.
 4. Configure by environment variables, or with \`createGateway\`. Keep private keys out of the code.
-5. Test with \`startTestShop\` of \`express-x402-gateway/testing\`: it buys on a local chain.
+5. Test with \`startTestShop\` of \`express-x402-gateway/testing\`, which is imported before the app: it buys on a local chain.
 
 Each error has a code with a heading in [errors.md](${DOCS}/errors.md). All options and variables:
 [configuration.md](${DOCS}/configuration.md).`
@@ -70,6 +71,7 @@ export function agentDocuments() {
       section(developer, 'Declare what a route takes'),
       section(developer, 'Be found'),
       section(developer, 'Prices'),
+      section(developer, 'Paying for what was used'),
       section('README.md', 'Sell for real'),
       section('README.md', 'Test your routes'),
       `## API\n\n\`\`\`ts\n${api().trim()}\n\`\`\`\n`,

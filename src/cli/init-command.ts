@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DEFAULT_FILE } from '../config/read/config-file.js'
 import { ENV_FILE } from '../config/read/env-file.js'
@@ -90,12 +90,11 @@ async function initApp(
   complain(`${isNew ? 'Written' : 'Extended'}: ${env} (keep a copy of the key)`)
   explainIgnored(context, env, await ignoreFiles(folder, [ENV_FILE]))
   if (isOpen) complain(`Others can read ${env}, which has a key now: chmod 600 ${env}`)
-  const paint = painter(context)
-  complain(`
-${paint('bold', 'Next:')}
-  1. ${fundingOf(answers, relayer.address)}
-  2. npx express-x402-gateway doctor
-  3. node --env-file=${ENV_FILE} app.mjs`)
+  explainNext(context, folder, [
+    fundingOf(answers, relayer.address),
+    'npx express-x402-gateway doctor',
+    `node --env-file=${ENV_FILE} app.mjs`,
+  ])
   return EXIT.ok
 }
 
@@ -119,7 +118,8 @@ async function readAnswers(flags: CommandLine['flags'], context: CliContext): Pr
     given = await answerTo(question, { given, answer, context })
     if (flags[flag] === undefined && ask !== undefined) continue
     const problem = problemWith(name, given)
-    if (problem !== undefined) throw new UsageError(`--${flag}: ${problem}.`, USAGE)
+    if (problem !== undefined)
+      throw new UsageError(`--${flag}: ${problem.replace(/[^?]$/, '$&.')}`, USAGE)
   }
   return given as Answers
 }
@@ -164,20 +164,27 @@ interface Written {
 /** Prints the token and the next steps. */
 function explain(context: CliContext, { answers, relayer, token, port, files }: Written): void {
   const { complain, print } = context
-  const paint = painter(context)
   for (const path of files.moved) complain(`Kept: ${path}`)
   complain(`Written: ${files.config}`)
   complain(`Written: ${files.env} (mode 600; keep a copy)`)
   explainIgnored(context, files.env, files.ignored)
   complain('Token of the project, for the shop’s server. Copy it now; you will not see it again:')
   print(token)
-  complain(`
-${paint('bold', 'Next:')}
-  1. ${fundingOf(answers, relayer)}
-  2. npm install express-x402-gateway express
-  3. npx express-x402-gateway doctor
-  4. npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}
-  5. For the console, set \`admin\` in ${DEFAULT_FILE}.`)
+  explainNext(context, dirname(files.config), [
+    fundingOf(answers, relayer),
+    'npm install express-x402-gateway express',
+    'npx express-x402-gateway doctor',
+    `npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}`,
+    `For the console, set \`admin\` in ${DEFAULT_FILE}.`,
+  ])
+}
+
+/** Prints the next steps, which begin in the folder of the files. */
+function explainNext(context: CliContext, folder: string, steps: readonly string[]): void {
+  const path = relative(context.cwd, folder)
+  const all = path === '' ? steps : [`cd '${path}'`, ...steps]
+  const lines = all.map((step, index) => `\n  ${index + 1}. ${step}`)
+  context.complain(`\n${painter(context)('bold', 'Next:')}${lines.join('')}`)
 }
 
 function explainIgnored(

@@ -1,5 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { access, constants, open, readFile, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { withEnvFile } from '../config/read/env-file.js'
 import { privateKey as privateKeySchema } from '../config/resolve/fields.js'
 import { PAYERS } from '../devnet/accounts.js'
@@ -46,6 +46,9 @@ export const payCommand: Command = {
     const request = readRequest(line)
     const limits = readLimits(line)
     const privateKey = await readKey(line, context)
+    const { output: name } = line.flags
+    const output = name === undefined ? undefined : resolve(context.cwd, name)
+    if (output !== undefined) await checkWritable(output)
     const paint = painter(context)
     const bought = await buy({
       request,
@@ -54,7 +57,7 @@ export const payCommand: Command = {
       signal: context.signal,
       tell: (step) => context.complain(`${paint('faint', '→')} ${step}`),
     })
-    await deliver(bought, { output: line.flags['output'], context })
+    await deliver(bought, { output, context })
     return bought.isGood ? EXIT.ok : EXIT.failed
   },
 }
@@ -135,6 +138,9 @@ async function readKey({ flags }: CommandLine, { env, cwd }: CliContext): Promis
     variable === undefined
       ? await readKeyFile(resolve(cwd, file ?? ''))
       : (await withEnvFile(cwd, env)).env[variable]
+  // A key in its place is not repeated.
+  if (variable !== undefined && !/^[A-Za-z_]\w*$/.test(variable))
+    throw new UsageError('--key-env takes the name of a variable, not the key itself.', USAGE)
   const source = variable === undefined ? 'The file of --key-file' : `The variable ${variable}`
   if (!text?.trim())
     throw new Error(
@@ -156,14 +162,27 @@ async function readKeyFile(path: string): Promise<string> {
   }
 }
 
+/** Checks before anything is paid that there is a place for the purchase. */
+async function checkWritable(path: string): Promise<void> {
+  const existing = open(path, 'r+').then((file) => file.close())
+  const checked = existing.catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return access(dirname(path), constants.W_OK)
+  })
+  await checked.catch((error: NodeJS.ErrnoException) => {
+    const { code = 'unknown' } = error
+    const message = `The file of --output cannot be written: ${path} (${code}). Nothing was bought.`
+    throw new Error(message, { cause: error })
+  })
+}
+
 async function deliver(
   { answer: { body, headers } }: Bought,
   { output, context }: { readonly output: string | undefined; readonly context: CliContext },
 ): Promise<void> {
   if (output !== undefined) {
-    const path = resolve(context.cwd, output)
-    await writeFile(path, body)
-    return context.complain(`Written: ${path} (${body.length} bytes)`)
+    await writeFile(output, body)
+    return context.complain(`Written: ${output} (${body.length} bytes)`)
   }
   const isText = /^(text\/|application\/([\w.-]+\+)?(json|xml|javascript))/.test(
     headers.get('content-type') ?? '',

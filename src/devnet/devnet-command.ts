@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { PAYERS } from './accounts.js'
+import { approvePermit2 } from './approve-permit2.js'
 import { OwnFile } from './own-file.js'
 import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
 
@@ -36,6 +38,8 @@ export async function runDevnetCommand({
   let lastWords: string | undefined
   try {
     if (!signal.aborted) {
+      // Whom `pay --devnet` and BUYER_KEY mean: they buy on routes with a maximum, too.
+      await approvePermit2(devnet, PAYERS[0]!.address)
       if (file === undefined) write(JSON.stringify(devnet))
       else await file.write(environmentFor(devnet))
       onReady?.(devnet.rpcUrl)

@@ -56,7 +56,7 @@ export async function sendMint({ rpcUrl, to }: Mint, data: Hex): Promise<unknown
   return hash
 }
 
-/** Waits until a mint transaction is in a block. @throws Error when the token refused it. */
+/** Waits until a transaction is in a block. @throws Error when the token refused it. */
 export async function waitUntilMinted(rpcUrl: string, hash: unknown): Promise<void> {
   for (;;) {
     const [receipt] = await sendBatch(rpcUrl, [['eth_getTransactionReceipt', hash]])

@@ -263,6 +263,15 @@ function unreachable(path: string, reason: string): FacilitatorError {
   )
 }
 
+const CHECK_TOKEN = '; check its token'
+const REDIRECTED = '; redirects are not followed: name the URL that it redirects to'
+
+const HINTS: Readonly<Record<number, string>> = {
+  401: CHECK_TOKEN,
+  403: CHECK_TOKEN,
+  404: '; check its URL',
+}
+
 function refusedAnswer(path: string, answer: Answer, secrets: readonly string[]): FacilitatorError {
   const { status, headers } = answer
   const claimsSuccess = answer.kind === 'json' && Object(answer.document).success === true
@@ -276,7 +285,7 @@ function refusedAnswer(path: string, answer: Answer, secrets: readonly string[])
       'The facilitator takes no more requests for now; nothing was sent. Present the same payment again later.',
       { ...options, retryAfterSeconds: secondsOf(headers.get('retry-after')) },
     )
-  const hint = status === 401 || status === 403 ? '; check its token' : ''
+  const hint = HINTS[status] ?? (status >= 300 && status < 400 ? REDIRECTED : '')
   return new FacilitatorError(
     'facilitator_refused',
     `The facilitator answered ${path} with HTTP ${status} and no result that counts${hint}.`,

@@ -44,7 +44,11 @@ async function checkProject(
   const { currency } = merchant
   if (taken.length === 0) {
     const all = merchant.accepts.map(nameOf).join(', ') || 'no token'
-    const message = `Project ${project} cannot take prices in ${currency} now. It accepts ${all}.`
+    const remedy =
+      failures.length > 0
+        ? ''
+        : ` Accept a token whose \`currency\` is ${currency}, or set crossCurrency: true and rates.`
+    const message = `Project ${project} cannot take prices in ${currency} now. It accepts ${all}.${remedy}`
     return [...failures, failed(place, { code: 'unsupported_currency', message })]
   }
   const names = taken.map(({ asset }) => nameOf(asset)).join(', ')

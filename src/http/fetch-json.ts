@@ -24,7 +24,7 @@ export type JsonResponse =
   /** The body is not JSON, or was skipped and is empty. */
   | (Answered & { readonly kind: 'no_json'; readonly text: string })
   | (Answered & { readonly kind: 'too_long' })
-  /** No complete response; `reason` is the name of the error, for people. */
+  /** No complete response; `reason` is the code or name of the error, for people. */
   | { readonly kind: 'no_response'; readonly reason: string }
 
 /** The head of a response. */
@@ -47,9 +47,16 @@ export async function fetchJson(url: string, request: JsonRequest): Promise<Json
     })
     return await readResponse(response, request)
   } catch (error) {
-    // The error's message may contain the URL.
-    return { kind: 'no_response', reason: error instanceof Error ? error.name : 'unknown failure' }
+    return { kind: 'no_response', reason: reasonOf(error) }
   }
+}
+
+/** The code of what failed (`ECONNREFUSED`), or the error's name. Its message may contain the URL. */
+function reasonOf(error: unknown): string {
+  const { cause } = Object(error) as { readonly cause?: unknown }
+  const { code } = Object(cause) as { readonly code?: unknown }
+  if (typeof code === 'string') return code
+  return error instanceof Error ? error.name : 'unknown failure'
 }
 
 async function readResponse(

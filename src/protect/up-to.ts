@@ -47,6 +47,8 @@ export interface ReadPrice {
 
 /** @throws `ConfigError` if options are mixed with a price. */
 export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
+  if (isObject(declared) && 'upto' in declared)
+    throw new ConfigError('upto', "there is no such price; did you mean 'upTo'?", 'unknown_option')
   if (!isUpTo(declared)) return { price: declared }
   const { upTo: price, defaultCharge, ...others } = declared
   const issues = Object.keys(others).map((option): ConfigIssue => ({

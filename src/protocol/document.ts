@@ -82,9 +82,9 @@ const explain: z.core.$ZodErrorMap = (issue) => {
       return `must be ${issue.values.map((value) => showLiteral(value)).join(' or ')}`
     case 'too_small':
       if (issue.origin === 'array') return 'must not be empty'
-      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+      return sized(issue, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
     case 'too_big':
-      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`
+      return sized(issue, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
     case 'invalid_union':
       // Filled in by `alternativesOf`, unless the schema has its own message.
       return ''
@@ -94,6 +94,16 @@ const explain: z.core.$ZodErrorMap = (issue) => {
     default:
       return undefined
   }
+}
+
+/** What is counted of a value that has a length. */
+const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' }
+
+function sized({ origin }: { origin: string }, bound: string, size: number | bigint): string {
+  const counted = COUNTED[origin]
+  return counted === undefined
+    ? `must be ${bound} ${size}`
+    : `must have ${bound} ${size} ${counted}`
 }
 
 const CONTEXT = { error: explain, reportInput: true } as const
@@ -127,16 +137,19 @@ function errorsOf(issue: z.core.$ZodIssue, parent: Place): readonly DocumentIssu
   }
 }
 
-/** Mistakes of the alternative that was meant, if its outer shape shows which one. */
+/** Mistakes of the alternative that was meant, if its outer shape shows which one: that with the fewest. */
 function alternativesOf(
   issue: z.core.$ZodIssueInvalidUnion,
   place: Place,
 ): readonly DocumentIssue[] {
   const { errors, message } = issue
-  const meant = errors.find((issues) =>
-    issues.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
-  )
-  if (meant !== undefined) return meant.flatMap((one) => errorsOf(one, place))
+  const [meant] = errors
+    .filter((issues) =>
+      issues.every((one) => one.path.length > 0 || one.code === 'unrecognized_keys'),
+    )
+    .map((issues) => issues.flatMap((one) => errorsOf(one, place)))
+    .toSorted((one, other) => one.length - other.length)
+  if (meant !== undefined) return meant
   const messages = errors.flatMap((issues) => issues.map((one) => one.message))
   return [issueAt(place.path, message || messages.join(', or '), issue)]
 }

@@ -140,6 +140,7 @@ describe('init', () => {
       ['--pay-to', PAY_TO, '--network', 'skale-base-sepolia', '--rpc-url', 'https://x'],
       '--network: has no well-known token',
     ],
+    [['--pay-to', PAY_TO, '--network', 'basee'], "did you mean 'base'?\n"],
     [['--pay-to', PAY_TO, '--currency', 'EURO'], '--currency: '],
     [['--pay-to', PAY_TO, '--rpc-url', 'node'], '--rpc-url: must be an absolute'],
     [['--pay-to', PAY_TO, '--public-url', 'pay.example.com'], '--public-url: must be an absolute'],
@@ -231,6 +232,13 @@ describe('init', () => {
     expect(code).toBe(2)
     expect(complained).toContain('and --app exclude each other')
     expect(await readdir(cwd)).toStrictEqual([])
+  })
+
+  it.each([['--app'], []])('names the folder to go on in: %j', async (...flags) => {
+    const args = ['--yes', '--pay-to', PAY_TO, '--dir', 'other folder']
+    const { code, complained } = await init([...flags, ...args])
+    expect(code).toBe(0)
+    expect(complained).toContain("1. cd 'other folder'")
   })
 
   it('changes nothing if it cannot write', async () => {

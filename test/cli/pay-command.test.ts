@@ -164,6 +164,24 @@ describe('pay', () => {
     expect([...(await readFile(join(cwd, 'a.png')))]).toStrictEqual([137, 80, 78, 71])
   })
 
+  it('pays nothing if the purchase cannot be written', async () => {
+    const before = await balances()
+    for (const output of ['missing/a.png', '.']) {
+      const { code, told } = await pay([`${shop.url}/image`, '--devnet', '--output', output])
+      expect(code).toBe(1)
+      expect(told).toContain('Nothing was bought.')
+    }
+    expect(await balances()).toStrictEqual(before)
+  })
+
+  it('does not repeat a key that was given in place of its variable', async () => {
+    const key = PAYERS[0]!.privateKey
+    const { code, told } = await pay([`${shop.url}/image`, '--key-env', key])
+    expect(code).toBe(2)
+    expect(told).toContain('--key-env takes the name of a variable')
+    expect(told).not.toContain(key)
+  })
+
   it('pays nothing for a free or failing resource', async () => {
     const before = await balances()
     expect(await pay([`${shop.url}/free`, '--devnet'])).toMatchObject({

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { explainUnknownVariables, optionsFromEnvironment } from '../../src/config/read/variables.js'
+import { erc20Abi, maxUint256 } from 'viem'
 import { createGateway } from '../../src/gateway.js'
 import { OwnFile } from '../../src/devnet/own-file.js'
 import { runDevnetCommand } from '../../src/devnet/devnet-command.js'
@@ -85,6 +86,20 @@ describe('runDevnetCommand', () => {
     await gateway.close()
     abort.abort()
     await done
+  })
+
+  it('has a buyer who pays by Permit2, too, and has no gas money', async () => {
+    for (const options of [{}, { blockTime: 1 }]) {
+      const { abort, info, done } = run(options)
+      const { rpcUrl, asset, permit2, payers } = await info
+      const { address } = payers[0]!
+      const client = publicClient(rpcUrl)
+      const allowance = { address: asset, abi: erc20Abi, functionName: 'allowance' } as const
+      expect(await client.readContract({ ...allowance, args: [address, permit2] })).toBe(maxUint256)
+      expect(await client.getBalance({ address })).toBe(0n)
+      abort.abort()
+      await done
+    }
   })
 
   it('overwrites the file that it has written before, and no other', async () => {

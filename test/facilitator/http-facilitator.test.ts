@@ -6,6 +6,7 @@ import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import type { FacilitatorRequest } from '../../src/facilitator/request-headers.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { usdc } from '../support/core.js'
+import { listen } from '../support/http.js'
 import { issuesOf } from '../support/issues.js'
 import { useScriptedFacilitator, type Script } from '../support/scripted-facilitator.js'
 import { signPayment } from '../support/sign-payment.js'
@@ -117,6 +118,23 @@ describe('a facilitator over HTTP', () => {
     const issues = issuesOf(() => open({ headers: headers as never }))
     expect(issues).toMatchObject([{ option: 'facilitator.headers', code: 'invalid_type' }])
     expect(JSON.stringify(issues)).not.toContain('secret')
+  })
+
+  it.each<[string, number, string]>([
+    ['is unauthorized', 401, 'check its token'],
+    ['is not found', 404, 'check its URL'],
+    ['is redirected', 308, 'name the URL that it redirects to'],
+  ])('says what to do where a request %s', async (_what, status, remedy) => {
+    await expect(verify({ status, body: {} })).rejects.toThrow(remedy)
+  })
+
+  it('names the failure of a facilitator that cannot be reached', async () => {
+    const { url, close } = await listen((_req, res) => void res.end())
+    await close()
+    const away = open({ url })
+    await expect(away.verify(payment, offer)).rejects.toThrow(
+      'did not answer verify: ECONNREFUSED.',
+    )
   })
 
   it('is called without a token if none is configured', async () => {

@@ -31,6 +31,7 @@ const declare = (price: unknown, options?: ProtectOptions, gateway: GatewayOptio
 
 describe('declaring a maximum', () => {
   it.each<[object, ProtectOptions | undefined, readonly [option: string, code: string]]>([
+    [{ upto: '$0.10' }, undefined, ['upto', 'unknown_option']],
     [{ upTo: '$0.10', price: '$0.01' }, undefined, ['price', 'conflicting_options']],
     [{ upTo: '$0.10', description: 'x' }, undefined, ['description', 'conflicting_options']],
     [{ upTo: '$0.10' }, { paymentFlow: 'upfront' }, ['upTo', 'conflicting_options']],

@@ -31,6 +31,8 @@ describe('parseDocument', () => {
     [z.enum(['a', 'b']), 'c', ": must be 'a' or 'b'"],
     [z.int().min(1), 0, ': must be at least 1'],
     [z.int().max(5), 6, ': must be at most 5'],
+    [z.array(z.string()).max(1), ['a', 'b'], ': must have at most 1 entries'],
+    [z.string().min(2), 'a', ': must have at least 2 characters'],
     [z.int().positive(), 0, ': must be more than 0'],
     [z.number().lt(5), 5, ': must be less than 5'],
     [z.string('must be a name'), 1, ': must be a name'],
@@ -62,6 +64,13 @@ describe('parseDocument', () => {
       '0.c: there is no such member; there is a, b',
     ])
     expect(wrong(schema, [5])).toStrictEqual(['0: must be a string, or must be an object'])
+  })
+
+  it('names the mistakes of the alternative that fits best', () => {
+    const named = z.strictObject({ name: z.string(), by: z.literal('x').optional() })
+    const schema = z.union([z.strictObject({ a: z.string(), b: z.int() }), named])
+    expect(wrong(schema, { name: 'n', by: 'y' })).toStrictEqual(["by: must be 'x'"])
+    expect(wrong(schema, { a: 1, b: 2 })).toStrictEqual(['a: must be a string'])
   })
 
   it('never repeats its input', () => {

@@ -272,9 +272,6 @@ function resolveAsset(listed: ListedAsset, network: Network, report: Report): As
 
 function explainUnknownAsset(asset: string, network: Network): string {
   const names = knownAssets(network).map(({ symbol }) => symbol)
-  const meant = closestName(asset, names)
-  if (meant !== undefined)
-    return `${quoteName(asset)} is not a known token on ${network.name}; did you mean '${meant}'?`
   const have = names.length > 0 ? `known there: ${names.join(', ')}` : 'none is known there'
   return `${quoteName(asset)} is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and, if it has ERC-3009, eip712`
 }

@@ -81,6 +81,7 @@ const FILE: Readonly<Record<string, string>> = {
   EEXIST: 'cannot be opened: its folder is no folder',
   EISDIR: 'is a folder: name a file',
   ENOSPC: 'cannot be made: the disk is full; make room',
+  ERR_INVALID_ARG_TYPE: "is no file name: write one, like './data/ledger.db'",
   ENOTDIR: 'cannot be opened: its folder is no folder',
   EROFS: 'cannot be made: the disk is read-only',
 }

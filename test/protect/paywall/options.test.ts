@@ -2,15 +2,20 @@ import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../../src/errors.js'
 import { createGateway } from '../../../src/gateway.js'
 import type { PaywallOptions } from '../../../src/protect/paywall/options.js'
+import { useCleanup } from '../../support/cleanup.js'
 
-const gateway = (paywall?: PaywallOptions | false) =>
-  createGateway({
+const toEnd = useCleanup()
+const gateway = (paywall?: PaywallOptions | false) => {
+  const opened = createGateway({
     networks: {
       'base-sepolia': { rpcUrl: 'http://127.0.0.1:1', relayerKeys: [`0x${'22'.repeat(32)}`] },
     },
     projects: [{ id: 'shop', merchant: { payTo: `0x${'11'.repeat(20)}` } }],
     ...(paywall !== undefined && { paywall }),
   })
+  toEnd.push(() => opened.close())
+  return opened
+}
 
 /** The options that are wrong, with their codes. */
 function mistakesOf(make: () => unknown): readonly string[] {
