@@ -47,6 +47,10 @@ interface PresentedQuote {
   readonly terms: QuoteTerms | undefined
 }
 
+interface QuotedPayment extends OfferedPayment {
+  readonly quote: PresentedQuote | undefined
+}
+
 /**
  * Finds the quote that a payment was made for, or says why there is none.
  *
@@ -69,7 +73,7 @@ export async function matchOffer(
   const quote = await readQuote(context, { route, offer }, presented)
   const current = mismatch
     ? { refused: mismatch }
-    : matchCurrent(context, { route, offer }, { accepted, quote })
+    : matchCurrent(context, { route, offer }, { ...presented, quote })
   if (!isRefusal(current)) return current
   return (await findEarlier(context, { route, offer }, { ...presented, quote })) ?? current
 }
@@ -78,7 +82,7 @@ export async function matchOffer(
 function matchCurrent(
   { now }: MatchContext,
   { route, offer }: Asked,
-  { accepted, quote }: Pick<OfferedPayment, 'accepted'> & { quote: PresentedQuote | undefined },
+  { req, accepted, quote }: QuotedPayment,
 ): MatchedQuote | Refusal {
   if (quote === undefined)
     return (
@@ -86,7 +90,7 @@ function matchCurrent(
     )
   const { signed, terms } = quote
   const entry = route.entryFor(accepted)
-  const isOurs = terms !== undefined && !route.isPriceOfAnother(ratedPriceOf(terms.applied))
+  const isOurs = terms !== undefined && !route.isPriceOfAnother(req, ratedPriceOf(terms.applied))
   if (!isOurs || entry === undefined) return { refused: 'quote_mismatch' }
   if (now() > terms.expiresAt * 1000) return { refused: 'quote_expired' }
   return { entry: { ...entry, extra: { ...entry.extra, quote: signed } }, applied: terms.applied }
@@ -111,7 +115,7 @@ async function readQuote(
 async function findEarlier(
   { ledger }: MatchContext,
   { route, offer }: Asked,
-  { req, decoded, accepted, quote }: OfferedPayment & { quote: PresentedQuote | undefined },
+  { req, decoded, accepted, quote }: QuotedPayment,
 ): Promise<MatchedQuote | undefined> {
   const payment = paymentFor(decoded, accepted)
   if (!isReadable(payment)) return undefined
@@ -126,7 +130,7 @@ async function findEarlier(
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
     applied: record.appliedRate,
     redeemOnly: true,
-    storedOnly: !sellsTheSame || route.isPriceOfAnother(record.details?.askedPrice),
+    storedOnly: !sellsTheSame || route.isPriceOfAnother(req, record.details?.askedPrice),
   }
 }
 

@@ -68,8 +68,8 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
-  /** The fixed prices of all routes of the app, as records name them. @defaultValue there are no others */
-  readonly fixedPrices?: Set<string> | undefined
+  /** By the path of an Express route, the fixed prices that were asked there. @defaultValue there is one */
+  readonly fixedPrices?: Map<string, Set<string>> | undefined
   /** Lists what was sold. @defaultValue nothing is listed */
   readonly catalogue?: Pick<Catalogue, 'note'> | undefined
   /** What the route says about itself. @defaultValue nothing */
@@ -150,7 +150,6 @@ export class PaidRoute {
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
     this.#priceNames = typeof this.#price === 'function' ? [] : namesOf(this.#price)
-    for (const name of this.#priceNames) context.fixedPrices?.add(name)
     const accepts = this.#quoteFixed()
     this.#prepared = this.#prepare(accepts)
     if (this.respondUnpaid && accepts)
@@ -213,14 +212,22 @@ export class PaidRoute {
   }
 
   /**
-   * Whether a price, as records name it, is not its own fixed price, but that of another route of the app. It may be
-   * one of the same URL: an app may choose between them by anything in a request.
+   * Whether a price, as records name it, is not the route's own fixed price, but another one of the same path: an app
+   * may choose between them by anything in a request. A price that nobody asks there any more is an earlier one.
    */
-  isPriceOfAnother(askedPrice: string | undefined): boolean {
+  isPriceOfAnother(req: Request, askedPrice: string | undefined): boolean {
     if (!this.hasFixedPrice || askedPrice === undefined) return false
-    return (
-      !this.#priceNames.includes(askedPrice) && this.#context.fixedPrices?.has(askedPrice) === true
-    )
+    return !this.#priceNames.includes(askedPrice) && this.#pricesAt(req).has(askedPrice)
+  }
+
+  /** Fixed prices that were asked at the path of a request. */
+  #pricesAt({ route }: Request): Set<string> {
+    const { fixedPrices } = this.#context
+    // Without the path of its router, which may have parameters: there are as many as the app declares.
+    const path = String(route?.path)
+    const prices = fixedPrices?.get(path) ?? new Set<string>()
+    fixedPrices?.set(path, prices)
+    return prices
   }
 
   /**
@@ -232,6 +239,7 @@ export class PaidRoute {
   async offer(req: Request): Promise<Offer | undefined> {
     const { price, askedPrice } = await this.#ask(req)
     if (isFree(price)) return undefined
+    for (const name of this.#priceNames) this.#pricesAt(req).add(name)
     const resource = this.#resourceAt(this.#urlOf(req))
     const { paywall, v1 } = this
     const onWritten = (headerBytes: number): void =>

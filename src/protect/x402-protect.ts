@@ -129,7 +129,7 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  * @internal
  */
 export function createX402Protect(gateway: PaidRoutesContext & DeclaringContext): X402Protect {
-  const context = { ...gateway, fixedPrices: new Set<string>() }
+  const context = { ...gateway, fixedPrices: new Map<string, Set<string>>() }
   const protect = (price: DeclaredPrice, options?: ProtectOptions): X402Middleware => {
     requireCall(price)
     const route = declareRoute(context, price, options)

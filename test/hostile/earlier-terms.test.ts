@@ -45,6 +45,8 @@ const routes =
     }
     sell('/item', price)
     sell('/other', price)
+    // An earlier price of one resource may be another one's price now.
+    sell('/cheap', BEFORE.price)
     sell('/twin', price, 'twin')
     sell('/quoted', '€0.01')
     sell('/cart', () => `$0.0${functionPrice.cents}`)
