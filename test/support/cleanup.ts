@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What is to be done after each test, the newest first. */
+/** What is to be done at the end, the newest first. */
 export type Cleanup = (() => unknown)[]
 
-/** A list of what each test has opened; emptied after it. */
-export function useCleanup(): Cleanup {
+/** A list of what each test has opened, or with `afterAll` a whole file or block; emptied after it. */
+export function useCleanup(after = afterEach): Cleanup {
   const toEnd: Cleanup = []
-  afterEach(async () => {
+  after(async () => {
     for (const end of toEnd.splice(0).toReversed()) await end()
   })
   return toEnd

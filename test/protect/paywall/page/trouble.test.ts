@@ -1,44 +1,21 @@
 /** What a buyer is told when a payment does not go through, and that nobody pays twice. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser } from 'playwright-core'
-import { findChromium, launch } from '../../../support/browser.js'
+import { afterEach, expect, it } from '@jest/globals'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { ATTACK } from './shop.js'
 import { until } from '../../../support/until.js'
-import {
-  CENT,
-  openBuyer,
-  openWorld,
-  PAY,
-  type Buyer,
-  type BuyerOptions,
-  type World,
-} from './world.js'
+import { CENT, openBuyer, openWorld, PAY, type Buyer, type BuyerOptions } from './world.js'
+import { useOpened } from '../../../support/use-opened.js'
 
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
-
-let world: World
-let browser: Browser
-let buyer: Buyer | undefined
-
-beforeAll(async () => {
-  if (executable === undefined) return
-  world = await openWorld({ settleTimeoutMs: 1000 })
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
-})
-afterEach(async () => {
+const browser = useBrowser()
+const world = useOpened(() => openWorld({ settleTimeoutMs: 1000 }))
+afterEach(() => {
   world.node.fault = undefined
   world.losesAnswers = false
-  await buyer?.context.close()
 })
 
 /** Opens a paid page with a wallet. */
 async function meet(path: string, options: BuyerOptions = {}): Promise<Buyer> {
-  buyer = await openBuyer(world, browser, {
+  const buyer = await openBuyer(world, browser, {
     expected: /\b(402|503) \(|ERR_EMPTY_RESPONSE/,
     ...options,
   })
