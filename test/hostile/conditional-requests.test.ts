@@ -13,6 +13,7 @@ import { listen, paymentHeader, type TestServer } from '../support/http.js'
 import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { startSharedCache } from './shared-cache.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -72,9 +73,8 @@ describe.each([
 ])('a paid route (%s)', (_name, makeApp) => {
   let server: TestServer
   let cache: TestServer
-  let gateway: Gateway
+  const gateway = useOpened(() => createGateway(shopOptions(devnet)))
   beforeAll(async () => {
-    gateway = createGateway(shopOptions(devnet))
     const app = makeApp()
     routes(app, gateway)
     server = await listen(app)
@@ -83,7 +83,6 @@ describe.each([
   afterAll(async () => {
     await cache.close()
     await server.close()
-    await gateway.close()
   })
 
   /** Not by fetch, which has its own way with conditions. */

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createTestClient, http } from 'viem'
 import { balanceOf, useDevnet } from '../support/devnet.js'
-import { openShop, type Shop } from '../support/shop.js'
+import { openShop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 const MEBIBYTE = 1024 * 1024
 /** What a chunk is counted for beside its bytes. */
@@ -12,9 +13,8 @@ const earned = () => balanceOf(devnet, devnet.merchant.address)
 let runs = 0
 
 describe('the memory of held answers', () => {
-  let shop: Shop & { close(): Promise<void> }
-  beforeAll(async () => {
-    shop = await openShop(
+  const shop = useOpened(() =>
+    openShop(
       devnet,
       (app, { x402Protect }) => {
         app.get('/megabyte', x402Protect('$0.01', { maxHeldBytes: 2 * MEBIBYTE }), (_req, res) => {
@@ -28,9 +28,8 @@ describe('the memory of held answers', () => {
         )
       },
       { maxHeldBytesTotal: 8 * (MEBIBYTE + CHUNK_OVERHEAD_BYTES) },
-    )
-  })
-  afterAll(() => shop.close())
+    ),
+  )
 
   /** Presents payments while nothing is mined; resolves once so many were refused. */
   async function present(payments: readonly object[], refusals: number) {

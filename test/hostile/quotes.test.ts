@@ -1,5 +1,5 @@
 /** Rules 6, 7 and 23: what a signed quote is good for. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import express, { type Express, type Request } from 'express'
 import type { Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -10,6 +10,7 @@ import { emptyAccount, frontRun, newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const clock = { ms: Date.now() }
@@ -43,10 +44,9 @@ function routes(app: Express, { x402Protect, gatewayRouter }: Gateway): void {
   app.use(gatewayRouter())
 }
 
-let shop: Awaited<ReturnType<typeof openShop>>
-beforeAll(async () => {
+const shop = useOpened(() => {
   const now = (): number => clock.ms
-  shop = await openShop(devnet, routes, {
+  return openShop(devnet, routes, {
     projects: [
       {
         id: 'shop',
@@ -59,7 +59,6 @@ beforeAll(async () => {
     settleTimeoutMs: 8000,
   })
 })
-afterAll(() => shop.close())
 afterEach(async () => {
   clock.ms = Date.now()
   price.cents = 1

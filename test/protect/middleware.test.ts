@@ -16,10 +16,11 @@ import morgan from 'morgan'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { PaymentFlow } from '../../src/protocol/payment.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { listen, paymentHeader, type TestServer } from '../support/http.js'
+import { listen, paymentHeader } from '../support/http.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -108,18 +109,12 @@ describe.each([
   ['express', express],
   ['express4', express4],
 ])('ordinary middleware (%s)', (_name, makeApp) => {
-  let server: TestServer
-  let gateway: Gateway
   const log: string[] = []
-  beforeAll(async () => {
-    gateway = createGateway(shopOptions(devnet))
+  const gateway = useOpened(() => createGateway(shopOptions(devnet)))
+  const server = useOpened(() => {
     const app = makeApp()
     routes(app, gateway, log)
-    server = await listen(app)
-  })
-  afterAll(async () => {
-    await server.close()
-    await gateway.close()
+    return listen(app)
   })
   async function buy(path: string): Promise<Response> {
     const [accepted] = paymentRequiredOf(await fetch(server.url + path)).accepts

@@ -6,18 +6,18 @@ import type { Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import type { Express } from 'express'
 import type { Hex } from '../../src/protocol/payment.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const client = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
 const payer = () => devnet.payers[0]!
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 
-let proxy: RpcProxy
 let runs = 0
 let answered: Promise<void> = Promise.resolve()
 const logged: string[] = []
@@ -52,8 +52,8 @@ const open = (overrides: object = {}) => {
 let shop: Shop & { close(): Promise<void> }
 /** Does not wait for what is mined late, or never. */
 let hasty: Shop & { close(): Promise<void> }
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
   // They send from the same accounts.
   const ledger = createMemoryLedger()
   shop = await open({ ledger })
@@ -62,7 +62,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await shop.close()
   await hasty.close()
-  await proxy.close()
 })
 
 describe('a chain that cannot be reached', () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import { createGateway } from '../../src/gateway.js'
 import type { LedgerStore, Submission } from '../../src/ledger/index.js'
@@ -8,19 +8,16 @@ import type { RelayerPool } from '../../src/relayer/pool.js'
 import type { SentTransaction } from '../../src/relayer/transaction.js'
 import { askNode, minedCount, offerOf, termsOf } from '../support/core.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy, type Fault } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { untilMined } from '../support/on-chain.js'
 import { until } from '../support/until.js'
 import { callOf, fund, newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
 import { patchedLedger } from '../support/patched-ledger.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
-let proxy: RpcProxy
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
-})
-afterAll(() => proxy.close())
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 
 const opened: { close(): unknown }[] = []
 afterEach(async () => {

@@ -13,6 +13,7 @@ import { signPayment, type SigningOverrides } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
 import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 const VERIFY = '/api/v2/payment/verify'
 const SETTLE = '/api/v2/payment/settle'
@@ -572,16 +573,14 @@ describe('a settlement of a payment with an id', () => {
 })
 
 describe('a settlement of a payment with an id, for a merchant who does not enable payment-identifier', () => {
-  let strict: GatewayApi
-  beforeAll(async () => {
+  const strict = useOpened(() => {
     const { projects = [] } = shopOptions(devnet)
-    strict = await serveGateway(
+    return serveGateway(
       options({
         projects,
       }),
     )
   })
-  afterAll(() => strict.close())
 
   it('says success once, however often it comes', async () => {
     const [before, body] = [await earned(), await withId(generatePaymentId())]

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Response } from 'express'
@@ -8,9 +8,10 @@ import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex, PaymentRequirements } from '../../src/protocol/payment.js'
 import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { askNode, problemOf, serveGateway, type ApiAnswer, type GatewayApi } from './api.js'
+import { useOpened } from '../support/use-opened.js'
 
 const SETTLE = '/api/v2/payment/settle'
 const VERIFY = '/api/v2/payment/verify'
@@ -18,12 +19,9 @@ const HASH = /^0x[0-9a-f]{64}$/
 const AMOUNT = 10_000n
 
 const devnet = useDevnet()
-let proxy: RpcProxy
 const apis: GatewayApi[] = []
 
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
-})
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 beforeEach(() => {
   proxy.fault = undefined
   proxy.methods.length = 0
@@ -35,7 +33,6 @@ afterEach(async () => {
   for (const api of apis) for (const line of api.log.lines) expectNoSecret(line)
   await Promise.all(apis.splice(0).map((api) => api.close()))
 })
-afterAll(() => proxy.close())
 
 /** A gateway that reaches its node through the proxy. */
 async function open(

@@ -20,11 +20,12 @@ import { listen, type TestServer } from '../support/http.js'
 import { emptyAccount, newPayer } from '../support/on-chain.js'
 import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { permit2On } from '../support/permit2.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPermit } from '../support/sign-permit.js'
 import { signPayment, type SigningOverrides, type TestPayer } from '../support/sign-payment.js'
 import { completeRoute } from './complete-route.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
+import { useOpened } from '../support/use-opened.js'
 
 const HANDLER = 'com.example.pay'
 const PRICE = 15_000_000n
@@ -33,7 +34,6 @@ const devnet = useDevnet()
 type Checkout = Awaited<ReturnType<Parameters<typeof completeRoute>[1]['findCheckout']>>
 const validators = UCP_VERSIONS.map((version) => ucpValidators(version))
 
-let proxy: RpcProxy
 let store: LedgerStore
 let patch: Parameters<typeof patchedLedger>[1]
 let gateway: Gateway
@@ -52,8 +52,8 @@ let taken: UcpPayment | undefined
 /** What placing an order does besides. */
 let onPlace: () => unknown = () => undefined
 
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
   store = createMemoryLedger({ now: () => Date.now() + ahead })
   // Members are looked up when they are called, so that a test may fail some.
   const ledger = patchedLedger(store, {
@@ -113,7 +113,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close()
   await gateway.close()
-  await proxy.close()
 })
 beforeEach(() => {
   done = []

@@ -3,12 +3,13 @@
  *
  * Each shop discovers the handler, prepares a checkout, gets a wallet's payment for it, and settles.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../../support/devnet.js'
 import { signPayment } from '../../support/sign-payment.js'
 import { until } from '../../support/until.js'
-import { askNode, problemOf, serveGateway, type ApiAnswer, type GatewayApi } from '../api.js'
+import { askNode, problemOf, serveGateway, type ApiAnswer } from '../api.js'
+import { useOpened } from '../../support/use-opened.js'
 
 /** The name that all of these plugins expect. */
 const HANDLER = 'xyz.fd.prism_payment'
@@ -19,11 +20,7 @@ const SETTLE = '/api/v2/payment/settle'
 const USED = 'invalid_exact_evm_nonce_already_used'
 
 const devnet = useDevnet()
-let api: GatewayApi
-beforeAll(async () => {
-  api = await serveGateway({ ...shopOptions(devnet), handlerId: HANDLER })
-})
-afterAll(() => api.close())
+const api = useOpened(() => serveGateway({ ...shopOptions(devnet), handlerId: HANDLER }))
 
 interface Config {
   readonly x402Version: 2
