@@ -5,22 +5,20 @@ import type { Express } from 'express'
 import type { Gateway } from '../../src/gateway.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { useCleanup } from '../support/cleanup.js'
-import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { newPayer, operate } from '../support/on-chain.js'
 import { paymentHeader } from '../support/http.js'
 import { openRemoteCore, openRemoteShop } from '../support/remote-shops.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
-import { until } from '../support/until.js'
 import { storeMakers } from './stores.js'
+import { stopMining, untilSent, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
 const FAILED = 'invalid_transaction_state'
 
 afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
   await operate(devnet, 'unpause')
 })
 
@@ -37,14 +35,11 @@ async function inItsBlock<T>(
   request: () => Promise<T>,
   meanwhile: () => Promise<unknown>,
 ): Promise<T> {
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const running = request()
-  await until(async () => {
-    const { pending } = await askNode<{ readonly pending: string }>(devnet, 'txpool_status')
-    return Number(pending) > 0
-  })
+  await untilSent(devnet)
   await meanwhile()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
   return running
 }
 

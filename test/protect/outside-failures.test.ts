@@ -12,6 +12,7 @@ import type { Express } from 'express'
 import type { Hex } from '../../src/protocol/payment.js'
 import { until } from '../support/until.js'
 import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining, untilSent } from '../support/mining.js'
 
 const devnet = useDevnet()
 const client = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
@@ -121,7 +122,7 @@ describe('an outcome that is not known in time', () => {
     'is answered 503 with the hash, and is redeemed once: %s',
     async (path) => {
       const [payment, before] = [await hasty.sign(path, payer()), await earned()]
-      await client().setAutomine(false)
+      await stopMining(devnet)
       const pending = await hasty.pay(path, payment)
       expect(pending.status).toBe(503)
       expect(pending.headers.get('retry-after')).toBe('5')
@@ -139,8 +140,7 @@ describe('an outcome that is not known in time', () => {
       expect(stillPending.status).toBe(503)
       expect(settlementOf(stillPending).transaction).toBe(transaction)
 
-      await client().setAutomine(true)
-      await client().mine({ blocks: 1 })
+      await resumeMining(devnet)
       const runsBefore = runs
       const tries: Response[] = []
       await until(async () => {
@@ -200,12 +200,11 @@ describe('a settlement that fails', () => {
   it('is answered 402 with the hash when the transaction was mined and failed', async () => {
     const buyer = devnet.payers[4]!
     const payment = await shop.sign('/', buyer)
-    await client().setAutomine(false)
+    await stopMining(devnet)
     const paying = shop.pay('/', payment)
-    await until(async () => (await client().getTxpoolStatus()).pending > 0)
+    await untilSent(devnet)
     await setTokenBalance(buyer.address, 0n)
-    await client().mine({ blocks: 1 })
-    await client().setAutomine(true)
+    await resumeMining(devnet)
     const response = await paying
     expect(response.status).toBe(402)
     expect(paymentRequiredOf(response).error).toBe('invalid_transaction_state')

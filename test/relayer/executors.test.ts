@@ -15,6 +15,7 @@ import { compileContract } from '../support/price-feed.js'
 import { until } from '../support/until.js'
 import { writtenCall } from '../support/written-calls.js'
 import { newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
+import { stopMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const abi = parseAbi([
@@ -31,7 +32,6 @@ beforeAll(async () => {
 const opened: { close(): void }[] = []
 afterEach(async () => {
   for (const one of opened.splice(0)) one.close()
-  await askNode(devnet, 'evm_setAutomine', true)
 })
 
 const open = (options: TestPoolOptions) => {
@@ -88,7 +88,7 @@ describe('RelayerPool with an executor', () => {
     const { pool } = open({ privateKeys: keys })
     const via = (await pool.executors!.find(pool.executors!.address))!
     expect(via.senders).toEqual(pool.addresses)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const sent = await sendAll(
       pool,
       upTo(60).map((n) => callVia(via, n)),

@@ -15,6 +15,7 @@ import { until } from '../support/until.js'
 import { callOf, fund, newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { useOpened } from '../support/use-opened.js'
+import { stopMining, withoutMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
@@ -23,7 +24,6 @@ const opened: { close(): unknown }[] = []
 afterEach(async () => {
   proxy.fault = undefined
   for (const one of opened.splice(0)) await one.close()
-  await askNode(devnet, 'evm_setAutomine', true)
 })
 
 const open = (options: TestPoolOptions) => {
@@ -59,16 +59,12 @@ function openLedger(): {
 describe('RelayerPool', () => {
   it('gives each settlement to the least busy relayer', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER, ONE_ETHER) })
-    await askNode(devnet, 'evm_setAutomine', false)
-    try {
+    await withoutMining(devnet, async () => {
       const sent = await Promise.all(Array.from({ length: 30 }, () => pool.send(call().member)))
       const relayers = sent.map(({ submission }) => submission.relayer)
       for (const address of pool.addresses)
         expect(relayers.filter((relayer) => relayer === address)).toHaveLength(10)
-    } finally {
-      await devnet.mine()
-      await askNode(devnet, 'evm_setAutomine', true)
-    }
+    })
     for (const address of pool.addresses) expect(await minedCount(devnet, address)).toBe(10)
   })
 
@@ -205,7 +201,7 @@ describe('RelayerPool, short of gas money', () => {
     const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
     // No block changes the gas price meanwhile, and nothing is spent.
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const { maxFeePerGas } = await chain.getFees()
     const settlements = (count: bigint): bigint => maxFeePerGas * 150_000n * count
     const look = async (balance: bigint): Promise<number> => {

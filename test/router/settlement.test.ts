@@ -12,6 +12,7 @@ import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { askNode, problemOf, serveGateway, type ApiAnswer, type GatewayApi } from './api.js'
 import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const SETTLE = '/api/v2/payment/settle'
 const VERIFY = '/api/v2/payment/verify'
@@ -27,8 +28,7 @@ beforeEach(() => {
   proxy.methods.length = 0
 })
 afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-  await devnet.mine()
+  await resumeMining(devnet)
   // No answer and no line of the log may hold a secret.
   for (const api of apis) for (const line of api.log.lines) expectNoSecret(line)
   await Promise.all(apis.splice(0).map((api) => api.close()))
@@ -103,15 +103,14 @@ async function mineAfterSpending(from: Hex): Promise<void> {
       args: ['0x000000000000000000000000000000000000dEaD', await balanceOf(devnet, from)],
     }),
   })
-  await devnet.mine()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
 }
 
 describe('a settlement whose outcome is not known in time', () => {
   it('is pending with its hash, then paid once, then refused as used', async () => {
     const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const first = await settle(api, body)
     expect(first.status).toBe(200)
     expect(first.body).toStrictEqual({
@@ -150,7 +149,7 @@ describe('a settlement whose outcome is not known in time', () => {
     const payer = devnet.payers[1]!
     const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api, payer)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const first = await settle(api, body)
     expect(first.body.errorReason).toBe('settlement_pending')
     await mineAfterSpending(payer.address)
@@ -175,7 +174,7 @@ describe('a transaction that fails on chain', () => {
     const api = await open()
     const body = await submission(api, payer)
     const before = await merchantBalance()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const submitted = happening(api, 'submitted')
     const settling = settle(api, body)
     await submitted
@@ -316,7 +315,7 @@ describe('a client that goes away while its payment is settled', () => {
       },
     )
     const body = await submission(api)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const submitted = happening(api, 'submitted')
     const leaving = new AbortController()
     const left = api.send('POST', SETTLE, {
@@ -348,7 +347,7 @@ describe('closing the gateway', () => {
   it('answers a settlement in progress as pending', async () => {
     const api = await open()
     const body = await submission(api)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const submitted = happening(api, 'submitted')
     const settling = settle(api, body)
     await submitted

@@ -1,12 +1,17 @@
 import { startDevnet, type Devnet, type DevnetOptions } from '../../src/devnet/index.js'
+import { sendBatch } from '../../src/devnet/send-batch.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { useOpened } from './use-opened.js'
+import { afterEach } from '@jest/globals'
 
 export { balanceOf } from './balance-of.js'
 
-/** Runs one devnet for a test file. Read its members inside tests only. */
-export function useDevnet(options?: DevnetOptions): Devnet {
-  return useOpened(() => startDevnet(options))
+/** Runs one devnet for a test file. Each test begins with every transaction mined at once, unless there is a `blockTime`. */
+export function useDevnet(options: DevnetOptions = {}): Devnet {
+  const devnet = useOpened(() => startDevnet(options))
+  if (options.blockTime === undefined)
+    afterEach(() => sendBatch(devnet.rpcUrl, [['evm_setAutomine', true]]))
+  return devnet
 }
 
 /** An identify token of the shop in {@link shopOptions}. */

@@ -14,7 +14,7 @@ import { LedgerError } from '../../src/errors.js'
 import type { IdempotencyClaim, KeptAnswer } from '../../src/idempotency/store.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { ADMIN_TOKEN } from '../console/admin.js'
-import { askNode, recordLog } from '../router/api.js'
+import { recordLog } from '../router/api.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, type TestServer } from '../support/http.js'
 import { emptyAccount, newPayer } from '../support/on-chain.js'
@@ -26,6 +26,7 @@ import { signPayment, type SigningOverrides, type TestPayer } from '../support/s
 import { completeRoute } from './complete-route.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
 import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const HANDLER = 'com.example.pay'
 const PRICE = 15_000_000n
@@ -122,7 +123,6 @@ afterEach(async () => {
   patch = undefined
   onPlace = () => undefined
   ahead = 0
-  await askNode(devnet, 'evm_setAutomine', true)
 })
 
 /** What a checkout of UCP has besides. */
@@ -414,13 +414,12 @@ describe('an order', () => {
   it('is paid before another payment is tried, while its own is pending', async () => {
     const checkout = await openCheckout()
     const [first, second] = [await sign(checkout, payer()), await sign(checkout, devnet.payers[1]!)]
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const paid = await paidBy(async () => {
       expect(await request(checkout, first)).toMatchObject(IN_PROGRESS)
       expect(await request(checkout, second)).toMatchObject(IN_PROGRESS)
       ahead = 120_000
-      await askNode(devnet, 'evm_setAutomine', true)
-      await devnet.mine()
+      await resumeMining(devnet)
       // Whoever asks is told of the first.
       const completed = await complete(checkout, second)
       expect(completed).toMatchObject({ settlement: { payer: payer().address } })
@@ -496,13 +495,12 @@ it.each(['before', 'after'] as const)(
   async (when) => {
     const checkout = await openCheckout()
     const [first, second] = [await sign(checkout, payer()), await sign(checkout, devnet.payers[1]!)]
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     failToKeep((kept) => kept !== undefined, when)
     const paid = await paidBy(async () => {
       expect(await request(checkout, first)).toMatchObject({ ...IN_PROGRESS, httpStatus: 503 })
       patch = undefined
-      await askNode(devnet, 'evm_setAutomine', true)
-      await devnet.mine()
+      await resumeMining(devnet)
       expect(await request(checkout, second)).toMatchObject(COMPLETED)
       expect(await request(checkout, first)).toMatchObject(COMPLETED)
     })

@@ -8,8 +8,9 @@ import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../../support/devnet.js'
 import { signPayment } from '../../support/sign-payment.js'
 import { until } from '../../support/until.js'
-import { askNode, problemOf, serveGateway, type ApiAnswer } from '../api.js'
+import { problemOf, serveGateway, type ApiAnswer } from '../api.js'
 import { useOpened } from '../../support/use-opened.js'
+import { stopMining, resumeMining, untilSent } from '../../support/mining.js'
 
 /** The name that all of these plugins expect. */
 const HANDLER = 'xyz.fd.prism_payment'
@@ -275,7 +276,7 @@ describe('Shopware 0.7', () => {
     const { body } = await shop.post(PREPARE, phpJson(order()))
     const credential = phpJson(await authorize(body, 5))
     const before = await income()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const lost = new AbortController()
     const first = fetch(api.url + SETTLE, {
       method: 'POST',
@@ -283,14 +284,10 @@ describe('Shopware 0.7', () => {
       body: credential,
       signal: lost.signal,
     })
-    await until(async () => {
-      const { pending } = (await askNode(devnet, 'txpool_status')) as { pending: string }
-      return Number(pending) > 0
-    })
+    await untilSent(devnet)
     lost.abort()
     await expect(first).rejects.toThrow(/abort/)
-    await askNode(devnet, 'evm_setAutomine', true)
-    await devnet.mine()
+    await resumeMining(devnet)
 
     let again: ApiAnswer | undefined
     await until(async () => {

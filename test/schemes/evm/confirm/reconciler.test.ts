@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { LedgerStore, LedgerEntry } from '../../../../src/ledger/index.js'
@@ -32,10 +32,6 @@ const devnet = useDevnet()
 const postgres = await findPostgres()
 const databases = ['SQLite', ...(postgres ? ['PostgreSQL' as const] : [])] as const
 const toEnd = useCleanup()
-
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 type Options = NonNullable<Parameters<typeof openCore>[1]>
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { recordId, type LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { isRefusal } from '../../../../src/schemes/scheme.js'
@@ -26,6 +26,7 @@ import {
 import { startRpcProxy } from '../../../support/rpc-proxy.js'
 import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
+import { stopMining } from '../../../support/mining.js'
 
 type StoreMaker = (typeof storeMakers)[number][1]
 
@@ -34,9 +35,6 @@ const HAS = 1_000_000n
 const PRICE = 10_000n
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 function open(ledger: LedgerStore, reconcileIntervalMs = 100, options: CoreOptions = {}): Core {
   const core = openCore(devnet, { ledger, reconcileIntervalMs, ...options })
@@ -207,7 +205,7 @@ describe('a refund', () => {
     const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
     const others = [await newPayer(devnet), await newPayer(devnet)]
     const payment = await sell(core, merchant, buyer)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     let waiting = 0
     let start: () => void = () => undefined
     const areAllHere = new Promise<void>((resolve) => (start = resolve))

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ExactEvmScheme } from '@x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import {
@@ -44,12 +44,10 @@ import { isSend, startRpcProxy } from '../../../support/rpc-proxy.js'
 import { openShop } from '../../../support/shop.js'
 import { signPayment } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
+import { stopMining, resumeMining } from '../../../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 const permit2 = permit2On(devnet)
 const { sign, settle, reserve, merchantBalance } = payingOn(devnet)
 
@@ -275,7 +273,7 @@ describe('an account that is not deployed', () => {
     const core = open()
     const [before, account] = [await merchantBalance(), await counterfactualAccount(devnet)]
     await settle(core, await sign(3))
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const payments = [await sign(0), await payAs(account), await sign(1), await sign(2)]
     const reserved = await Promise.all(payments.map((payment) => reserve(core, payment)))
     const settling = reserved.map((one) => one.settle())
@@ -303,7 +301,7 @@ describe('an account that is not deployed', () => {
     const core = open({ ledger, settleTimeoutMs: 2000 })
     const account = await counterfactualAccount(devnet)
     const payment = await payAs(account)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const pending = { success: false, errorReason: 'settlement_pending' }
     expect(await settle(core, payment)).toMatchObject(pending)
     expect(await settle(core, payment)).toMatchObject(pending)
@@ -311,8 +309,7 @@ describe('an account that is not deployed', () => {
     const { signature } = forged.payload as { signature: Hex }
     const stolen = { ...payment, payload: { ...payment.payload, signature } }
     expect(await verify(core, stolen)).toEqual(invalid('invalid_exact_evm_payload_signature'))
-    await askNode(devnet, 'evm_setAutomine', true)
-    await devnet.mine()
+    await resumeMining(devnet)
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
@@ -386,7 +383,7 @@ it('counts what waits to be mined to the budget of a factory', async () => {
   const core = open({ settleTimeoutMs: 2000 })
   const accounts = []
   for (let n = 0; n < 8; n++) accounts.push(await counterfactualAccount(devnet))
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const answers = await Promise.all(
     accounts.map(async (account) => settle(core, await payAs(account))),
   )
