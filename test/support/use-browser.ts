@@ -1,5 +1,5 @@
-import { afterEach, describe } from '@jest/globals'
-import type { Browser } from 'playwright-core'
+import { afterEach, beforeEach, describe } from '@jest/globals'
+import type { Browser, BrowserContext } from 'playwright-core'
 import { findChromium, launch } from './browser.js'
 import { useOpened } from './use-opened.js'
 
@@ -12,19 +12,21 @@ export function withBrowser(name: string, tests: () => void): void {
 }
 
 /**
- * Runs one browser for a test file. Use it inside tests of {@link withBrowser} only.
- *
- * @param keepsTabs - Whether tabs stay open after the test that has opened them. @defaultValue false
+ * Runs one browser for a test file. Use it inside tests of {@link withBrowser} only. A tab is closed after the
+ * test that has opened it.
  */
-export function useBrowser({ keepsTabs = false } = {}): Browser {
+export function useBrowser(): Browser {
   const browser = useOpened<Pick<Browser, 'close' | 'contexts'>>(async () =>
     executable === undefined
       ? { close: async () => undefined, contexts: () => [] }
       : launch(executable),
   )
-  if (!keepsTabs)
-    afterEach(async () => {
-      for (const context of browser.contexts()) await context.close()
-    })
+  let kept: readonly BrowserContext[] = []
+  beforeEach(() => {
+    kept = browser.contexts()
+  })
+  afterEach(async () => {
+    for (const context of browser.contexts()) if (!kept.includes(context)) await context.close()
+  })
   return browser as Browser
 }

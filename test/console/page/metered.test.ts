@@ -20,7 +20,7 @@ import { useCleanup } from '../../support/cleanup.js'
 
 const toEnd = useCleanup(afterAll)
 
-const browser = useBrowser({ keepsTabs: true })
+const browser = useBrowser()
 const world = useOpened(() =>
   openWorld({
     sell,

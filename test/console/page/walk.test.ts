@@ -17,7 +17,7 @@ const toEnd = useCleanup(afterAll)
 /** What the refunds of the walk move back. */
 const PAID_BACK = 250_000n
 
-const browser = useBrowser({ keepsTabs: true })
+const browser = useBrowser()
 const world = useOpened(openWorld)
 let operator: Tab
 let wallet: TestWallet

@@ -13,7 +13,7 @@ import { useOpened } from '../../support/use-opened.js'
 /** What a stranger writes. */
 const EVIL = `https://shop.example/<img src=x onerror="window.pwned=1">`
 
-const browser = useBrowser({ keepsTabs: true })
+const browser = useBrowser()
 const world = useOpened(openWorld)
 let docs = ''
 
