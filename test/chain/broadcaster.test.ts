@@ -1,24 +1,25 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { askNode, type Core, type CoreOptions, openCore, payingOn } from '../support/core.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
 import { stopMining } from '../support/mining.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const SYNC = 'eth_sendRawTransactionSync'
 const PRICE = 10_000n
 
 const devnet = useDevnet()
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close()
-})
+const toEnd = useCleanup()
 
 async function open(options: CoreOptions = {}): Promise<{ proxy: RpcProxy; core: Core }> {
   const proxy = await startRpcProxy(devnet.rpcUrl, { hasSync: true })
   const core = openCore(devnet, { ...options, rpcUrl: proxy.url })
-  opened.push(core, proxy)
+  toEnd.push(
+    () => core.close(),
+    () => proxy.close(),
+  )
   return { proxy, core }
 }
 

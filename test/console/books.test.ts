@@ -14,7 +14,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { openMaintenance } from '../../src/ledger/operate/open-maintenance.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
+import { temporaryFolder, type Cleanup, useCleanup } from '../support/cleanup.js'
 import { openTab } from '../support/browser.js'
 import { useBrowser, withBrowser } from '../support/use-browser.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -52,7 +52,7 @@ if (postgres !== undefined)
 
 function describeBooks(name: string, open: (toEnd: Cleanup) => Promise<Opened>): void {
   describe(`the books of a ledger in ${name}`, () => {
-    const toEnd: Cleanup = []
+    const toEnd = useCleanup(afterAll)
     let opened: Opened
     let api: GatewayApi & AdminClient
     let movements: readonly Movement[]
@@ -75,9 +75,6 @@ function describeBooks(name: string, open: (toEnd: Cleanup) => Promise<Opened>):
       const projects = [{ id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo: PAYEE } }]
       api = await serveAdmin({ ...OPEN, networks, projects, ledger, rateLimit: false })
       toEnd.push(() => api.close())
-    })
-    afterAll(async () => {
-      for (const end of toEnd.splice(0).toReversed()) await end()
     })
 
     // oxlint-disable-next-line typescript/no-explicit-any -- tests look into any document

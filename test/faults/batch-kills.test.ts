@@ -2,18 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 import { useDevnet } from '../support/devnet.js'
-import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const open = useWorlds(devnet)
 const postgres = await findPostgres()
-const schemas: TestSchema[] = []
-afterAll(async () => {
-  for (const schema of schemas) await schema.drop()
-})
+const toEnd = useCleanup(afterAll)
 
 const PAYMENTS = 8
 
@@ -103,7 +101,7 @@ describe('a process that is killed between two rows of a batch', () => {
     async (afterMs) => {
       if (postgres === undefined) return
       const schema = await createSchema(postgres)
-      schemas.push(schema)
+      toEnd.push(() => schema.drop())
       const world = await open({ ledger: schema.url })
       await runKill(world, afterMs, (statements) => schema.execute(statements))
       expect(await world.violations()).toEqual([])

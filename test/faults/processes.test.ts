@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
 import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
@@ -13,15 +13,13 @@ import { isSend } from '../support/rpc-proxy.js'
 import { startTcpProxy } from './tcp-proxy.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
+import { useCleanup } from '../support/cleanup.js'
 
 // Blocks come by the clock: transactions that reach the node out of order are mined all the same.
 const devnet = useDevnet({ blockTime: 0.1 })
 // The oracle is asked first: it reads what is cleaned up afterwards.
 const open = useWorlds(devnet, { hasSync: true })
-const cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
+const cleanups = useCleanup()
 
 const postgres = await findPostgres()
 

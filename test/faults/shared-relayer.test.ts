@@ -2,23 +2,21 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { parseTransaction } from 'viem'
 import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
-import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 import { isSend } from '../support/rpc-proxy.js'
 import { useWorlds } from './use-worlds.js'
 import type { WorldOptions } from './world.js'
+import { useCleanup } from '../support/cleanup.js'
 
 // Blocks come by the clock: transactions that reach the node out of order are mined all the same.
 const devnet = useDevnet({ blockTime: 0.1 })
 const open = useWorlds(devnet, { hasSync: true })
 const postgres = await findPostgres()
-const schemas: TestSchema[] = []
-afterAll(async () => {
-  for (const schema of schemas) await schema.drop()
-})
+const toEnd = useCleanup(afterAll)
 
 async function newSchema(): Promise<Pick<WorldOptions, 'ledger'>> {
   const schema = await createSchema(postgres!)
-  schemas.push(schema)
+  toEnd.push(() => schema.drop())
   return { ledger: schema.url }
 }
 

@@ -1,5 +1,5 @@
 /** Shops that are stopped while buyers pay, by the signals and in the way that the documentation says. */
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { authorizationOf } from './authorization.js'
@@ -10,16 +10,14 @@ import { signedAuthorization } from '../support/on-chain.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const TIMEOUT_MS = 180_000
 
 // A settlement waits for its block about as long as on Base.
 const devnet = useDevnet({ blockTime: 2 })
 const openJudged = useWorlds(devnet)
-const cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
+const cleanups = useCleanup()
 
 const postgres = await findPostgres()
 const LEDGERS = ['memory', 'SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])] as const

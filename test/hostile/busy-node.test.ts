@@ -10,17 +10,15 @@ import { deploy, twoFacedWalletCode } from '../support/contracts.js'
 import { delegate } from '../support/delegation.js'
 import { useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
-import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 import { type Fault, isSend } from '../support/rpc-proxy.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet({ blockTime: 1 })
 const open = useWorlds(devnet)
 const postgres = await findPostgres()
-const schemas: TestSchema[] = []
-afterAll(async () => {
-  for (const schema of schemas) await schema.drop()
-})
+const toEnd = useCleanup(afterAll)
 
 /** Longer than a refusal had to last for a nonce to be given up. */
 const REFUSED_MS = 7000
@@ -242,7 +240,7 @@ if (postgres !== undefined)
     'PostgreSQL',
     async () => {
       const schema = await createSchema(postgres)
-      schemas.push(schema)
+      toEnd.push(() => schema.drop())
       return { ledger: schema.url }
     },
   ])

@@ -10,7 +10,7 @@ import type { GatewayOptions } from '../../src/config/options.js'
 import { SQLITE } from '../../src/ledger/engine/dialect.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { Browser, sendRaw } from '../console/session.js'
-import { temporaryFolder, useCleanup, type Cleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { startProgram } from '../support/program.js'
@@ -86,7 +86,7 @@ const countOf = (all: readonly unknown[], wanted: unknown): number =>
   all.filter((one) => one === wanted).length
 
 describe('a tenant with many payments and twenty sessions', () => {
-  const toEnd: Cleanup = []
+  const toEnd = useCleanup(afterAll)
   let shop: OpenedShop
   let sessions: Record<string, string>[]
   beforeAll(async () => {
@@ -100,9 +100,6 @@ describe('a tenant with many payments and twenty sessions', () => {
     shop = await open({ ledger })
     toEnd.push(() => shop.close())
     sessions = await openSessions(shop, GREEDY_TOKEN)
-  })
-  afterAll(async () => {
-    for (const end of toEnd.splice(0).toReversed()) await end()
   })
 
   it('gets twelve event streams, and others as many as before', async () => {

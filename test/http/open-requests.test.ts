@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import express, { type Response } from 'express'
 import { createGateway } from '../../src/gateway.js'
 import { paymentHeader, listen } from '../support/http.js'
@@ -7,12 +7,10 @@ import { offerOf } from '../support/core.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
-const cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
+const cleanups = useCleanup()
 
 async function openShop(rpcUrl = devnet.rpcUrl) {
   const networks = { 'base-sepolia': { rpcUrl, relayerKeys: devnet.relayerKeys } }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import { fingerprintOf, idempotencyKey } from '../../src/idempotency/fingerprint.js'
 import type { IdempotencyStore, RepeatableRequest } from '../../src/idempotency/store.js'
@@ -12,6 +12,7 @@ import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { claim, describeIdempotency, newRequest } from './conformance.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const HOUR = 3_600_000
 
@@ -180,11 +181,10 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
 }
 
 describe('answers in memory', () => {
-  const opened: LedgerStore[] = []
-  afterEach(() => Promise.all(opened.splice(0).map((ledger) => ledger.close())))
+  const toEnd = useCleanup()
   const open = (options: MemoryLedgerOptions): IdempotencyStore => {
     const ledger = createMemoryLedger(options)
-    opened.push(ledger)
+    toEnd.push(() => ledger.close())
     return ledger.idempotency
   }
   /** Has a request of a project answered, with so many bytes. */

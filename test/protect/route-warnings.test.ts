@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { ErrorRequestHandler, Express } from 'express'
 import { fromEnvironment } from '../../src/config/read/from-environment.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
@@ -10,12 +10,10 @@ import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
-const ends: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end()
-})
+const ends = useCleanup()
 const payer = () => devnet.payers[0]!
 
 /** What a log has of each level. */

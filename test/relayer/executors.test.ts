@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeEventLog, encodeFunctionData, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { callsIn, MULTICALL3 } from '../../src/chain/abi.js'
@@ -16,6 +16,7 @@ import { until } from '../support/until.js'
 import { writtenCall } from '../support/written-calls.js'
 import { newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
 import { stopMining } from '../support/mining.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const abi = parseAbi([
@@ -29,14 +30,11 @@ beforeAll(async () => {
   called = await deploy(devnet, (await compileContract('called.sol')).code)
 })
 
-const opened: { close(): void }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) one.close()
-})
+const toEnd = useCleanup()
 
 const open = (options: TestPoolOptions) => {
   const pool = openPool(devnet, { executor: { older: [] }, ...options })
-  opened.push(pool)
+  toEnd.push(() => pool.close())
   return pool
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../src/protocol/payment.js'
@@ -12,14 +12,12 @@ import { until } from '../support/until.js'
 import type { WrittenCall } from '../support/written-calls.js'
 import { callOf, type CallOverrides } from './pools.js'
 import { hasWaiting, withoutMining } from '../support/mining.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 /** The newest relayer's own: what an earlier one has still to ask is not seen here. */
 let proxy: RpcProxy
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0).toReversed()) await one.close()
-})
+const toEnd = useCleanup()
 
 const clock = useStoppableClock()
 
@@ -30,7 +28,10 @@ async function newRelayer(options: CoreOptions = {}): Promise<Core & { address: 
   const { address } = privateKeyToAccount(relayerKey)
   await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
   const core = openCore(devnet, { rpcUrl: proxy.url, relayerKey, ...options })
-  opened.push(proxy, core)
+  toEnd.push(
+    () => proxy.close(),
+    () => core.close(),
+  )
   return { ...core, address }
 }
 
