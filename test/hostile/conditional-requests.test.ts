@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
@@ -14,15 +13,14 @@ import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { startSharedCache } from './shared-cache.js'
 import { useOpened } from '../support/use-opened.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
-let folder: string
+const folder = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-conditional-'))
   await writeFile(join(folder, 'report.txt'), 'THE PAID REPORT')
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** What reached the handlers of conditions. */
 let seen: unknown

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import { fingerprintOf, idempotencyKey } from '../../src/idempotency/fingerprint.js'
 import type { IdempotencyStore, RepeatableRequest } from '../../src/idempotency/store.js'
@@ -12,16 +10,12 @@ import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { claim, describeIdempotency, newRequest } from './conformance.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const HOUR = 3_600_000
 
-let folder: string
 let files = 0
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-answers-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(useCleanup(afterAll))
 const newFile = (): string => join(folder, `${++files}.db`)
 
 const root = await findPostgres()

@@ -1,7 +1,5 @@
 /** Payments that were taken at a price which is another one by now, and which nobody signed. */
-import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
@@ -19,6 +17,7 @@ import { patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { until } from '../support/until.js'
 import { stopMining, resumeMining, untilSent } from '../support/mining.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const payer = () => devnet.payers[0]!
@@ -72,11 +71,7 @@ function errorOf(response: Response): string | undefined {
   return paymentRequiredOf(response).error
 }
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-earlier-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(useCleanup(afterAll))
 
 describe.each<[string, () => LedgerStore]>([
   ['memory', () => createMemoryLedger()],

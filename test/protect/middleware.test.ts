@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -21,6 +20,7 @@ import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { useOpened } from '../support/use-opened.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -31,13 +31,11 @@ const text = (bytes: number): string =>
 const files = { small: text(200), medium: text(40_000), large: text(2_000_000) }
 /** What a handler waits for between two events. */
 let betweenEvents: Promise<void> = Promise.resolve()
-let folder: string
+const folder = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-middleware-'))
   for (const [name, content] of Object.entries(files))
     await writeFile(join(folder, `${name}.txt`), content)
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const fileOf = (size: string): string => join(folder, `${size}.txt`)
 const contentOf = (size: string): string => files[size as keyof typeof files]
