@@ -18,7 +18,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const postgres = await findPostgres()
@@ -326,8 +326,7 @@ describe('doctor on Redis', () => {
     const { code, printed } = await doctor([], env)
     expect([code, printed[0]]).toEqual([1, expect.stringContaining('X402_REDIS_URL')])
     expect(printed[0]).toContain('ECONNREFUSED')
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
-    cleanups.push(() => silent.close())
+    const silent = closedBy(cleanups, createServer(() => undefined).listen(0, '127.0.0.1'))
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
     await write({ rateLimit: { redisUrl: `redis://127.0.0.1:${port}` } })

@@ -14,7 +14,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { openMaintenance } from '../../src/ledger/operate/open-maintenance.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { temporaryFolder, type Cleanup, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, type Cleanup, useCleanup, closedBy } from '../support/cleanup.js'
 import { openTab } from '../support/browser.js'
 import { useBrowser, withBrowser } from '../support/use-browser.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -38,8 +38,7 @@ describeBooks('SQLite', async (toEnd) => {
   const file = join(temporaryFolder(toEnd), 'ledger.db')
   const ledger = openSqliteLedger(file)
   await ledger.payments.listSubmitted()
-  const own = new Database(file)
-  toEnd.push(() => own.close())
+  const own = closedBy(toEnd, new Database(file))
   return { ledger, location: { file }, execute: async (statement) => own.exec(statement) }
 })
 if (postgres !== undefined)

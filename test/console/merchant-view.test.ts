@@ -10,7 +10,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { newEntry, steps } from '../support/ledger-entries.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
-import { temporaryFolder, type Cleanup, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, type Cleanup, useCleanup, closedBy } from '../support/cleanup.js'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { patchedLedger } from '../support/patched-ledger.js'
@@ -36,8 +36,7 @@ describeView('SQLite', async (toEnd) => {
   const file = join(temporaryFolder(toEnd), 'ledger.db')
   const ledger = openSqliteLedger(file)
   await ledger.payments.listSubmitted()
-  const database = new Database(file)
-  toEnd.push(() => database.close())
+  const database = closedBy(toEnd, new Database(file))
   return { ledger, dialect: SQLITE, execute: async (statement) => database.exec(statement) }
 })
 const root = await findPostgres()

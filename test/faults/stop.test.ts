@@ -10,7 +10,7 @@ import { signedAuthorization } from '../support/on-chain.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const TIMEOUT_MS = 180_000
 
@@ -26,9 +26,7 @@ const LEDGERS = ['memory', 'SQLite', ...(postgres === undefined ? [] : ['Postgre
 async function open(ledger: string, settings: WorldOptions): Promise<World> {
   if (ledger === 'SQLite') return openJudged(settings)
   if (ledger === 'memory') {
-    const world = await openWorld(devnet, { ...settings, ledger })
-    cleanups.push(() => world.close())
-    return world
+    return closedBy(cleanups, await openWorld(devnet, { ...settings, ledger }))
   }
   const schema = await createSchema(postgres!)
   cleanups.push(() => schema.drop())
@@ -140,8 +138,7 @@ describe('a handler that never ends', () => {
   it(
     'leaves a buyer who has paid upfront with the hash of his transaction',
     async () => {
-      const world = await openWorld(devnet, { ledger: 'memory', closeMs: 500 })
-      cleanups.push(() => world.close())
+      const world = closedBy(cleanups, await openWorld(devnet, { ledger: 'memory', closeMs: 500 }))
       const gateway = await world.start()
       const payment = await world.sign()
       const answering = world.present(gateway, payment, '/never-stream')

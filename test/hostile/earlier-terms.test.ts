@@ -8,7 +8,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { fixedRates } from '../../src/money/fixed-rates.js'
 import type { PaymentFlow, PaymentPayload } from '../../src/protocol/payment.js'
 import { ADMIN_TOKEN } from '../console/admin.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
@@ -80,8 +80,7 @@ const administer = (shop: Shop, method: string, { path, body }: { path: string; 
 
 /** Opens a shop whose merchant is kept in the ledger. @returns It, and its identify token. */
 async function openStored(ledger: LedgerStore, terms: Terms = BEFORE) {
-  const shop = await openShop(devnet, routes(terms), options(ledger))
-  toEnd.push(() => shop.close())
+  const shop = closedBy(toEnd, await openShop(devnet, routes(terms), options(ledger)))
   const tokens: string[] = []
   for (const id of ['acme', 'twin']) {
     const merchant = { payTo: OLD_PAY_TO, crossCurrency: true }

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import type { Gateway } from '../../src/gateway.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { newPayer, operate } from '../support/on-chain.js'
 import { paymentHeader } from '../support/http.js'
@@ -53,8 +53,7 @@ describe.each(storeMakers)('a payment whose transaction failed, on %s', (_name, 
     const store = await make()
     if (store === undefined) return undefined
     toEnd.push(() => store.drop())
-    const shop = await openShop(devnet, routes, { ledger: store.open() })
-    toEnd.push(() => shop.close())
+    const shop = closedBy(toEnd, await openShop(devnet, routes, { ledger: store.open() }))
     return { shop, buyer: await newPayer(devnet) }
   }
 
@@ -127,8 +126,7 @@ it('a payment that failed at a remote core is settled when it is presented to th
 })
 
 it('a payer that failed again waits before the payment is sent a third time', async () => {
-  const shop = await openShop(devnet, routes)
-  toEnd.push(() => shop.close())
+  const shop = closedBy(toEnd, await openShop(devnet, routes))
   const payment = await shop.sign('/item', await newPayer(devnet))
   const fail = async (): Promise<void> => {
     expect((await pausedMeanwhile(() => shop.pay('/item', payment))).status).toBe(402)
@@ -142,8 +140,7 @@ it('a payer that failed again waits before the payment is sent a third time', as
 })
 
 it('a payment that failed is sent again once its payer is no longer blocked', async () => {
-  const shop = await openShop(devnet, routes)
-  toEnd.push(() => shop.close())
+  const shop = closedBy(toEnd, await openShop(devnet, routes))
   const buyer = await newPayer(devnet)
   const payment = await shop.sign('/item', buyer)
   const first = await inItsBlock(

@@ -14,7 +14,7 @@ import { newPayer, signedAuthorization } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { storeMakers } from './stores.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { stopMining, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
@@ -135,8 +135,7 @@ describe.each(storeMakers)('an open record in %s', (_name, make) => {
       toEnd.push(() => store.drop())
       const ledger = store.open()
       const runs = { count: 0 }
-      const first = await openShop(devnet, routes(runs, flow), options({ ledger }))
-      toEnd.push(() => first.close())
+      const first = closedBy(toEnd, await openShop(devnet, routes(runs, flow), options({ ledger })))
       const payer = await newPayer(devnet)
       const cheap = await openCheapRecord(first, payer)
       await devnet.mint(payer.address, 2_000_000_000n)
@@ -168,8 +167,7 @@ describe('an open record of a shop with a remote facilitator', () => {
   it.each(['authorization', 'upfront'] as const)(
     'buys only what it was reserved for, in the flow %s',
     async (flow) => {
-      const core = await openShop(devnet, routes({ count: 0 }, flow), options())
-      toEnd.push(() => core.close())
+      const core = closedBy(toEnd, await openShop(devnet, routes({ count: 0 }, flow), options()))
       const runs = { count: 0 }
       const facilitator = httpFacilitator({
         url: `${core.url}/api/v2/payment`,

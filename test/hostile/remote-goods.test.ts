@@ -8,7 +8,7 @@ import { memoryLedger } from '../../src/ledger/memory-ledger.js'
 import { sqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { deploy, walletCode } from '../support/contracts.js'
-import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { listen, paymentHeader } from '../support/http.js'
 import {
@@ -161,8 +161,7 @@ describe('one payment at several shops of one remote core', () => {
     const app = express()
     app.use(paymentMiddleware({ 'GET /goods': { accepts } }, server))
     app.get('/goods', (_req, res) => void res.send('goods of the official server'))
-    const official = await listen(app)
-    toEnd.push(() => official.close())
+    const official = closedBy(toEnd, await listen(app))
     const urls = [ours.goods, `${official.url}/goods`]
     const payment = await sign(ours.goods)
     const { goods, paid } = await haul(() => presentAround(urls, payment))

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { askUntilFree } from '../../src/idempotency/wait.js'
 import type { IdempotencyClaim, IdempotencyStore } from '../../src/idempotency/store.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 /** A request that nobody has made. */
 export function newRequest(fingerprint = 'one') {
@@ -30,8 +30,7 @@ export function describeIdempotency(name: string, create: () => Promise<OpenStor
   describe(`${name}, as every store of answers,`, () => {
     const toEnd = useCleanup()
     const open = async (): Promise<IdempotencyStore> => {
-      const one = await create()
-      toEnd.push(() => one.close())
+      const one = closedBy(toEnd, await create())
       return one.store
     }
 

@@ -10,7 +10,7 @@ import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { claim, describeIdempotency, newRequest } from './conformance.js'
-import { useCleanup, temporaryFolder } from '../support/cleanup.js'
+import { useCleanup, temporaryFolder, closedBy } from '../support/cleanup.js'
 
 const HOUR = 3_600_000
 
@@ -177,8 +177,7 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
 describe('answers in memory', () => {
   const toEnd = useCleanup()
   const open = (options: MemoryLedgerOptions): IdempotencyStore => {
-    const ledger = createMemoryLedger(options)
-    toEnd.push(() => ledger.close())
+    const ledger = closedBy(toEnd, createMemoryLedger(options))
     return ledger.idempotency
   }
   /** Has a request of a project answered, with so many bytes. */

@@ -20,7 +20,7 @@ import {
   SUBMISSION,
   UNAVAILABLE,
 } from '../support/ledger-entries.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 /** What a store under test is made with. */
 export interface LedgerClock {
@@ -56,8 +56,7 @@ export function describeLedger(
 
     async function open() {
       const clock = { ms: START_MS }
-      const ledger = await create({ now: () => clock.ms })
-      toEnd.push(() => ledger.close())
+      const ledger = closedBy(toEnd, await create({ now: () => clock.ms }))
       return { ledger, clock }
     }
 

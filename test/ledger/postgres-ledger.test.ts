@@ -11,7 +11,7 @@ import { until } from '../support/until.js'
 import { newEntry, UNAVAILABLE, steps } from '../support/ledger-entries.js'
 import { describeLedger } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const root = await findPostgres()
 const describePostgres = root === undefined ? describe.skip : describe
@@ -43,9 +43,7 @@ describePostgres('on PostgreSQL', () => {
   describe('the PostgreSQL ledger', () => {
     const toEnd = useCleanup()
     const open = (...args: Parameters<typeof openPostgresLedger>): LedgerStore => {
-      const ledger = openPostgresLedger(...args)
-      toEnd.push(() => ledger.close())
-      return ledger
+      return closedBy(toEnd, openPostgresLedger(...args))
     }
 
     it('connects by a URL, and ends its connections on close', async () => {

@@ -10,7 +10,7 @@ import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { until } from '../support/until.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const ends = useCleanup()
@@ -34,9 +34,7 @@ async function open(
   routes: (app: Express, gateway: Gateway) => void,
   options: GatewayOptions = {},
 ): Promise<Shop> {
-  const shop = await openShop(devnet, routes, options)
-  ends.push(() => shop.close())
-  return shop
+  return closedBy(ends, await openShop(devnet, routes, options))
 }
 
 /** A gateway that offers one token on each of some networks; none of them is asked. */
@@ -262,8 +260,7 @@ describe('x402Protect without its parentheses', () => {
 describe('the remedy of a problem', () => {
   it('is logged, while the buyer reads that the seller cannot settle right now', async () => {
     const log = record()
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    ends.push(() => proxy.close())
+    const proxy = closedBy(ends, await startRpcProxy(devnet.rpcUrl))
     proxy.fault = (method) =>
       method === 'eth_getBalance' ? { kind: 'answer', result: '0x0' } : undefined
     const shop = await open(

@@ -16,7 +16,7 @@ import { until } from '../support/until.js'
 import { writtenCall } from '../support/written-calls.js'
 import { newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
 import { stopMining } from '../support/mining.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const abi = parseAbi([
@@ -33,9 +33,7 @@ beforeAll(async () => {
 const toEnd = useCleanup()
 
 const open = (options: TestPoolOptions) => {
-  const pool = openPool(devnet, { executor: { older: [] }, ...options })
-  toEnd.push(() => pool.close())
-  return pool
+  return closedBy(toEnd, openPool(devnet, { executor: { older: [] }, ...options }))
 }
 
 const addressOf = (key: Hex): Hex => privateKeyToAccount(key).address

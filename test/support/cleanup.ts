@@ -3,6 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+/** Something that is closed at the end. */
+export interface Closable {
+  close(): unknown
+}
+
 /** What is to be done at the end, the newest first. */
 export type Cleanup = (() => unknown)[]
 
@@ -13,6 +18,12 @@ export function useCleanup(after = afterEach): Cleanup {
     for (const end of toEnd.splice(0).toReversed()) await end()
   })
   return toEnd
+}
+
+/** Has something closed at the end. @returns It. */
+export function closedBy<One extends Closable>(toEnd: Cleanup, one: One): One {
+  toEnd.push(() => one.close())
+  return one
 }
 
 /** A new folder, which is removed with all that is in it. */

@@ -1,9 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals'
-
-/** Something that is closed at the end. */
-interface Closable {
-  close(): unknown
-}
+import type { Closable } from './cleanup.js'
 
 /**
  * Opens something for the tests of a file, or of a block, and closes it after them. Use its members inside

@@ -3,14 +3,12 @@ import { createGateway, ucpProfile } from '../../src/index.js'
 import type { Gateway, GatewayOptions, UcpProfileOptions } from '../../src/index.js'
 import { handlerDescriptor } from '../../src/ucp/handler.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const toEnd = useCleanup()
 
 function open(options: GatewayOptions): Gateway {
-  const gateway = createGateway(options)
-  toEnd.push(() => gateway.close())
-  return gateway
+  return closedBy(toEnd, createGateway(options))
 }
 
 const services = {

@@ -4,7 +4,7 @@ import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { isRefusal } from '../../../../src/schemes/scheme.js'
 import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
 import { storeMakers } from '../../../hostile/stores.js'
-import { useCleanup } from '../../../support/cleanup.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 import {
   askNode,
   offerOf,
@@ -37,9 +37,7 @@ const devnet = useDevnet()
 const toEnd = useCleanup()
 
 function open(ledger: LedgerStore, reconcileIntervalMs = 100, options: CoreOptions = {}): Core {
-  const core = openCore(devnet, { ledger, reconcileIntervalMs, ...options })
-  toEnd.push(() => core.close())
-  return core
+  return closedBy(toEnd, openCore(devnet, { ledger, reconcileIntervalMs, ...options }))
 }
 
 /** Opens an empty ledger: as one process after the other, unless it is memory. */
@@ -48,9 +46,7 @@ async function openLedgers(make: StoreMaker): Promise<(() => LedgerStore) | unde
   if (store === undefined) return undefined
   toEnd.push(() => store.drop())
   const openOne = (): LedgerStore => {
-    const ledger = store.open()
-    toEnd.push(() => ledger.close())
-    return ledger
+    return closedBy(toEnd, store.open())
   }
   const first = openOne()
   return store.name === 'memory' ? () => first : openOne
@@ -187,8 +183,7 @@ describe('a refund', () => {
     refunder.close()
     const raw = (await ledger.payments.find(keyOf(payment.payload)))!
     await undo(devnet, payment.transaction)
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     const bytes = raw.state === 'settled' ? raw.submission!.raw : undefined
     proxy.fault = (method, [sent]) =>
       method.startsWith('eth_sendRawTransaction') && sent === bytes

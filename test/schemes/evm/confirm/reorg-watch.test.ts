@@ -27,7 +27,7 @@ import { patchedLedger } from '../../../support/patched-ledger.js'
 import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
-import { temporaryFolder, useCleanup } from '../../../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../../../support/cleanup.js'
 import { stopMining, resumeMining } from '../../../support/mining.js'
 
 const PRICE = 10_000n
@@ -35,14 +35,11 @@ const devnet = useDevnet()
 const toEnd = useCleanup()
 
 function open(options: CoreOptions = {}): Core {
-  const core = openCore(devnet, { reconcileIntervalMs: 100, ...options })
-  toEnd.push(() => core.close())
-  return core
+  return closedBy(toEnd, openCore(devnet, { reconcileIntervalMs: 100, ...options }))
 }
 
 async function openProxied(options: CoreOptions) {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
 }
 
@@ -62,9 +59,7 @@ const stores: [string, () => () => LedgerStore][] = [
     () => {
       const folder = temporaryFolder(toEnd)
       return () => {
-        const ledger = openSqliteLedger(join(folder, 'ledger.db'))
-        toEnd.push(() => ledger.close())
-        return ledger
+        return closedBy(toEnd, openSqliteLedger(join(folder, 'ledger.db')))
       }
     },
   ],

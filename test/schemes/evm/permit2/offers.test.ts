@@ -7,7 +7,7 @@ import { startRpcProxy } from '../../../support/rpc-proxy.js'
 import { createGateway } from '../../../../src/gateway.js'
 import { openShop, paymentRequiredOf } from '../../../support/shop.js'
 import { until } from '../../../support/until.js'
-import { useCleanup } from '../../../support/cleanup.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
@@ -61,8 +61,7 @@ describe('a token', () => {
   })
 
   it('with signed approvals is offered with their domain, once its contract has told it', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     const ask = await openWith([PERMIT()], proxy.url)
     const domain = { name: 'Permit Token', version: '1' }
     await until(async () => shown(await ask()).some(([, extra]) => 'name' in Object(extra)))
@@ -91,8 +90,7 @@ describe('a token', () => {
 
 describe('the check', () => {
   const check = async (...given: Parameters<typeof withAssets>) => {
-    const gateway = createGateway(withAssets(...given))
-    toEnd.push(() => gateway.close())
+    const gateway = closedBy(toEnd, createGateway(withAssets(...given)))
     const found = await gateway.check()
     return found
       .filter(({ subject }) => subject === 'token')
@@ -109,8 +107,7 @@ describe('the check', () => {
   })
 
   it('finds a network without Permit2', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     proxy.fault = (method, params) =>
       method === 'eth_getCode' && String(params[0]).toLowerCase() === devnet.permit2.toLowerCase()
         ? { kind: 'answer', result: '0x' }

@@ -25,7 +25,7 @@ import {
   deployAccount,
   wrapPayment,
 } from '../../../devnet/smart-account.js'
-import { useCleanup } from '../../../support/cleanup.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 import { deploy, endlessCode, walletCode } from '../../../support/contracts.js'
 import {
   askNode,
@@ -60,8 +60,7 @@ function open(options: CoreOptions = {}): Core {
 
 /** A core whose requests to the node pass a proxy. */
 async function openProxied(options: CoreOptions = {}) {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
 }
 
