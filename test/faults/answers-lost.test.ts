@@ -100,7 +100,6 @@ describe('a receipt that is withheld', () => {
       expect(both.filter(({ delivered }) => delivered)).toHaveLength(1)
       expect(performance.now()).toBeGreaterThan(withheldUntil)
     },
-    180_000,
   )
 
   it('by the node alone is found later without a request', async () => {

@@ -217,7 +217,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     world.proxy.fault = undefined
     await untilPaid(world, 1)
     expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
-  }, 180_000)
+  })
 
   it('names a relayer that delegates (EIP-7702) soon after the start', async () => {
     const world = await open()

@@ -199,7 +199,7 @@ describe('a wallet that costs more than it pays', () => {
     expect(losses).toHaveLength(1)
     expect(await gasLostSince(first)).toBeLessThan(6_000_000n)
     await expectHonestServed()
-  }, 180_000)
+  })
 
   it('costs at most half of what its code has earned before, and no other wallet is refused', async () => {
     const buyer = await newWallet(walletCode(APPROVED))
@@ -210,7 +210,7 @@ describe('a wallet that costs more than it pays', () => {
     const other = await newWallet(`${walletCode(APPROVED)}c0de`)
     expect(await attack([other])).toEqual(['served'])
     await expectHonestServed()
-  }, 180_000)
+  })
 
   it('is not sent by a relayer whose transactions it fails', async () => {
     const [own] = devnet.relayerKeys.map((key) => privateKeyToAddress(key))

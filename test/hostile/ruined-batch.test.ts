@@ -91,7 +91,7 @@ describe('payers whose code burns all gas once it costs something', () => {
     // What they asked for was not even begun.
     expect(runs - before).toBe(HONEST)
     expectSameLimit(await limitOfOne(), limit)
-  }, 180_000)
+  })
 
   it('do not ruin others if they get their code in the block of the batch', async () => {
     const limit = await limitOfOne()
@@ -121,5 +121,5 @@ describe('payers whose code burns all gas once it costs something', () => {
     const again = await present(await sign(hostile))
     expect(again.map(({ status }) => status)).toEqual([402, 402, 402])
     expect(shop.events.submitted).toHaveLength(sent!)
-  }, 180_000)
+  })
 })

@@ -71,28 +71,24 @@ describe.each(['express', 'express4'] as const)('an answer beyond maxHeldBytes (
     handlers.map((handler) => `/${errors}/${handler}`),
   )
 
-  it.each(paths)(
-    'gives nothing away, costs nothing and leaves no record: %s',
-    async (path) => {
-      const before = await earned()
-      const [accepted] = paymentRequiredOf(await fetch(url + path)).accepts
-      const payment = await signPayment(devnet.payers[0]!, accepted!)
-      const received = await attack(url, path, payment)
+  it.each(paths)('gives nothing away, costs nothing and leaves no record: %s', async (path) => {
+    const before = await earned()
+    const [accepted] = paymentRequiredOf(await fetch(url + path)).accepts
+    const payment = await signPayment(devnet.payers[0]!, accepted!)
+    const received = await attack(url, path, payment)
 
-      expect(received).not.toContain('SECRET')
-      expect(received.length).toBeLessThan(2000)
-      expect(received).toMatch(/^HTTP\/1\.1 500 /)
-      expect(received).toContain('"code":"answer_too_large"')
-      expect(received).not.toContain('maxHeldBytes')
-      expect(await earned()).toBe(before)
-      await leavesNothing()
-      // The payment is unused: it is good for another try.
-      expect(await attack(url, path, payment)).toMatch(/^HTTP\/1\.1 500 /)
-      expect(await earned()).toBe(before)
-      await leavesNothing()
-    },
-    180_000,
-  )
+    expect(received).not.toContain('SECRET')
+    expect(received.length).toBeLessThan(2000)
+    expect(received).toMatch(/^HTTP\/1\.1 500 /)
+    expect(received).toContain('"code":"answer_too_large"')
+    expect(received).not.toContain('maxHeldBytes')
+    expect(await earned()).toBe(before)
+    await leavesNothing()
+    // The payment is unused: it is good for another try.
+    expect(await attack(url, path, payment)).toMatch(/^HTTP\/1\.1 500 /)
+    expect(await earned()).toBe(before)
+    await leavesNothing()
+  })
 
   it('never ends the process or writes into a finished response', async () => {
     expect(await state()).toBe(NOTHING_LEFT)
