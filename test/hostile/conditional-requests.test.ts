@@ -8,7 +8,7 @@ import express4 from 'express4'
 import express from 'express'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { listen, paymentHeader, type TestServer } from '../support/http.js'
+import { listen, paymentHeader } from '../support/http.js'
 import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { startSharedCache } from './shared-cache.js'
@@ -69,19 +69,13 @@ describe.each([
   ['express', express],
   ['express4', express4],
 ])('a paid route (%s)', (_name, makeApp) => {
-  let server: TestServer
-  let cache: TestServer
   const gateway = useOpened(() => createGateway(shopOptions(devnet)))
-  beforeAll(async () => {
+  const server = useOpened(() => {
     const app = makeApp()
     routes(app, gateway)
-    server = await listen(app)
-    cache = await startSharedCache(server.url)
+    return listen(app)
   })
-  afterAll(async () => {
-    await cache.close()
-    await server.close()
-  })
+  const cache = useOpened(() => startSharedCache(server.url))
 
   /** Not by fetch, which has its own way with conditions. */
   async function get(url: string, headers: Record<string, string> = {}) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { RateError } from '../../src/errors.js'
@@ -7,7 +7,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
-import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
+import { openShop, paymentRequiredOf, settlementOf } from '../support/shop.js'
 import type { Express } from 'express'
 import type { Hex } from '../../src/protocol/payment.js'
 import { until } from '../support/until.js'
@@ -50,20 +50,12 @@ const open = (overrides: object = {}) => {
   })
 }
 
-let shop: Shop & { close(): Promise<void> }
-/** Does not wait for what is mined late, or never. */
-let hasty: Shop & { close(): Promise<void> }
 const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
-beforeAll(async () => {
-  // They send from the same accounts.
-  const ledger = createMemoryLedger()
-  shop = await open({ ledger })
-  hasty = await open({ ledger, settleTimeoutMs: 400 })
-})
-afterAll(async () => {
-  await shop.close()
-  await hasty.close()
-})
+// They send from the same accounts.
+const ledger = createMemoryLedger()
+const shop = useOpened(() => open({ ledger }))
+/** Does not wait for what is mined late, or never. */
+const hasty = useOpened(() => open({ ledger, settleTimeoutMs: 400 }))
 
 describe('a chain that cannot be reached', () => {
   it.each([
