@@ -63,9 +63,7 @@ async function runKill(world: World, afterMs: number, execute: (s: string) => Pr
   const { transfers, records } = await world.evidence()
   const known = new Set(records.map(({ from, nonce }) => `${from}:${nonce}`.toLowerCase()))
   for (const { authorization } of transfers) expect(known).toContain(authorization)
-  const answers = await Promise.all(
-    payments.map((payment) => world.presentUntilDecided(next, payment)),
-  )
+  const answers = await world.presentAll(next, payments)
   // Each once: some by the process that was killed, the others by the next. A kill between the note
   // of a delivery and the answer loses the answer: such a payment counts as delivered, too.
   const times = answers.map(

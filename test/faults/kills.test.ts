@@ -237,7 +237,7 @@ describe('a process that is killed', () => {
     world.proxy.fault = undefined
     const heir = await world.start()
     // Each was either let out, or is still to be had; the oracle knows the difference.
-    await Promise.all(payments.map((payment) => world.presentUntilDecided(heir, payment)))
+    await world.presentAll(heir, payments)
     const { transfers, records } = await world.evidence()
     expect(transfers).toHaveLength(delaysMs.length)
     expect(records).toHaveLength(delaysMs.length)
@@ -255,9 +255,7 @@ describe('a process that is killed', () => {
     await Promise.all(payments.map((payment) => world.present(first, payment)))
     world.proxy.fault = undefined
     const next = await world.start()
-    const answers = await Promise.all(
-      payments.map(async (payment) => world.presentUntilDecided(next, payment)),
-    )
+    const answers = await world.presentAll(next, payments)
     const seen = world.answers.filter(({ delivered }) => delivered)
     const { transfers } = await world.evidence()
     expect(transfers).toHaveLength(20)

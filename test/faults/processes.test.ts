@@ -58,9 +58,7 @@ describe('200 settlements at once over three relayers', () => {
       const kinds = ['drop_answer', 'drop_request', 'garble'] as const
       return sent % 2 === 0 ? { kind: kinds[(sent / 2) % kinds.length]! } : undefined
     }
-    const answers = await Promise.all(
-      payments.map((payment) => world.presentUntilDecided(gateway, payment, 'settle')),
-    )
+    const answers = await world.presentAll(gateway, payments, 'settle')
     expect(answers.filter(({ delivered }) => delivered)).toHaveLength(200)
     const { transfers, records } = await world.evidence()
     expect(transfers).toHaveLength(200)
@@ -172,7 +170,7 @@ if (postgres !== undefined) {
       )
       world.proxy.fault = undefined
       await one.kill()
-      await Promise.all(payments.map((payment) => world.presentUntilDecided(other, payment)))
+      await world.presentAll(other, payments)
       const { transfers } = await world.evidence()
       expect(transfers).toHaveLength(30)
     })
@@ -199,9 +197,7 @@ if (postgres !== undefined) {
         expect(answer).toMatchObject({ delivered: false, status: 503 })
       expect(world.proxy.methods.filter(isSend)).toEqual([])
       database.isDown = false
-      const answers = await Promise.all(
-        payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-      )
+      const answers = await world.presentAll(gateway, payments)
       expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
     })
 
@@ -223,9 +219,7 @@ if (postgres !== undefined) {
         }
         return undefined
       }
-      const answers = await Promise.all(
-        payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-      )
+      const answers = await world.presentAll(gateway, payments)
       expect(answers.filter(({ delivered }) => delivered)).toHaveLength(20)
       expect((await world.evidence()).transfers).toHaveLength(20)
       expect(gateway.alive).toBe(true)

@@ -133,6 +133,8 @@ export interface World {
     payment: PaymentPayload,
     visit?: string | Visit,
   ): Promise<Answer>
+  /** The same, of several at once. */
+  presentAll(gateway: AtUrl, payments: readonly PaymentPayload[], visit?: string): Promise<Answer[]>
   /** Asks the node itself. */
   node<T = unknown>(method: string, ...params: unknown[]): Promise<T>
   /** Everything there is to judge by, as it stands. */
@@ -212,6 +214,14 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     }
     answers.push(answer)
     return answer
+  }
+  const presentUntilDecided: World['presentUntilDecided'] = async (gateway, payment, visit) => {
+    for (;;) {
+      const at = typeof gateway === 'function' ? await gateway() : gateway
+      const answer = await present(at, payment, visit)
+      if (!isOpen(answer)) return answer
+      await sleep(RETRY_MS)
+    }
   }
 
   const openLedger = (): LedgerStore =>
@@ -299,14 +309,9 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       await Promise.all(payers.map(({ address }) => approve(address)))
     },
     present,
-    async presentUntilDecided(gateway, payment, visit) {
-      for (;;) {
-        const at = typeof gateway === 'function' ? await gateway() : gateway
-        const answer = await present(at, payment, visit)
-        if (!isOpen(answer)) return answer
-        await sleep(RETRY_MS)
-      }
-    },
+    presentUntilDecided,
+    presentAll: (gateway, payments, visit) =>
+      Promise.all(payments.map((payment) => presentUntilDecided(gateway, payment, visit))),
     node,
     evidence,
     async violations() {

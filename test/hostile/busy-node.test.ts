@@ -99,9 +99,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     world.proxy.fault = undefined
     const answers = await presenting
     for (const { status } of answers) expect([200, 503]).toContain(status)
-    const again = await Promise.all(
-      payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-    )
+    const again = await world.presentAll(gateway, payments)
     // What was delivered already is refused then.
     for (const [index, { delivered }] of answers.entries())
       expect(delivered || again[index]!.delivered).toBe(true)
