@@ -32,6 +32,7 @@ import {
 } from './gateway-process.js'
 import { authorizationOf } from './authorization.js'
 import { findViolations, isOpen, readTransfers, type Answer, type Evidence } from './oracle.js'
+import { offerOf } from '../support/core.js'
 
 /** The shop's identify token. */
 export const TOKEN = 'x402_test-token-of-the-fault-suite'
@@ -176,15 +177,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   const gateways: GatewayProcess[] = []
   let next = 0
   let visits = 0
-  const offer: PaymentRequirements = {
-    scheme: 'exact',
-    network: 'eip155:84532',
-    amount: '10000',
-    payTo: merchant,
-    maxTimeoutSeconds: 300,
-    asset: devnet.asset,
-    extra: { name: 'USDC', version: '2' },
-  }
+  const offer = offerOf(devnet, { payTo: merchant })
 
   const present: World['present'] = async (gateway, payment, how = {}) => {
     const authorization = authorizationOf(keyOf(payment))

@@ -1,10 +1,9 @@
-import { request } from 'node:http'
 import { expect, it } from '@jest/globals'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
 import { until } from '../support/until.js'
-import { stopMining, resumeMining, untilSent } from '../support/mining.js'
+import { resumeMining, payAndLeave } from '../support/mining.js'
 
 const devnet = useDevnet()
 let runs = 0
@@ -27,13 +26,7 @@ it.each(['/', '/upfront'])(
   async (path) => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     const payment = await shop.sign(path, devnet.payers[0]!)
-    await stopMining(devnet)
-    const client = request(shop.url + path, { headers: paymentHeader(payment) }).end()
-    client.on('error', () => undefined)
-    await untilSent(devnet)
-    const goneBefore = gone
-    client.destroy()
-    await until(() => gone > goneBefore)
+    await payAndLeave(devnet, { url: shop.url + path, headers: paymentHeader(payment) }, () => gone)
     await resumeMining(devnet)
 
     // The chain has it a moment before the ledger has taken note that nobody was answered.

@@ -1,5 +1,4 @@
 /** Payments that were taken at a price which is another one by now, and which nobody signed. */
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
@@ -16,7 +15,7 @@ import { paymentHeader } from '../support/http.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { until } from '../support/until.js'
-import { stopMining, resumeMining, untilSent } from '../support/mining.js'
+import { stopMining, resumeMining, payAndLeave } from '../support/mining.js'
 import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
@@ -349,13 +348,11 @@ describe.each<[string, () => LedgerStore]>([
 
   it('buys nothing at the new price for a client that left before its response came', async () => {
     const payment = await signWithId('/large')
-    await stopMining(devnet)
-    const client = request(`${shop.url}/large`, { headers: paymentHeader(payment) }).end()
-    client.on('error', () => undefined)
-    await untilSent(devnet)
-    const goneBefore = gone
-    client.destroy()
-    await until(() => gone > goneBefore)
+    await payAndLeave(
+      devnet,
+      { url: `${shop.url}/large`, headers: paymentHeader(payment) },
+      () => gone,
+    )
     cents = 9
     const runsBefore = runs
     const refused = await mineAndPay('/large', payment)

@@ -15,7 +15,7 @@ import { patchedLedger } from '../support/patched-ledger.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { openShop, paymentRequiredOf, settlementOf, useShop } from '../support/shop.js'
 import { until } from '../support/until.js'
-import { stopMining, resumeMining, untilSent } from '../support/mining.js'
+import { stopMining, resumeMining, payAndLeave } from '../support/mining.js'
 
 const devnet = useDevnet()
 const payer = () => devnet.payers[0]!
@@ -332,13 +332,11 @@ describe('a payment with an id', () => {
     async (path) => {
       const [before, runsBefore] = [await earned(), runs]
       const payment = await signWithId(path)
-      await stopMining(devnet)
-      const client = request(shop.url + path, { headers: paymentHeader(payment) }).end()
-      client.on('error', () => undefined)
-      await untilSent(devnet)
-      const goneBefore = gone
-      client.destroy()
-      await until(() => gone > goneBefore)
+      await payAndLeave(
+        devnet,
+        { url: shop.url + path, headers: paymentHeader(payment) },
+        () => gone,
+      )
       await resumeMining(devnet)
       const answer = await shop.pay(path, payment)
       expect(answer.ok).toBe(true)

@@ -1,4 +1,3 @@
-import { request } from 'node:http'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import { MemoryStore, rateLimit, type Store } from 'express-rate-limit'
@@ -8,7 +7,7 @@ import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { until } from '../support/until.js'
-import { stopMining, resumeMining, untilSent } from '../support/mining.js'
+import { resumeMining, payAndLeave } from '../support/mining.js'
 
 const FLOWS = ['/authorization', '/upfront']
 const devnet = useDevnet()
@@ -145,14 +144,8 @@ describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) =>
     await open({ limit: 1, store })
     const before = await earned()
     const payment = await shop.sign(path, payer(0))
-    await stopMining(devnet)
     const headers = { ...paymentHeader(payment), ...from('203.0.113.1').headers }
-    const client = request(shop.url + path, { headers }).end()
-    client.on('error', () => undefined)
-    await untilSent(devnet)
-    const goneBefore = gone
-    client.destroy()
-    await until(() => gone > goneBefore)
+    await payAndLeave(devnet, { url: shop.url + path, headers }, () => gone)
     await resumeMining(devnet)
     await until(async () => (await earned()) === before + 10_000n)
     // Until the ledger has noted that nobody was answered, the payment is being worked on.

@@ -12,6 +12,7 @@ import { newNonce, signPayment, type TestPayer } from '../support/sign-payment.j
 import { until } from '../support/until.js'
 import { problemOf, serveGateway, type ApiAnswer, type GatewayApi } from './api.js'
 import { stopMining, resumeMining } from '../support/mining.js'
+import { offerOf } from '../support/core.js'
 
 const PATH = '/api/v2/merchant/settlements'
 const OTHER_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-another' }
@@ -631,14 +632,6 @@ async function present(signed: Signed): Promise<unknown> {
 /** The merchant gives all away, ahead of what waits to be mined. */
 async function drain(): Promise<void> {
   const amount = await balanceOf(devnet, merchant.address)
-  const drained = {
-    scheme: 'exact',
-    network: 'eip155:84532',
-    amount: amount.toString(),
-    payTo: devnet.payers[5]!.address,
-    maxTimeoutSeconds: 300,
-    asset: devnet.asset,
-    extra: { name: 'USDC', version: '2' },
-  }
+  const drained = offerOf(devnet, { amount: amount.toString(), payTo: devnet.payers[5]!.address })
   await frontRun(devnet, await signPayment(merchant, drained, { nonce: newNonce() }))
 }

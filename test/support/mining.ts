@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { sendBatch } from '../../src/devnet/send-batch.js'
 import type { Devnet } from '../../src/devnet/index.js'
 import { until } from './until.js'
@@ -31,3 +32,22 @@ export async function hasWaiting({ rpcUrl }: Devnet): Promise<boolean> {
 
 /** Waits until a transaction waits to be mined. */
 export const untilSent = (devnet: Devnet): Promise<void> => until(() => hasWaiting(devnet))
+
+/**
+ * Pays, and leaves while the payment waits to be mined. Nothing is mined after that.
+ *
+ * @param countGone - How many clients the shop has seen go.
+ */
+export async function payAndLeave(
+  devnet: Devnet,
+  { url, headers }: { readonly url: string; readonly headers: Record<string, string> },
+  countGone: () => number,
+): Promise<void> {
+  await stopMining(devnet)
+  const client = request(url, { headers }).end()
+  client.on('error', () => undefined)
+  await untilSent(devnet)
+  const before = countGone()
+  client.destroy()
+  await until(() => countGone() > before)
+}
