@@ -10,6 +10,7 @@ import { signPayment } from './support/sign-payment.js'
 import { patchedLedger } from './support/patched-ledger.js'
 import { startRpcProxy } from './support/rpc-proxy.js'
 import { until } from './support/until.js'
+import { offerOf } from './support/core.js'
 
 const devnet = useDevnet()
 const gateways: Gateway[] = []
@@ -25,15 +26,7 @@ function open(overrides: GatewayOptions = {}): Gateway {
 }
 
 async function payment() {
-  const requirements = {
-    scheme: 'exact',
-    network: 'eip155:84532',
-    amount: '10000',
-    payTo: devnet.merchant.address,
-    maxTimeoutSeconds: 300,
-    asset: devnet.asset,
-    extra: { name: 'USDC', version: '2' },
-  }
+  const requirements = offerOf(devnet)
   return { requirements, payload: await signPayment(devnet.payers[0]!, requirements) }
 }
 

@@ -1,5 +1,6 @@
 /** Describes the paid routes of an app in OpenAPI 3.1, with what x402scan and MPP read about prices. */
 import { formatDecimal } from '../money/decimal.js'
+import { isObject } from '../protocol/document.js'
 import { BODY_METHODS, isJson } from './bazaar.js'
 import type { Declaration, InputPart } from './declaration.js'
 import type { AdvertisedPrice } from './declared-routes.js'
@@ -212,9 +213,7 @@ function exampleParts(
   part: InputPart,
 ): Readonly<Record<string, unknown>> {
   const examples: unknown = declaration?.examples?.[part]
-  return typeof examples === 'object' && examples !== null
-    ? (examples as Readonly<Record<string, unknown>>)
-    : {}
+  return isObject(examples) ? examples : {}
 }
 
 const PAYMENT_PARAMETER: Parameter & { readonly description: string } = {

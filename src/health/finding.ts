@@ -119,16 +119,14 @@ export function fine(place: Place, message: string, details: Partial<Finding> = 
  * Runs a check. An error becomes a finding, and so does a result that comes too late.
  *
  * @param work - The check; it may never end.
- * @param limitMs - How long it may take (ms).
  */
 export async function findings(
   place: Place,
   work: () => Promise<readonly Finding[]>,
-  limitMs = CHECK_MS,
 ): Promise<readonly Finding[]> {
   const done = new AbortController()
-  const late = sleep(limitMs, undefined, { signal: done.signal }).then(() => [
-    failed(place, { code: 'timeout', message: `did not answer within ${limitMs / 1000} s.` }),
+  const late = sleep(CHECK_MS, undefined, { signal: done.signal }).then(() => [
+    failed(place, { code: 'timeout', message: `did not answer within ${CHECK_MS / 1000} s.` }),
   ])
   try {
     return await Promise.race([work(), late])

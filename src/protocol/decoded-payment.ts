@@ -25,16 +25,17 @@ export interface PaymentFacts {
   readonly signed: unknown
 }
 
-/** Reads `payload.payload`, and what belongs to it in `payload.extensions`, by the names of schemes. */
-export type PayloadFormats = ReadonlyMap<
-  string,
-  {
-    decode(
-      payload: PaymentPayload['payload'],
-      extensions?: PaymentPayload['extensions'],
-    ): Parsed<PaymentFacts>
-  }
->
+/** How payments by a scheme are written. */
+export interface PayloadFormat {
+  /** Reads `payload.payload`, with what belongs to it in `payload.extensions`, or says what is wrong with its shape, for the developer of the client. */
+  decode(
+    payload: PaymentPayload['payload'],
+    extensions?: PaymentPayload['extensions'],
+  ): Parsed<PaymentFacts>
+}
+
+/** By the names of schemes. */
+export type PayloadFormats = ReadonlyMap<string, PayloadFormat>
 
 /** A client's payment. Unreadable parts carry their errors. */
 export interface DecodedPayload {

@@ -4,16 +4,10 @@ import type { RedeemWithoutProof } from '../ledger/purchase.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
 import type { Asset } from '../money/assets.js'
 import type { AppliedRate } from '../money/rates.js'
-import type { Payment, PaymentFacts } from '../protocol/decoded-payment.js'
-import type { Parsed } from '../protocol/document.js'
+import type { PayloadFormat, Payment } from '../protocol/decoded-payment.js'
 import { sameHex } from '../protocol/hex.js'
 import { sameNetwork } from '../protocol/networks.js'
-import type {
-  Address,
-  PaymentPayload,
-  PaymentRequirements,
-  SettleResponse,
-} from '../protocol/payment.js'
+import type { Address, PaymentRequirements, SettleResponse } from '../protocol/payment.js'
 import { unsettledResponse } from '../protocol/reason-words.js'
 import type { Reason } from '../protocol/reasons.js'
 
@@ -41,16 +35,11 @@ export interface Scheme {
  *
  * @internal
  */
-export interface SchemeFormat {
+export interface SchemeFormat extends PayloadFormat {
   /** Whether the amount of a payment is a maximum, of which settling takes what was charged. @defaultValue false */
   readonly isMetered?: boolean | undefined
   /** `extra` of each entry of `accepts` for a token; none for one that it is not offered for. */
   offers(asset: Asset, asked: AskedAmount): readonly OfferExtra[]
-  /** Reads `payload.payload`, with what belongs to it in `payload.extensions`, or says what is wrong with its shape, for the developer of the client. */
-  decode(
-    payload: PaymentPayload['payload'],
-    extensions?: PaymentPayload['extensions'],
-  ): Parsed<PaymentFacts>
   /**
    * Whether the payer's own key signed a payment. Where it did not, the payer's account may be a contract
    * that takes the signature nevertheless: only the chain can tell.

@@ -1,24 +1,25 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { askNode, type Core, type CoreOptions, openCore, payingOn } from '../support/core.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
 import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
+import { stopMining } from '../support/mining.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const SYNC = 'eth_sendRawTransactionSync'
 const PRICE = 10_000n
 
 const devnet = useDevnet()
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close()
-  await askNode(devnet, 'evm_setAutomine', true)
-})
+const toEnd = useCleanup()
 
 async function open(options: CoreOptions = {}): Promise<{ proxy: RpcProxy; core: Core }> {
   const proxy = await startRpcProxy(devnet.rpcUrl, { hasSync: true })
   const core = openCore(devnet, { ...options, rpcUrl: proxy.url })
-  opened.push(core, proxy)
+  toEnd.push(
+    () => core.close(),
+    () => proxy.close(),
+  )
   return { proxy, core }
 }
 
@@ -117,7 +118,7 @@ describe('a node that answers with receipts after slow blocks', () => {
 
   it('keeps no settlement waiting for the block of another', async () => {
     const { proxy, core } = await open()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const settling = [settle(core, await sign())]
     await until(() => sends(proxy).length === 1)
     for (const payer of [1, 2, 3, 4]) settling.push(settle(core, await sign(payer)))
@@ -133,7 +134,7 @@ describe('a node that answers with receipts after slow blocks', () => {
     const { proxy, core } = await open()
     await settle(core, await sign())
     const before = await balanceOf(devnet, devnet.merchant.address)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     proxy.fault = async (method) => {
       if (method !== 'eth_getTransactionByHash') return undefined
       // There is no block before it was asked, and has not answered.

@@ -1,35 +1,17 @@
 /** Payment links in the console: made by a merchant, read by a camera, paid by a program. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
+import { expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
 import { payingFetch } from '../../example-app/buy.js'
-import { findChromium, findViolations, launch, openTab, PATIENCE_MS } from '../support/browser.js'
-import { useCleanup } from '../support/cleanup.js'
+import { findViolations, openTab } from '../support/browser.js'
+import { useBrowser, withBrowser } from '../support/use-browser.js'
 import { until } from '../support/until.js'
 import { scanQrCode } from '../support/scan-qr-code.js'
 import { signIn, visit } from '../console/page/browser.js'
-import {
-  ADMIN_TOKEN,
-  CONFIGURED,
-  openWorld,
-  SHOP_TOKEN,
-  type World,
-} from '../console/page/world.js'
+import { ADMIN_TOKEN, CONFIGURED, openWorld, SHOP_TOKEN } from '../console/page/world.js'
+import { useOpened } from '../support/use-opened.js'
 
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
-const toEnd = useCleanup()
-
-let world: World
-let browser: Browser
-beforeAll(async () => {
-  if (executable === undefined) return
-  world = await openWorld()
-  browser = await launch(executable)
-}, 4 * PATIENCE_MS)
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
-})
+const browser = useBrowser()
+const world = useOpened(openWorld)
 
 const field = (page: Page, name: string) => page.getByLabel(name, { exact: true })
 const dialog = (page: Page) => page.getByRole('dialog')
@@ -37,7 +19,6 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 
 async function open(token: string, width = 1280) {
   const tab = await openTab(browser, { width, expected: /status of (400|401|409) / })
-  toEnd.push(() => tab.context.close())
   await signIn(tab.page, world.console, token)
   return tab
 }

@@ -1,17 +1,15 @@
 /** Payment links in a browser: paid once, by whoever is first, and then on to the shop. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
+import { expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
 import { payingFetch } from '../../example-app/buy.js'
-import { findChromium, findViolations, launch, openTab, type Tab } from '../support/browser.js'
+import { findViolations, openTab, type Tab } from '../support/browser.js'
+import { useBrowser, withBrowser } from '../support/use-browser.js'
 import { addWallet } from '../support/browser-wallet.js'
 import { useCleanup } from '../support/cleanup.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { listen } from '../support/http.js'
 import { until } from '../support/until.js'
 import { openLinkShop, type LinkShop } from './shop.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
@@ -24,11 +22,7 @@ const expected = /status of (402|409|410|503) /
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 const payButton = (page: Page) => page.getByRole('button', { name: /^Pay 0\.05 USDC with/ })
 
-let browser: Browser
-beforeAll(async () => {
-  if (executable !== undefined) browser = await launch(executable)
-})
-afterAll(() => browser?.close())
+const browser = useBrowser()
 
 async function open(): Promise<LinkShop> {
   const merchant = {
@@ -56,7 +50,6 @@ async function openOwnPages(): Promise<string> {
 async function openBuyer(payer: number): Promise<Tab> {
   const tab = await openTab(browser, { expected })
   await addWallet(tab.page, devnet.payers[payer]!, { rpcUrl: devnet.rpcUrl })
-  toEnd.push(() => tab.context.close())
   return tab
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { payingFetch } from '../../example-app/buy.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { startRpcProxy, isSend } from '../support/rpc-proxy.js'
 import { until } from '../support/until.js'
@@ -18,9 +18,7 @@ const PRICE = 50_000n
 const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
 async function open(options?: GatewayOptions): Promise<LinkShop> {
-  const shop = await openLinkShop(devnet, options)
-  toEnd.push(() => shop.close())
-  return shop
+  return closedBy(toEnd, await openLinkShop(devnet, options))
 }
 
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -146,8 +144,7 @@ describe('a payment link whose payment is not settled', () => {
   })
 
   it('is open for the next buyer where the node took nothing', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     const relayerKeys = devnet.relayerKeys
     const shop = await open({ networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys } } })
     const link = await shop.link()
@@ -168,8 +165,7 @@ describe('a payment link whose payment is not settled', () => {
   })
 
   it('is paid by the payment that was pending, and by no other', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     const relayerKeys = devnet.relayerKeys
     const shop = await open({
       networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys } },

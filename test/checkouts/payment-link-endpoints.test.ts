@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { useDevnet } from '../support/devnet.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { openLinkShop, type LinkShop } from './shop.js'
 
 const devnet = useDevnet()
@@ -12,9 +12,7 @@ const OTHER_TOKEN = 'x402_test-token-of-another-shop'
 const ADMIN_TOKEN = 'x402_test-token-of-the-operator'
 
 async function open(options?: GatewayOptions): Promise<LinkShop> {
-  const shop = await openLinkShop(devnet, options)
-  toEnd.push(() => shop.close())
-  return shop
+  return closedBy(toEnd, await openLinkShop(devnet, options))
 }
 
 /** A shop beside another one, with an operator. */

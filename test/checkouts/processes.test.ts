@@ -1,7 +1,7 @@
 /** Payment links that several gateways sell on one ledger, while they are killed. */
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { useCleanup, temporaryFolder } from '../support/cleanup.js'
+import { useCleanup, temporaryFolder, closedBy } from '../support/cleanup.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -48,8 +48,7 @@ interface Several {
 
 /** Gateways of one ledger, whose node may fail. */
 async function open(ledger: string): Promise<Several> {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   return {
     proxy,
     async start() {

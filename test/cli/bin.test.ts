@@ -241,7 +241,7 @@ describe('the program', () => {
     const name = '@photostructure/sqlite'
     await symlink(resolve('node_modules', name), join(cwd, 'node_modules', name))
     await urlOf(serve(devnet.rpcUrl, [], bin))
-  }, 180_000)
+  })
 })
 
 /** A node that takes forever to say anything is no reason not to end. */

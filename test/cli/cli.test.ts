@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import { runCli } from '../../src/cli/cli.js'
 import { until } from '../support/until.js'
 import type { CliContext } from '../../src/cli/context.js'
 import type { Environment } from '../../src/config/read/variables.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const TOKEN = 'x402_token-of-the-shop'
@@ -28,15 +28,10 @@ const CONFIG = {
   projects: [{ id: 'acme', tokens: [TOKEN], merchant: { payTo: PAY_TO } }],
 }
 
-let cwd: string
-
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'x402-cli-'))
-})
+const cwd = temporaryFolder(useCleanup(afterAll))
 beforeEach(async () => {
   await rm(join(cwd, 'gateway.config.json'), { force: true })
 })
-afterAll(() => rm(cwd, { recursive: true }))
 
 const writeConfig = (content: unknown, name = 'gateway.config.json'): Promise<void> =>
   writeFile(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))

@@ -6,7 +6,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import express from 'express'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
@@ -18,6 +18,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const postgres = await findPostgres()
@@ -25,7 +26,7 @@ const isRedisThere = await hasRedis()
 
 let cwd: string
 let proxy: RpcProxy
-const cleanups: (() => unknown)[] = []
+const cleanups = useCleanup()
 beforeEach(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'x402-doctor-'))
   proxy = await startRpcProxy(devnet.rpcUrl)
@@ -33,9 +34,6 @@ beforeEach(async () => {
     () => rm(cwd, { recursive: true }),
     () => proxy.close(),
   )
-})
-afterEach(async () => {
-  for (const cleanUp of cleanups.splice(0).toReversed()) await cleanUp()
 })
 
 /** Whether a Redis is in the usual place on this machine. */
@@ -328,8 +326,7 @@ describe('doctor on Redis', () => {
     const { code, printed } = await doctor([], env)
     expect([code, printed[0]]).toEqual([1, expect.stringContaining('X402_REDIS_URL')])
     expect(printed[0]).toContain('ECONNREFUSED')
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
-    cleanups.push(() => silent.close())
+    const silent = closedBy(cleanups, createServer(() => undefined).listen(0, '127.0.0.1'))
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
     await write({ rateLimit: { redisUrl: `redis://127.0.0.1:${port}` } })

@@ -1,23 +1,23 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import { runCli } from '../../src/cli/cli.js'
 import { openConfig } from '../../src/config/read/config-file.js'
 import { optionsFromEnvironment } from '../../src/config/read/variables.js'
 import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { hashToken } from '../../src/merchants/project.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const PAY_TO = '0x000000000000000000000000000000000000bEEF'
 
 let cwd: string
-beforeEach(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'x402-init-'))
+const toEnd = useCleanup()
+beforeEach(() => {
+  cwd = temporaryFolder(toEnd)
 })
-afterEach(() => rm(cwd, { recursive: true }))
 
 /** Runs `init`, where a person gives these answers. */
 async function init(args: readonly string[], answers?: readonly string[]) {

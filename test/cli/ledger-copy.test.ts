@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import type { LedgerEntry, LedgerStore } from '../../src/ledger/index.js'
@@ -17,6 +17,7 @@ import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { Database } from '../support/sqlite.js'
+import { useCleanup } from '../support/cleanup.js'
 
 /** A ledger of a test's own. */
 interface Place {
@@ -32,11 +33,8 @@ const COUNT = 'SELECT count(*) AS count FROM x402_authorizations'
 
 const postgres = await findPostgres()
 const folder = await mkdtemp(join(tmpdir(), 'x402-copy-'))
-const drops: (() => Promise<void>)[] = []
+const drops = useCleanup()
 let files = 0
-afterEach(async () => {
-  for (const drop of drops.splice(0)) await drop()
-})
 afterAll(() => rm(folder, { recursive: true }))
 
 async function sqlitePlace(): Promise<Place> {

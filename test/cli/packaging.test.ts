@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { parse } from 'yaml'
@@ -9,17 +8,16 @@ import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { startProgram } from '../support/program.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { until } from '../support/until.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const run = promisify(execFile)
 const devnet = useDevnet()
 
-let cwd: string
 let dockerfile: string
+const cwd = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'x402-package-'))
   dockerfile = await readFile('example-app/Dockerfile', 'utf8')
 })
-afterAll(() => rm(cwd, { recursive: true }))
 
 /** The arguments of an instruction in JSON form. */
 function argumentsOf(instruction: RegExp): string[] {

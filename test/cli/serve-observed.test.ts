@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { runCli } from '../../src/cli/cli.js'
 import { sendRaw } from '../console/session.js'
 import { until } from '../support/until.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const TOKEN = 'x402_token-of-the-shop'
 const METRICS_TOKEN = 'token-of-prometheus'
@@ -24,16 +24,12 @@ const CONFIG = {
     },
   ],
 }
-let cwd: string
 let end: (() => Promise<number>) | undefined
-beforeAll(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'x402-serve-'))
-})
+const cwd = temporaryFolder(useCleanup(afterAll))
 afterEach(async () => {
   await end?.()
   end = undefined
 })
-afterAll(() => rm(cwd, { recursive: true }))
 
 /** Runs `serve` on free ports, until the test ends. */
 async function serve(options: object, ...flags: readonly string[]) {

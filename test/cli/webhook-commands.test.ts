@@ -6,7 +6,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { createWebhookSecret } from '../../src/webhooks/signature.js'
 import { newEntry, steps } from '../support/ledger-entries.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { listen } from '../support/http.js'
 import { until } from '../support/until.js'
@@ -36,8 +36,7 @@ function start(argv: readonly string[], env: Environment = {}) {
 async function serve(allowPrivate = true) {
   const ledger = createMemoryLedger()
   const projects = [{ id: 'shop', tokens: [SHOP_TOKEN] }]
-  const api = await serveGateway({ projects, ledger, webhooks: { allowPrivate } })
-  toEnd.push(() => api.close())
+  const api = closedBy(toEnd, await serveGateway({ projects, ledger, webhooks: { allowPrivate } }))
   return { api, ledger }
 }
 
@@ -102,8 +101,7 @@ describe('listen', () => {
       },
     ]
     for (const respond of toRespond) {
-      const gateway = await listen((_req, res) => respond(res))
-      toEnd.push(() => gateway.close())
+      const gateway = closedBy(toEnd, await listen((_req, res) => respond(res)))
       const listening = start(['listen', '--gateway', gateway.url, '--token', SHOP_TOKEN])
       await listening.exit.catch(() => undefined)
       expect(listening.complained.join()).not.toMatch(/\p{Cf}|\p{Cc}/u)

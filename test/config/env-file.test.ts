@@ -1,14 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { withEnvFile } from '../../src/config/read/env-file.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-env-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = temporaryFolder(useCleanup(afterAll))
 
 describe('the file .env beside a configuration', () => {
   it('may be missing', async () => {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../src/errors.js'
 import { formatDecimal } from '../../src/money/decimal.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
-import { listen, type TestServer } from '../support/http.js'
+import { listen } from '../support/http.js'
+import { useOpened } from '../support/use-opened.js'
 
 const BASE = { rpcUrl: 'http://127.0.0.1:9/v2/key', relayerKeys: [`0x${'11'.repeat(32)}`] }
 const WETH = {
@@ -30,16 +31,14 @@ async function rateOf(options: GatewayOptions, base: string, quote: string) {
   return found && `${formatDecimal(found.rate)} ${found.source}`
 }
 
-let server: TestServer
-beforeAll(async () => {
-  server = await listen((req, res) => {
+const server = useOpened(() =>
+  listen((req, res) => {
     const { searchParams } = new URL(req.url ?? '', 'http://api')
     const base = searchParams.get('base') ?? ''
     if (base !== 'HKD') return void res.writeHead(404).end()
     res.end(JSON.stringify({ base, date: '2026-01-30', rates: { USD: 0.1285 } }))
-  })
-})
-afterAll(() => server.close())
+  }),
+)
 
 describe('rates', () => {
   it('can come from an API, a chain’s feeds, and fixed ones, in this order', async () => {

@@ -7,15 +7,16 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { exportWriter } from '../../src/ledger/export-format.js'
 import type { LedgerLocation } from '../../src/ledger/engine/location.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { openMaintenance } from '../../src/ledger/operate/open-maintenance.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
-import { findChromium, launch, openTab, PATIENCE_MS } from '../support/browser.js'
+import { temporaryFolder, type Cleanup, useCleanup, closedBy } from '../support/cleanup.js'
+import { openTab } from '../support/browser.js'
+import { useBrowser, withBrowser } from '../support/use-browser.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { Database } from '../support/sqlite.js'
 import type { GatewayApi } from '../router/api.js'
@@ -32,14 +33,12 @@ interface Opened {
 const PAYEE = `0x${'cd'.repeat(20)}` as const
 
 const postgres = await findPostgres()
-const chromium = findChromium()
 
 describeBooks('SQLite', async (toEnd) => {
   const file = join(temporaryFolder(toEnd), 'ledger.db')
   const ledger = openSqliteLedger(file)
   await ledger.payments.listSubmitted()
-  const own = new Database(file)
-  toEnd.push(() => own.close())
+  const own = closedBy(toEnd, new Database(file))
   return { ledger, location: { file }, execute: async (statement) => own.exec(statement) }
 })
 if (postgres !== undefined)
@@ -52,7 +51,7 @@ if (postgres !== undefined)
 
 function describeBooks(name: string, open: (toEnd: Cleanup) => Promise<Opened>): void {
   describe(`the books of a ledger in ${name}`, () => {
-    const toEnd: Cleanup = []
+    const toEnd = useCleanup(afterAll)
     let opened: Opened
     let api: GatewayApi & AdminClient
     let movements: readonly Movement[]
@@ -75,9 +74,6 @@ function describeBooks(name: string, open: (toEnd: Cleanup) => Promise<Opened>):
       const projects = [{ id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo: PAYEE } }]
       api = await serveAdmin({ ...OPEN, networks, projects, ledger, rateLimit: false })
       toEnd.push(() => api.close())
-    })
-    afterAll(async () => {
-      for (const end of toEnd.splice(0).toReversed()) await end()
     })
 
     // oxlint-disable-next-line typescript/no-explicit-any -- tests look into any document
@@ -157,62 +153,53 @@ function describeBooks(name: string, open: (toEnd: Cleanup) => Promise<Opened>):
       expect(netOf(readCsv(text))).toEqual(netByToken(movements))
     })
 
-    const withBrowser = chromium === undefined || name !== 'SQLite' ? describe.skip : describe
-    withBrowser('in the console', () => {
-      let browser: Browser
-      beforeAll(async () => {
-        browser = await launch(chromium!)
-      }, PATIENCE_MS)
-      afterAll(() => browser.close())
+    const inBrowser = name === 'SQLite' ? withBrowser : describe.skip
+    inBrowser('in the console', () => {
+      const browser = useBrowser()
 
-      it.each(ZONES)(
-        'are the same in %s',
-        async (timeZone) => {
-          const { page, context } = await openTab(browser, {
-            timeZone,
-            expected: /status of 401 /,
+      it.each(ZONES)('are the same in %s', async (timeZone) => {
+        const { page } = await openTab(browser, {
+          timeZone,
+          expected: /status of 401 /,
+        })
+        await signIn(page, `${api.url}/console/`, ADMIN_TOKEN)
+        const span = 'from=2026-10-22&to=2026-10-29'
+        await visit(page, [`#/overview?${span}`, 'Overview'])
+        const real = movements.filter(({ token }) => !token.network.testnet)
+        expect(await headlineOf(page)).toEqual(headlineFrom(real))
+        expect(await page.locator('.headline .badge-test').count()).toBe(0)
+        for (const token of TOKENS.slice(0, 2)) {
+          await page.getByLabel('Token', { exact: true }).selectOption({
+            label: `${token.symbol} on Base`,
           })
-          await signIn(page, `${api.url}/console/`, ADMIN_TOKEN)
-          const span = 'from=2026-10-22&to=2026-10-29'
-          await visit(page, [`#/overview?${span}`, 'Overview'])
-          const real = movements.filter(({ token }) => !token.network.testnet)
-          expect(await headlineOf(page)).toEqual(headlineFrom(real))
-          expect(await page.locator('.headline .badge-test').count()).toBe(0)
-          for (const token of TOKENS.slice(0, 2)) {
-            await page.getByLabel('Token', { exact: true }).selectOption({
-              label: `${token.symbol} on Base`,
-            })
-            expect(await dayTableOf(page)).toEqual(
-              dayTableFrom(
-                real.filter((one) => one.token === token),
-                timeZone,
-              ),
+          expect(await dayTableOf(page)).toEqual(
+            dayTableFrom(
+              real.filter((one) => one.token === token),
+              timeZone,
+            ),
+          )
+        }
+        await page.getByLabel('Network').selectOption('test')
+        await page.locator('.headline .badge-test').first().waitFor()
+        const test = movements.filter(({ token }) => token.network.testnet)
+        expect(await headlineOf(page)).toEqual(headlineFrom(test))
+        expect(await dayTableOf(page)).toEqual(dayTableFrom(test, timeZone))
+        for (const [day] of DAYS) {
+          const filters = `from=${day}&to=${day}&network=eip155:84532`
+          await visit(page, [`#/settlements?${filters}`, 'Settlements'])
+          const expected = test.filter(
+            ({ kind, at }) => kind === 'payment' && dayIn(timeZone, at) === day,
+          )
+          const shown = await page
+            .locator('td time')
+            .evaluateAll<string[], Element>((all) =>
+              all.map((one) => one.getAttribute('title') ?? ''),
             )
-          }
-          await page.getByLabel('Network').selectOption('test')
-          await page.locator('.headline .badge-test').first().waitFor()
-          const test = movements.filter(({ token }) => token.network.testnet)
-          expect(await headlineOf(page)).toEqual(headlineFrom(test))
-          expect(await dayTableOf(page)).toEqual(dayTableFrom(test, timeZone))
-          for (const [day] of DAYS) {
-            const filters = `from=${day}&to=${day}&network=eip155:84532`
-            await visit(page, [`#/settlements?${filters}`, 'Settlements'])
-            const expected = test.filter(
-              ({ kind, at }) => kind === 'payment' && dayIn(timeZone, at) === day,
-            )
-            const shown = await page
-              .locator('td time')
-              .evaluateAll<string[], Element>((all) =>
-                all.map((one) => one.getAttribute('title') ?? ''),
-              )
-            expect(shown).toHaveLength(Math.min(20, expected.length))
-            const [, , date] = day.split('-').map(Number)
-            for (const title of shown) expect(title).toContain(`Oct ${date}, 2026`)
-          }
-          await context.close()
-        },
-        4 * PATIENCE_MS,
-      )
+          expect(shown).toHaveLength(Math.min(20, expected.length))
+          const [, , date] = day.split('-').map(Number)
+          for (const title of shown) expect(title).toContain(`Oct ${date}, 2026`)
+        }
+      })
     })
 
     async function listAll(path: string, query: object): Promise<readonly { amount: string }[]> {

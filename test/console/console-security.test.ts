@@ -12,7 +12,7 @@ import { createGateway } from '../../src/gateway.js'
 import { OpenRequests } from '../../src/http/open-requests.js'
 import { knownNetworks } from '../../src/protocol/networks.js'
 import { recordLog, serveGateway, type GatewayApi, type Mounting } from '../router/api.js'
-import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 import { listen } from '../support/http.js'
 import { ADMIN_TOKEN, CLOSED, OPEN, SHOP_TOKEN } from './admin.js'
 import { Browser, sendRaw, type RawAnswer } from './session.js'
@@ -27,8 +27,7 @@ const PAGE_CONTEXT = {
 
 let api: GatewayApi
 const serve = async (options = OPEN, mounting: Mounting = {}): Promise<GatewayApi> => {
-  const opened = await serveGateway(options, mounting)
-  toEnd.push(() => opened.close())
+  const opened = closedBy(toEnd, await serveGateway(options, mounting))
   api = opened
   return opened
 }
@@ -150,8 +149,7 @@ describe('The files of the console', () => {
     app.use(
       ((_error, _req, res, _next) => void res.status(404).end()) as express.ErrorRequestHandler,
     )
-    const server = await listen(app)
-    files.push(() => server.close())
+    const server = closedBy(files, await listen(app))
     return server.url
   }
   beforeAll(async () => {

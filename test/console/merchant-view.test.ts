@@ -10,7 +10,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { newEntry, steps } from '../support/ledger-entries.js'
 import { serveGateway, type GatewayApi } from '../router/api.js'
-import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
+import { temporaryFolder, type Cleanup, useCleanup, closedBy } from '../support/cleanup.js'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { patchedLedger } from '../support/patched-ledger.js'
@@ -36,8 +36,7 @@ describeView('SQLite', async (toEnd) => {
   const file = join(temporaryFolder(toEnd), 'ledger.db')
   const ledger = openSqliteLedger(file)
   await ledger.payments.listSubmitted()
-  const database = new Database(file)
-  toEnd.push(() => database.close())
+  const database = closedBy(toEnd, new Database(file))
   return { ledger, dialect: SQLITE, execute: async (statement) => database.exec(statement) }
 })
 const root = await findPostgres()
@@ -52,7 +51,7 @@ if (root !== undefined)
 
 function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>): void {
   describe(`a merchant who is signed in at a gateway with a ledger in ${name}`, () => {
-    const toEnd: Cleanup = []
+    const toEnd = useCleanup(afterAll)
     let api: GatewayApi
     let shop: Browser
     let other: Browser
@@ -81,9 +80,6 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       ;[shop, other] = [new Browser(api), new Browser(api)]
       expect((await shop.signIn(SHOP_TOKEN)).status).toBe(200)
       expect((await other.signIn(OTHER_TOKEN)).status).toBe(200)
-    })
-    afterAll(async () => {
-      for (const end of toEnd.splice(0).toReversed()) await end()
     })
 
     const get = (path: string, browser = shop) => browser.send('GET', MERCHANT + path)

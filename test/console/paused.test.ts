@@ -1,6 +1,5 @@
 /** A merchant who is paused: nothing new is taken, what was taken is finished, and refunds work. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { createTestClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
@@ -9,9 +8,9 @@ import { openShop, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { ADMIN_TOKEN } from './admin.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
-const chain = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
 const payer = () => devnet.payers[0]!
 
 let shop: Shop & { close(): Promise<void> }
@@ -94,8 +93,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 afterEach(async () => {
-  await chain().setAutomine(true)
-  await chain().mine({ blocks: 1 })
+  await resumeMining(devnet)
   await pause(false)
 })
 
@@ -156,15 +154,14 @@ describe('a paid route whose merchant is paused', () => {
   it('answers a payment whose transaction is out, once, and charges nothing more', async () => {
     const payment = await shop.sign('/fixed', payer())
     const money = await earned()
-    await chain().setAutomine(false)
+    await stopMining(devnet)
     const pending = await shop.pay('/fixed', payment)
     expect([pending.status, settlementOf(pending)]).toMatchObject([
       503,
       { errorReason: 'settlement_pending' },
     ])
     await pause(true)
-    await chain().setAutomine(true)
-    await chain().mine({ blocks: 1 })
+    await resumeMining(devnet)
     await until(async () => (await shop.pay('/fixed', payment)).status === 200)
     const again = await shop.pay('/fixed', payment)
     expect(again.status).not.toBe(200)

@@ -4,8 +4,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
-import { serveGateway, type GatewayApi } from '../router/api.js'
-import { ADMIN_TOKEN, adminOf, type AdminClient } from './admin.js'
+import { type GatewayApi } from '../router/api.js'
+import { ADMIN_TOKEN, adminOf, serveAdmin, type AdminClient } from './admin.js'
 
 const OTHER_TOKEN = 'x402_test-token-of-another'
 const SECOND_ADMIN = 'an-admin-token-of-somebody-else'
@@ -13,8 +13,7 @@ const PAID = 250_000n
 
 const devnet = useDevnet()
 let merchant: TestPayer
-let api: GatewayApi
-let admin: AdminClient
+let api: GatewayApi & AdminClient
 
 beforeAll(async () => {
   merchant = await newPayer(devnet)
@@ -24,8 +23,7 @@ beforeAll(async () => {
     { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo } },
   ]
   const tokens = [ADMIN_TOKEN, SECOND_ADMIN]
-  api = await serveGateway(shopOptions(devnet, { projects, admin: { tokens }, rateLimit: false }))
-  admin = adminOf(api)
+  api = await serveAdmin(shopOptions(devnet, { projects, admin: { tokens }, rateLimit: false }))
 })
 afterAll(() => api.close())
 
@@ -49,7 +47,7 @@ async function sell(token = SHOP_TOKEN): Promise<{ id: string; payer: string }> 
 
 async function sign(id: string, amount?: bigint) {
   const query = amount === undefined ? '' : `?amount=${amount}`
-  const prepared = await admin.ask('GET', `${refundsOf(id)}/prepare${query}`)
+  const prepared = await api.ask('GET', `${refundsOf(id)}/prepare${query}`)
   expect(prepared.status).toBe(200)
   const { typedData } = prepared.body
   const account = privateKeyToAccount(merchant.privateKey)
@@ -61,7 +59,7 @@ describe('refunds by the admin API', () => {
     for (const token of [SHOP_TOKEN, OTHER_TOKEN]) {
       const settlement = await sell(token)
       const before = await balanceOf(devnet, devnet.payers[0]!.address)
-      const refunded = await admin.ask(
+      const refunded = await api.ask(
         'POST',
         refundsOf(settlement.id),
         await sign(settlement.id, 100_000n),
@@ -71,7 +69,7 @@ describe('refunds by the admin API', () => {
         body: { status: 'settled', amount: '100000', settlement: settlement.id },
       })
       expect(await balanceOf(devnet, devnet.payers[0]!.address)).toBe(before + 100_000n)
-      const listed = await admin.ask('GET', refundsOf(settlement.id))
+      const listed = await api.ask('GET', refundsOf(settlement.id))
       const headers = { 'X-Project-Identify-Token': token }
       const own = `/api/v2/merchant${refundsOf(settlement.id)}`
       const [seen] = listed.body.refunds
@@ -80,12 +78,12 @@ describe('refunds by the admin API', () => {
       // Which operator it was is not the merchant's business.
       expect(told).toStrictEqual({ ...seen, requestedBy: 'operator' })
       expect(listed.body.refunds).toHaveLength(1)
-      const shown = (await admin.ask('GET', `/settlements/${settlement.id}`)).body
+      const shown = (await api.ask('GET', `/settlements/${settlement.id}`)).body
       expect(shown).toMatchObject({ refunded: '100000', refunds: 1 })
-      const { settlements } = (await admin.ask('GET', '/settlements?limit=1')).body
+      const { settlements } = (await api.ask('GET', '/settlements?limit=1')).body
       expect(settlements).toEqual([shown])
       const { id } = refunded.body
-      const one = await admin.ask('GET', `${refundsOf(settlement.id)}/${id}`)
+      const one = await api.ask('GET', `${refundsOf(settlement.id)}/${id}`)
       expect(one.body).toEqual(listed.body.refunds[0])
     }
   })
@@ -94,9 +92,8 @@ describe('refunds by the admin API', () => {
     const { id } = await sell(OTHER_TOKEN)
     const reason = 'Sold twice.'
     const signed = { ...(await sign(id, 5n)), reason }
-    const { body: made } = await admin.ask('POST', refundsOf(id), signed)
-    const newest = async (query = '') =>
-      (await admin.ask('GET', `/refunds${query}`)).body.refunds[0]
+    const { body: made } = await api.ask('POST', refundsOf(id), signed)
+    const newest = async (query = '') => (await api.ask('GET', `/refunds${query}`)).body.refunds[0]
     expect(await newest()).toStrictEqual({ project: 'other', ...made })
     expect(made).toMatchObject({ reason, requestedBy: expect.stringMatching(/^admin-/) })
     expect((await newest('?project=other')).id).toBe(made.id)
@@ -107,9 +104,9 @@ describe('refunds by the admin API', () => {
   it('are written to the audit log once each, before they are sent', async () => {
     const { id } = await sell()
     const signed = await sign(id)
-    const made = await admin.ask('POST', refundsOf(id), signed)
-    expect((await admin.ask('POST', refundsOf(id), signed)).body).toEqual(made.body)
-    const { entries } = (await admin.ask('GET', '/audit-log?project=shop')).body
+    const made = await api.ask('POST', refundsOf(id), signed)
+    expect((await api.ask('POST', refundsOf(id), signed)).body).toEqual(made.body)
+    const { entries } = (await api.ask('GET', '/audit-log?project=shop')).body
     const after = { settlement: id, refund: made.body.id, amount: PAID.toString() }
     const about = entries.filter(
       (one: { after: { settlement: string } }) => one.after.settlement === id,
@@ -120,11 +117,11 @@ describe('refunds by the admin API', () => {
 
   it('leave no entry in the audit log if the merchant sends them or they are refused', async () => {
     const { id } = await sell()
-    const logged = async () => (await admin.ask('GET', '/audit-log')).body.entries.length
+    const logged = async () => (await api.ask('GET', '/audit-log')).body.entries.length
     const before = await logged()
     const signed = await sign(id)
     const tooMuch = { ...signed, authorization: { ...signed.authorization, value: '250001' } }
-    expect((await admin.ask('POST', refundsOf(id), tooMuch)).status).toBe(409)
+    expect((await api.ask('POST', refundsOf(id), tooMuch)).status).toBe(409)
     expect((await api.post(`/api/v2/merchant${refundsOf(id)}`, signed)).status).toBe(201)
     expect(await logged()).toBe(before)
   })
@@ -133,12 +130,10 @@ describe('refunds by the admin API', () => {
     const { id } = await sell()
     const key = { 'Idempotency-Key': 'refund-1' }
     const [one, two] = [await sign(id, 100_000n), await sign(id, 50_000n)]
-    const first = await admin.ask('POST', refundsOf(id), one, key)
+    const first = await api.ask('POST', refundsOf(id), one, key)
     expect(first.status).toBe(201)
-    expect((await admin.ask('POST', refundsOf(id), one, key)).body).toEqual(first.body)
-    expect((await admin.ask('POST', refundsOf(id), two, key)).body.code).toBe(
-      'idempotency_conflict',
-    )
+    expect((await api.ask('POST', refundsOf(id), one, key)).body).toEqual(first.body)
+    expect((await api.ask('POST', refundsOf(id), two, key)).body.code).toBe('idempotency_conflict')
     const second = adminOf(api, SECOND_ADMIN)
     expect((await second.ask('POST', refundsOf(id), two, key)).status).toBe(201)
     const merchants = await api.post(`/api/v2/merchant${refundsOf(id)}`, await sign(id), key)
@@ -152,7 +147,7 @@ describe('refunds by the admin API', () => {
     const made = await Promise.all(
       signed.map((one, index) =>
         index % 2 === 0
-          ? admin.ask('POST', refundsOf(id), one)
+          ? api.ask('POST', refundsOf(id), one)
           : api.post(`/api/v2/merchant${refundsOf(id)}`, one),
       ),
     )
@@ -164,12 +159,12 @@ describe('refunds by the admin API', () => {
     const { id } = await sell()
     const { id: another } = await sell(OTHER_TOKEN)
     const signed = await sign(another)
-    const made = await admin.ask('POST', refundsOf(another), signed)
+    const made = await api.ask('POST', refundsOf(another), signed)
     expect(made.status).toBe(201)
-    expect((await admin.ask('GET', `${refundsOf(id)}/${made.body.id}`)).status).toBe(404)
+    expect((await api.ask('GET', `${refundsOf(id)}/${made.body.id}`)).status).toBe(404)
     for (const nobody of ['nobody', made.body.id.replace(/.$/, 'z'), '%00', "x' OR '1'='1"])
       for (const path of ['', '/prepare'])
-        expect((await admin.ask('GET', refundsOf(nobody) + path)).status).toBe(404)
+        expect((await api.ask('GET', refundsOf(nobody) + path)).status).toBe(404)
     for (const method of ['GET', 'POST']) {
       const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
       const asked = await api.send(method, `/api/v2/admin${refundsOf(id)}`, { headers })
@@ -180,16 +175,16 @@ describe('refunds by the admin API', () => {
   })
 
   it('are possible for a project that was deleted', async () => {
-    const made = await admin.ask('POST', '/projects', {
+    const made = await api.ask('POST', '/projects', {
       id: 'gone',
       merchant: { payTo: merchant.address },
     })
     expect(made.status).toBe(201)
-    const { token } = (await admin.ask('POST', '/projects/gone/tokens', {})).body
+    const { token } = (await api.ask('POST', '/projects/gone/tokens', {})).body
     const { id } = await sell(token)
-    expect((await admin.ask('DELETE', '/projects/gone')).status).toBe(204)
+    expect((await api.ask('DELETE', '/projects/gone')).status).toBe(204)
     const signed = await sign(id)
-    expect(await admin.ask('POST', refundsOf(id), signed)).toMatchObject({
+    expect(await api.ask('POST', refundsOf(id), signed)).toMatchObject({
       status: 201,
       body: { status: 'settled', symbol: 'USDC', amount: PAID.toString() },
     })

@@ -1,7 +1,5 @@
 /** Merchants that are made while gateways run, and paid at all of them. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import express from 'express'
 import { createGateway, type Gateway } from '../../src/gateway.js'
@@ -19,6 +17,7 @@ import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { ADMIN_TOKEN, adminOf, type AdminClient } from './admin.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const root = await findPostgres()
@@ -259,10 +258,10 @@ function describeGateways(database: () => { open: () => Ledger }): void {
 
 describe('Gateways on one SQLite file', () => {
   let folder: string
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'x402-projects-'))
+  const toEnd = useCleanup()
+  beforeEach(() => {
+    folder = temporaryFolder(toEnd)
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
   describeGateways(() => ({ open: () => sqliteLedger(join(folder, 'ledger.db')) }))
 })
 

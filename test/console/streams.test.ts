@@ -9,7 +9,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
-import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
+import { temporaryFolder, type Cleanup, useCleanup } from '../support/cleanup.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { openShop, type Shop } from '../support/shop.js'
 import { Browser, sendRaw } from './session.js'
@@ -98,7 +98,7 @@ if (root !== undefined)
 
 function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<OpenLedger>): void {
   describe(`streams of a gateway with a ledger in ${name}`, () => {
-    const toEnd: Cleanup = []
+    const toEnd = useCleanup(afterAll)
     let openLedger: OpenLedger
     let shop: Shop & { close(): Promise<void> }
     const serve = async (relayer: number): Promise<typeof shop> => {
@@ -137,9 +137,6 @@ function describeStreams(name: string, prepare: (toEnd: Cleanup) => Promise<Open
     beforeAll(async () => {
       openLedger = await prepare(toEnd)
       shop = await serve(0)
-    })
-    afterAll(async () => {
-      for (const end of toEnd.splice(0).toReversed()) await end()
     })
 
     const asAdmin = { Authorization: `Bearer ${ADMIN_TOKEN}` }

@@ -77,7 +77,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       expect((await shop.ask('/tea', garbage)).status).toBe(400)
       const after = await Promise.all(payees.map((payee) => balanceOf(devnet, payee)))
       paid = after.map((balance, index) => balance - before[index]!)
-    }, 180_000)
+    })
     afterAll(async () => {
       await shop.close()
       await end()

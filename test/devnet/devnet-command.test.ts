@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { explainUnknownVariables, optionsFromEnvironment } from '../../src/config/read/variables.js'
 import { erc20Abi, maxUint256 } from 'viem'
 import { createGateway } from '../../src/gateway.js'
@@ -10,12 +9,13 @@ import { OwnFile } from '../../src/devnet/own-file.js'
 import { runDevnetCommand } from '../../src/devnet/devnet-command.js'
 import type { DevnetInfo } from '../../src/devnet/index.js'
 import { publicClient } from './clients.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-devnet-'))
+const toEnd = useCleanup()
+beforeEach(() => {
+  folder = temporaryFolder(toEnd)
 })
-afterEach(() => rm(folder, { recursive: true }))
 
 function run(options: { port?: number; blockTime?: number } = {}) {
   const abort = new AbortController()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   encodeFunctionData,
   getAddress,
@@ -8,14 +8,11 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 import { multicall3Abi, usdcAbi } from './abis.js'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../src/devnet/index.js'
 import { publicClient } from './clients.js'
+import { useOpened } from '../support/use-opened.js'
 
-let devnet: Devnet
-beforeAll(async () => {
-  devnet = await startDevnet()
-})
-afterAll(() => devnet.close())
+const devnet = useOpened(() => startDevnet())
 
 const multicall3 = () => ({ address: devnet.multicall3, abi: multicall3Abi }) as const
 const balanceCall = () =>

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   checkL2ForOpenAPI,
   checkL4ForOpenAPI,
@@ -26,17 +26,16 @@ import { validate as validateOpenApi } from 'mppx-0.11/discovery'
 import { payingFetch } from '../../example-app/buy.js'
 import { gatewayOptions } from '../../example-app/gateway.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
-import { openExampleShop, type ExampleShop } from '../support/example-shop.js'
+import { openExampleShop } from '../support/example-shop.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
-let shop: ExampleShop
-beforeAll(async () => {
+const shop = useOpened(() => {
   const { projects = [] } = gatewayOptions(devnet, '')
-  shop = await openExampleShop(devnet, {
+  return openExampleShop(devnet, {
     projects: projects.map((one) => ({ ...one, tokens: [`${SHOP_TOKEN}-${one.id}`] })),
   })
 })
-afterAll(() => shop.close())
 
 /** Every route of the shop, by its path in OpenAPI, with a request that buys it. */
 const ROUTES = {

@@ -1,28 +1,23 @@
 /** The page of the example app, in a real browser: it buys one thing of each kind with the wallet it offers. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { findChromium, findViolations, launch, openTab } from '../support/browser.js'
+import type { Locator, Page } from 'playwright-core'
+import { findViolations, openTab } from '../support/browser.js'
+import { useBrowser, withBrowser } from '../support/use-browser.js'
 import { startProgram, type Program } from '../support/program.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/example/main.js', import.meta.url))
-const executable = findChromium()
 
 let example: Program
 let shop: string
-let browser: Browser
+const browser = useBrowser()
 beforeAll(async () => {
-  if (executable === undefined) return
   example = startProgram([MAIN], { env: { PORT: '0' } })
   shop = await example.prints(/^Shop +(http\S+)/m)
   await example.prints(/(Ctrl-C ends everything)/)
-  browser = await launch(executable)
 })
-afterAll(async () => {
-  await browser?.close()
-  await example?.end('SIGINT')
-})
+afterAll(() => example?.end('SIGINT'))
 
 /** The card of a product. */
 const card = (page: Page, title: string): Locator =>
@@ -36,12 +31,10 @@ async function buy(page: Page, title: string): Promise<Locator> {
   return product
 }
 
-const suite = executable === undefined ? describe.skip : describe
-
-suite('the page of the example', () => {
+withBrowser('the page of the example', () => {
   it('sells one thing of each kind for play money without an error in the browser', async () => {
     // A browser reports each 402, which is how a price is asked for.
-    const { page, context, complaints } = await openTab(browser, { expected: /status of 402/ })
+    const { page, complaints } = await openTab(browser, { expected: /status of 402/ })
     await page.goto(shop)
     await page.getByText(/^Account 0x/).waitFor()
     expect(await page.getByLabel('Pay with').locator('option').allTextContents()).toEqual([
@@ -69,11 +62,10 @@ suite('the page of the example', () => {
 
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('refunds once', async () => {
-    const { page, context } = await openTab(browser, { expected: /status of 402/ })
+    const { page } = await openTab(browser, { expected: /status of 402/ })
     await page.goto(shop)
     await page.getByText(/^Account 0x/).waitFor()
     const product = await buy(page, 'The weather')
@@ -86,11 +78,10 @@ suite('the page of the example', () => {
       body: JSON.stringify({ transaction: paid?.split(' ').at(-1) }),
     })
     expect(again.status).toBe(409)
-    await context.close()
   })
 
   it('explains a refused payment and a missing wallet', async () => {
-    const { page, context } = await openTab(browser, { expected: /status of 402/ })
+    const { page } = await openTab(browser, { expected: /status of 402/ })
     await page.goto(shop)
     await page.getByText(/^Account 0x/).waitFor()
     // Another wallet, which declines.
@@ -104,7 +95,6 @@ suite('the page of the example', () => {
     await product.getByRole('button', { name: /^Buy/ }).click()
     await product.getByText('Not bought: You declined.').waitFor()
     expect(await product.locator('pre').count()).toBe(0)
-    await context.close()
   })
 
   it('fits a phone and dark mode, and is a list for programs', async () => {

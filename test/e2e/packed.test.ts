@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '../support/until.js'
@@ -19,20 +18,17 @@ import {
 import { startProgram, type Program } from '../support/program.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const CONSUMER = fileURLToPath(new URL('consumer', import.meta.url))
 
 const devnet = useDevnet()
 
-let folder: string
 let tarball: string
+const folder = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-packed-'))
   tarball = await pack(folder)
 }, INSTALL_TIMEOUT_MS)
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true })
-})
 
 describe.each([
   { version: 4, payers: [0, 1] },

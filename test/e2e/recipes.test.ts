@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { INSTALL_TIMEOUT_MS, install, pack, ROOT } from '../support/packed.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const PAGE = join(ROOT, 'example-app/docs/testing.md')
 const BLOCK = /^```\w+ recipe=(\w+) file=(\S+)\n(.*?)^```$/gms
@@ -14,10 +14,9 @@ const BLOCK = /^```\w+ recipe=(\w+) file=(\S+)\n(.*?)^```$/gms
 /** Tools that a project shares with this one; the package and Express it has installed itself. */
 const TOOLS = ['vitest', 'jest', 'supertest', 'typescript', '@foundry-rs/anvil', '@types/node']
 
-let folder: string
 const installed = new Map<number, string>()
+const folder = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-recipes-'))
   const tarball = await pack(folder)
   for (const version of [5, 4]) {
     const project = join(folder, `express-${version}`)
@@ -27,9 +26,6 @@ beforeAll(async () => {
     installed.set(version, project)
   }
 }, INSTALL_TIMEOUT_MS)
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true })
-})
 
 async function link(path: string, tool: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ExactEvmScheme } from '@x402/evm'
 import { x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
-import { serveGateway, type GatewayApi } from '../router/api.js'
+import { serveGateway } from '../router/api.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from '../ucp/ucp-schemas.js'
+import { useOpened } from '../support/use-opened.js'
 
 const HANDLER = 'xyz.vendor.gateway_payment'
 const devnet = useDevnet()
@@ -35,11 +36,7 @@ function checkout(id: string, payment_handlers: object, more: object = {}): obje
 }
 
 describe('a checkout of UCP', () => {
-  let api: GatewayApi
-  beforeAll(async () => {
-    api = await serveGateway(shopOptions(devnet))
-  })
-  afterAll(() => api.close())
+  const api = useOpened(() => serveGateway(shopOptions(devnet)))
 
   /** Signs the envelope of a checkout with the unmodified official client. */
   // oxlint-disable-next-line typescript/no-explicit-any -- what the API answered

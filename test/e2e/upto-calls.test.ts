@@ -5,10 +5,11 @@ import { paidRequest } from '../../src/protect/paid-request.js'
 import { permit2Of } from '../devnet/permit2.js'
 import { useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { openShop } from '../support/shop.js'
 import type { TestPayer } from '../support/sign-payment.js'
 import { signUpTo } from '../support/sign-up-to.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
@@ -16,12 +17,11 @@ const permit2 = permit2Of(devnet)
 const BUYERS = 32
 
 describe.each([true, false])('a metered payment (executor: %s)', (executor) => {
-  let proxy: RpcProxy
   let shop: Awaited<ReturnType<typeof openShop>>
   let payers: TestPayer[]
   const asked: string[] = []
+  const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
   beforeAll(async () => {
-    proxy = await startRpcProxy(devnet.rpcUrl)
     proxy.fault = (method) => {
       asked.push(method)
       return undefined
@@ -47,7 +47,6 @@ describe.each([true, false])('a metered payment (executor: %s)', (executor) => {
   })
   afterAll(async () => {
     await shop.close()
-    await proxy.close()
   })
 
   const sign = async (payer: TestPayer) => signUpTo(await shop.ask('/metered'), payer)

@@ -15,6 +15,7 @@ import { loseNextAnswer, openRemoteCore, type RemoteApi } from '../support/remot
 import { openShop, paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signUpTo } from '../support/sign-up-to.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
@@ -56,7 +57,7 @@ const FACILITATORS = [
 ] as const
 
 describe.each(FACILITATORS)('a route with a maximum, settled by $name', (facilitator) => {
-  const toEnd: Cleanup = []
+  const toEnd = useCleanup(afterAll)
   let remote: RemoteApi
   let shop: Awaited<ReturnType<typeof openShop>>
   let runs = 0
@@ -87,9 +88,6 @@ describe.each(FACILITATORS)('a route with a maximum, settled by $name', (facilit
       },
     )
     toEnd.push(() => shop.close())
-  })
-  afterAll(async () => {
-    for (const end of toEnd.toReversed()) await end()
   })
   beforeEach(() => {
     price = '0.02'

@@ -13,6 +13,7 @@ import type { Hex } from '../../src/protocol/payment.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen } from '../support/http.js'
 import { settlementOf, useShop } from '../support/shop.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const HASH = /^0x[0-9a-f]{64}$/
 const devnet = useDevnet()
@@ -99,18 +100,13 @@ it('@x402/fetch buys on the same route, in version 2', async () => {
 })
 
 describe('x402-express 1.2, whose facilitator is our gateway', () => {
-  const closers: (() => Promise<void>)[] = []
-  afterAll(async () => {
-    for (const close of closers.toReversed()) await close()
-  })
+  const closers = useCleanup(afterAll)
   const open = async (app: Express): Promise<string> => {
-    const server = await listen(app)
-    closers.push(() => server.close())
+    const server = closedBy(closers, await listen(app))
     return server.url
   }
   const openFacilitator = async (v1: boolean): Promise<`http://${string}`> => {
-    const gateway: Gateway = createGateway(shopOptions(devnet, { v1 }))
-    closers.push(() => gateway.close())
+    const gateway: Gateway = closedBy(closers, createGateway(shopOptions(devnet, { v1 })))
     const url = await open(express().use(gateway.gatewayRouter()))
     return `${url}/api/v2/payment` as `http://${string}`
   }

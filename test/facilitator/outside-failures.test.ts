@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
 import { LedgerError, RelayerError } from '../../src/errors.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
@@ -20,21 +20,22 @@ import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.j
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { methodsOf, patchedLedger, type LedgerMethods } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const PRICE = 10_000n
 const ONE_ETHER = '0xde0b6b3a7640000'
 const devnet = useDevnet()
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close()
-})
+const toEnd = useCleanup()
 
 async function open(
   options: Parameters<typeof openCore>[1] = {},
 ): Promise<{ proxy: RpcProxy; core: Core }> {
   const proxy = await startRpcProxy(devnet.rpcUrl)
   const core = openCore(devnet, { rpcUrl: proxy.url, ...options })
-  opened.push(core, proxy)
+  toEnd.push(
+    () => core.close(),
+    () => proxy.close(),
+  )
   return { proxy, core }
 }
 

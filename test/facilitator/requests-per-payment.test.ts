@@ -2,23 +2,22 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { offerOf, openCore, type Core } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { useStoppableClock } from '../support/stopped-clock.js'
 import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const clock = useStoppableClock()
-let proxy: RpcProxy
 let core: Core
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl, { hasSync: true })
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl, { hasSync: true }))
+beforeAll(() => {
   core = openCore(devnet, { rpcUrl: proxy.url, ledger: unattended() })
 })
 afterAll(async () => {
   core.close()
-  await proxy.close()
 })
 
 /** Settles payments of as many payers at once. @returns What the node was asked. */

@@ -23,6 +23,7 @@ import { transferOf } from '../support/on-chain.js'
 import { useStoppableClock } from '../support/stopped-clock.js'
 import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
+import { withoutMining } from '../support/mining.js'
 
 const PRICE = 10_000n
 const devnet = useDevnet()
@@ -54,17 +55,6 @@ const { sign, reserve, settle, merchantBalance } = payingOn(devnet)
 const keyOf = (payment: PaymentPayload) => decoded(payment, offerOf(devnet)).key
 const count = (answers: readonly SettleResponse[], reason: string): number =>
   answers.filter((answer) => !answer.success && answer.errorReason === reason).length
-
-/** Keeps transactions waiting while something is done. */
-async function withoutMining<T>(work: () => Promise<T>): Promise<T> {
-  await askNode(devnet, 'evm_setAutomine', false)
-  try {
-    return await work()
-  } finally {
-    await devnet.mine()
-    await askNode(devnet, 'evm_setAutomine', true)
-  }
-}
 
 /** Sends a call from somebody else's account, ahead of everything that waits. */
 async function sendAhead(from: Hex, to: Hex, data: Hex): Promise<Hex> {
@@ -104,7 +94,7 @@ describe('settle', () => {
     it('names the transaction again only to the first requester', async () => {
       const core = open({ settleTimeoutMs: 100 })
       const payment = { ...(await sign()), resource: { url: 'https://shop.example/goods' } }
-      await withoutMining(() => asking(core, payment, 'first'))
+      await withoutMining(devnet, () => asking(core, payment, 'first'))
       // Whoever takes up what was pending is who is told.
       const paid = await asking(core, payment, 'second')
       expect(paid).toMatchObject({ success: true })
@@ -122,7 +112,7 @@ describe('settle', () => {
       async (resource) => {
         const core = open({ settleTimeoutMs: 100 })
         const payment = { ...(await sign()), resource }
-        await withoutMining(() => asking(core, payment, 'first'))
+        await withoutMining(devnet, () => asking(core, payment, 'first'))
         expect(await asking(core, payment, 'second')).toEqual(failed(USED))
         expect(await asking(core, payment, 'first')).toMatchObject({ success: true })
       },
@@ -326,7 +316,7 @@ describe('settle, when the outcome is not known in time', () => {
     const core = open({ settleTimeoutMs: 100 })
     const payment = await sign()
     const before = await merchantBalance()
-    const pending = await withoutMining(() => settle(core, payment))
+    const pending = await withoutMining(devnet, () => settle(core, payment))
     expect(pending).toMatchObject({
       success: false,
       errorReason: 'settlement_pending',
@@ -344,7 +334,7 @@ describe('settle, when the outcome is not known in time', () => {
   it('answers retries with pending until it is mined, and then answers one retry', async () => {
     const core = open({ settleTimeoutMs: 1000 })
     const payment = await sign()
-    await withoutMining(async () => {
+    await withoutMining(devnet, async () => {
       const { transaction } = await settle(core, payment)
       const answers = await Promise.all(Array.from({ length: 3 }, () => settle(core, payment)))
       expect(count(answers, 'settlement_pending')).toBe(1)
@@ -358,7 +348,7 @@ describe('settle, when the outcome is not known in time', () => {
   it('finds the outcome in the background without a retry', async () => {
     const core = open({ settleTimeoutMs: 50 })
     const payment = await sign()
-    await withoutMining(() => settle(core, payment))
+    await withoutMining(devnet, () => settle(core, payment))
     const { transaction } = await core.until('settled')
     expect(await core.ledger.payments.find(keyOf(payment))).toMatchObject({
       state: 'settled',
@@ -373,7 +363,7 @@ describe('settle, when the outcome is not known in time', () => {
     await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
     const core = open({ settleTimeoutMs: 50, relayerKey })
     const payment = await sign()
-    await withoutMining(() => settle(core, payment))
+    await withoutMining(devnet, () => settle(core, payment))
     await core.until('settled')
     await askNode(devnet, 'anvil_setBalance', address, '0x0')
     const poor = open({ relayerKey, ledger: core.ledger })
@@ -383,7 +373,7 @@ describe('settle, when the outcome is not known in time', () => {
   it('answers pending when the gateway is closed meanwhile, and stops watching', async () => {
     const core = open()
     const payment = await sign()
-    await withoutMining(async () => {
+    await withoutMining(devnet, async () => {
       const answer = settle(core, payment)
       await core.until('submitted')
       core.close()
@@ -415,7 +405,7 @@ describe('settle, when the transaction fails', () => {
     await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
     await askNode(devnet, 'anvil_impersonateAccount', address)
     const payment = await signPayment({ address, privateKey }, offerOf(devnet))
-    const answer = await withoutMining(async () => {
+    const answer = await withoutMining(devnet, async () => {
       const settling = settle(core, payment)
       await core.until('submitted')
       const args = [otherRelayer(), PRICE] as const
@@ -441,7 +431,7 @@ describe('settle, when the transaction fails', () => {
   })
 
   async function frontRun(core: Core, payment: PaymentPayload, sender: Hex) {
-    return withoutMining(async () => {
+    return withoutMining(devnet, async () => {
       const settling = settle(core, payment)
       await core.until('submitted')
       const transaction = await sendAhead(sender, devnet.asset, transferOf(payment))
@@ -472,7 +462,7 @@ describe('settle, when the transaction fails', () => {
         () => undefined,
       )
     }
-    const answer = await withoutMining(async () => {
+    const answer = await withoutMining(devnet, async () => {
       const settling = settle(core, payment)
       await core.until('submitted')
       const submitted = () => core.happened().filter((name) => name === 'submitted').length === 2

@@ -1,18 +1,16 @@
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { askNode, offerOf, openCore, termsOf, type Core } from '../support/core.js'
+import { offerOf, openCore, termsOf, type Core } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { signPayment } from '../support/sign-payment.js'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { stopMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 function open(ledger: LedgerStore): Core {
   const core = openCore(devnet, { ledger, settleTimeoutMs: 60_000 })
@@ -33,7 +31,7 @@ describe('a payment that another process has sent', () => {
     // It renews nothing while this test lasts.
     const silent = open(openSqliteLedger(file, { lockMs: 10_000_000 }))
     const payment = await signPayment(devnet.payers[0]!, offerOf(devnet))
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const settling = silent.facilitator.settle(payment, offerOf(devnet), termsOf(devnet))
     const { transaction } = await silent.until('submitted')
     const database = new Database(file)

@@ -208,9 +208,7 @@ describe('a transaction that is stuck', () => {
     const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
     try {
       await world.node('evm_setAutomine', false)
-      const answering = Promise.all(
-        payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-      )
+      const answering = world.presentAll(gateway, payments)
       await sends(world, 3)
       // Above what was offered: it waits while blocks go by. What comes only now is priced anew.
       const done = new AbortController()
@@ -296,9 +294,7 @@ describe('a relayer out of gas', () => {
         expect(answer).toMatchObject({ delivered: false, status: 503 })
     expect(world.proxy.methods.filter(isSend)).toEqual([])
     await world.node('anvil_setBalance', relayer!.address, toHex(ONE_ETHER))
-    const answers = await Promise.all(
-      payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-    )
+    const answers = await world.presentAll(gateway, payments)
     expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
   })
 
@@ -312,9 +308,7 @@ describe('a relayer out of gas', () => {
     const first = await Promise.all(payments.map((payment) => world.present(gateway, payment)))
     expect(first.filter(({ delivered }) => delivered)).toHaveLength(0)
     await world.node('anvil_setBalance', relayer!.address, toHex(ONE_ETHER))
-    const answers = await Promise.all(
-      payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-    )
+    const answers = await world.presentAll(gateway, payments)
     expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
     expect((await world.evidence()).transfers).toHaveLength(6)
   })

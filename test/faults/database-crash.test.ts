@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { LedgerEntry, LedgerStore, Submission } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { findPostgresPrograms, startOwnPostgres } from '../support/own-postgres.js'
 import { newNonce } from '../support/sign-payment.js'
 
@@ -18,12 +18,9 @@ describeCrashes('when PostgreSQL crashes', () => {
 
   async function open() {
     // Nothing is on disk before somebody waits for it.
-    const postgres = await startOwnPostgres(programs!, { wal_writer_delay: '10s' })
-    toEnd.push(() => postgres.close())
+    const postgres = closedBy(toEnd, await startOwnPostgres(programs!, { wal_writer_delay: '10s' }))
     const openLedger = (): LedgerStore => {
-      const ledger = openPostgresLedger(postgres.url)
-      toEnd.push(() => ledger.close())
-      return ledger
+      return closedBy(toEnd, openPostgresLedger(postgres.url))
     }
     return { postgres, openLedger }
   }

@@ -16,9 +16,6 @@ const open = useWorlds(devnet)
 
 const isReceipt = (method: string): boolean => method === 'eth_getTransactionReceipt'
 
-/** Longer than a dead process holds what it worked on. */
-const TAKE_OVER_MS = 180_000
-
 /** Kills a gateway, or pauses it, at the first request that is given to the proxy so. */
 function killOnce(
   { proxy }: World,
@@ -78,19 +75,15 @@ describe.each(paths)('a process that is killed while it serves %s', (path) => {
     ['after the send, before its answer', after(isSend), false],
     ['after the send, before its answer with the receipt', after(isSend), true],
     ['after the receipt, before its own answer', after(isReceipt), false],
-  ] as const)(
-    '%s, has its payment redeemed once by the next',
-    async (_moment, when, hasSync) => {
-      const world = await open({ hasSync })
-      const first = await world.start()
-      killOnce(world, first, when)
-      const payment = await world.sign()
-      expect(await world.present(first, payment, path)).toMatchObject({ status: 0 })
-      await first.kill()
-      await redeem(world, payment, path)
-    },
-    TAKE_OVER_MS,
-  )
+  ] as const)('%s, has its payment redeemed once by the next', async (_moment, when, hasSync) => {
+    const world = await open({ hasSync })
+    const first = await world.start()
+    killOnce(world, first, when)
+    const payment = await world.sign()
+    expect(await world.present(first, payment, path)).toMatchObject({ status: 0 })
+    await first.kill()
+    await redeem(world, payment, path)
+  })
 })
 
 describe('a process that is killed while it settles a payment by Permit2', () => {
@@ -98,47 +91,39 @@ describe('a process that is killed while it settles a payment by Permit2', () =>
     ['after the write-ahead, before the send', before(isSend)],
     ['after the send, before its answer', after(isSend)],
     ['after the receipt, before its own answer', after(isReceipt)],
-  ] as const)(
-    '%s, has its payment redeemed once by the next',
-    async (_moment, when) => {
-      const { approve, newPayer } = permit2On(devnet)
-      const world = await open()
-      const first = await world.start()
-      const payer = await newPayer()
-      await approve(payer.address)
-      const extra = { ...world.offer.extra, assetTransferMethod: 'permit2' }
-      const payment = await signPermit(payer, { ...world.offer, extra })
-      killOnce(world, first, when)
-      expect(await world.present(first, payment, 'settle')).toMatchObject({ status: 0 })
-      await first.kill()
-      await redeem(world, payment, 'settle')
-    },
-    TAKE_OVER_MS,
-  )
+  ] as const)('%s, has its payment redeemed once by the next', async (_moment, when) => {
+    const { approve, newPayer } = permit2On(devnet)
+    const world = await open()
+    const first = await world.start()
+    const payer = await newPayer()
+    await approve(payer.address)
+    const extra = { ...world.offer.extra, assetTransferMethod: 'permit2' }
+    const payment = await signPermit(payer, { ...world.offer, extra })
+    killOnce(world, first, when)
+    expect(await world.present(first, payment, 'settle')).toMatchObject({ status: 0 })
+    await first.kill()
+    await redeem(world, payment, 'settle')
+  })
 })
 
 describe('a payment whose process was killed before the send', () => {
-  it(
-    'is sent with another account nonce if the next process has used its own',
-    async () => {
-      const world = await open()
-      const first = await world.start()
-      killOnce(world, first, before(isSend))
-      const payment = await world.sign()
-      expect(await world.present(first, payment)).toMatchObject({ status: 0 })
-      await first.kill()
-      const next = await world.start()
-      const other = await world.sign()
-      expect(await world.presentUntilDecided(next, other)).toMatchObject({ delivered: true })
-      expect(await world.presentUntilDecided(next, payment)).toMatchObject({ delivered: true })
-      const { transfers, records } = await world.evidence()
-      expect(transfers).toHaveLength(2)
-      const recorded = records.map((record) => 'transaction' in record && record.transaction)
-      expect(new Set(recorded)).toEqual(new Set(transfers.map(({ transaction }) => transaction)))
-      expect(await world.present(next, payment)).toMatchObject({ delivered: false })
-    },
-    TAKE_OVER_MS,
-  )
+  it('is sent with another account nonce if the next process has used its own', async () => {
+    const world = await open()
+    const first = await world.start()
+    killOnce(world, first, before(isSend))
+    const payment = await world.sign()
+    expect(await world.present(first, payment)).toMatchObject({ status: 0 })
+    await first.kill()
+    const next = await world.start()
+    const other = await world.sign()
+    expect(await world.presentUntilDecided(next, other)).toMatchObject({ delivered: true })
+    expect(await world.presentUntilDecided(next, payment)).toMatchObject({ delivered: true })
+    const { transfers, records } = await world.evidence()
+    expect(transfers).toHaveLength(2)
+    const recorded = records.map((record) => 'transaction' in record && record.transaction)
+    expect(new Set(recorded)).toEqual(new Set(transfers.map(({ transaction }) => transaction)))
+    expect(await world.present(next, payment)).toMatchObject({ delivered: false })
+  })
 })
 
 describe('a payment whose process is paused after the send', () => {
@@ -166,138 +151,115 @@ describe('a payment whose process is paused after the send', () => {
           transaction: transfers[0]!.transaction,
         })
     },
-    TAKE_OVER_MS,
   )
 
-  it(
-    'is pending for as long as its process lives, however slow its node is',
-    async () => {
-      const world = await open({
-        relayers: 2,
-        lockMs: 30_000,
-        options: { settleTimeoutMs: 30_000 },
-      })
-      const [first, other] = await Promise.all([world.start(), world.start()])
-      let isWithheld = true
-      world.proxy.fault = (method) =>
-        isWithheld && /Receipt/.test(method) ? { kind: 'answer', result: null } : undefined
-      const payment = await world.sign()
-      const answering = world.presentUntilDecided(first, payment)
-      await until(async () => (await world.records())[0]?.state === 'submitted')
-      // Nobody can tell yet whether it is dead; it is not, and longer than a dead one takes to be told.
-      const refused = { status: 503, reason: 'settlement_pending' }
-      for (let seconds = 0; seconds < 5; seconds++) {
-        expect(await world.present(other, payment)).toMatchObject(refused)
-        await sleep(1000)
-      }
-      isWithheld = false
-      expect(await answering).toMatchObject({ delivered: true })
-    },
-    TAKE_OVER_MS,
-  )
+  it('is pending for as long as its process lives, however slow its node is', async () => {
+    const world = await open({
+      relayers: 2,
+      lockMs: 30_000,
+      options: { settleTimeoutMs: 30_000 },
+    })
+    const [first, other] = await Promise.all([world.start(), world.start()])
+    let isWithheld = true
+    world.proxy.fault = (method) =>
+      isWithheld && /Receipt/.test(method) ? { kind: 'answer', result: null } : undefined
+    const payment = await world.sign()
+    const answering = world.presentUntilDecided(first, payment)
+    await until(async () => (await world.records())[0]?.state === 'submitted')
+    // Nobody can tell yet whether it is dead; it is not, and longer than a dead one takes to be told.
+    const refused = { status: 503, reason: 'settlement_pending' }
+    for (let seconds = 0; seconds < 5; seconds++) {
+      expect(await world.present(other, payment)).toMatchObject(refused)
+      await sleep(1000)
+    }
+    isWithheld = false
+    expect(await answering).toMatchObject({ delivered: true })
+  })
 })
 
 describe('a reorganisation while nobody is alive', () => {
-  it(
-    'is noticed by the next process, which sends settled and delivered payments again',
-    async () => {
-      const world = await open()
-      const first = await world.start()
-      const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
-      for (const payment of payments)
-        expect(await world.present(first, payment)).toMatchObject({ delivered: true })
-      await first.kill()
-      await undo(devnet, (await world.evidence()).transfers[0]!.transaction)
-      expect((await world.evidence()).transfers).toEqual([])
-      const next = await world.start()
-      // What comes meanwhile must not take their place.
-      expect(await world.presentUntilDecided(next, await world.sign())).toMatchObject({
-        delivered: true,
-      })
-      await until(async () => (await world.evidence()).transfers.length === 4)
-      for (const payment of payments)
-        expect(await world.present(next, payment)).toMatchObject({ delivered: false })
-    },
-    2 * TAKE_OVER_MS,
-  )
+  it('is noticed by the next process, which sends settled and delivered payments again', async () => {
+    const world = await open()
+    const first = await world.start()
+    const payments = await Promise.all(Array.from({ length: 3 }, () => world.sign()))
+    for (const payment of payments)
+      expect(await world.present(first, payment)).toMatchObject({ delivered: true })
+    await first.kill()
+    await undo(devnet, (await world.evidence()).transfers[0]!.transaction)
+    expect((await world.evidence()).transfers).toEqual([])
+    const next = await world.start()
+    // What comes meanwhile must not take their place.
+    expect(await world.presentUntilDecided(next, await world.sign())).toMatchObject({
+      delivered: true,
+    })
+    await until(async () => (await world.evidence()).transfers.length === 4)
+    for (const payment of payments)
+      expect(await world.present(next, payment)).toMatchObject({ delivered: false })
+  }, 360_000)
 })
 
 describe('a process that is killed', () => {
-  it(
-    'before the write-ahead leaves a payment that the next process can take',
-    async () => {
-      const world = await open()
-      const first = await world.start()
-      killOnce(world, first, (method) => (method === 'eth_estimateGas' ? 'before' : undefined))
+  it('before the write-ahead leaves a payment that the next process can take', async () => {
+    const world = await open()
+    const first = await world.start()
+    killOnce(world, first, (method) => (method === 'eth_estimateGas' ? 'before' : undefined))
+    const payment = await world.sign()
+    expect(await world.present(first, payment)).toMatchObject({ status: 0 })
+    await redeem(world, payment)
+  })
+
+  it('between settle and answer delivers at most once, at whichever moment it dies', async () => {
+    const world = await open()
+    const payments: PaymentPayload[] = []
+    const delaysMs = [0, 2, 5, 10]
+    for (const delayMs of delaysMs) {
+      const gateway = await world.start()
+      let done = false
+      world.proxy.fault = (method) =>
+        method === 'eth_getTransactionReceipt'
+          ? {
+              kind: 'inspect',
+              see(result) {
+                if (result !== null && !done) {
+                  done = true
+                  setTimeout(() => void gateway.kill(), delayMs)
+                }
+                return 'pass'
+              },
+            }
+          : undefined
       const payment = await world.sign()
-      expect(await world.present(first, payment)).toMatchObject({ status: 0 })
-      await redeem(world, payment)
-    },
-    TAKE_OVER_MS,
-  )
+      payments.push(payment)
+      // At first the relayer is still leased by the one that was killed.
+      await until(async () => (await world.present(gateway, payment)).status !== 503)
+      await gateway.kill()
+    }
+    world.proxy.fault = undefined
+    const heir = await world.start()
+    // Each was either let out, or is still to be had; the oracle knows the difference.
+    await world.presentAll(heir, payments)
+    const { transfers, records } = await world.evidence()
+    expect(transfers).toHaveLength(delaysMs.length)
+    expect(records).toHaveLength(delaysMs.length)
+  })
 
-  it(
-    'between settle and answer delivers at most once, at whichever moment it dies',
-    async () => {
-      const world = await open()
-      const payments: PaymentPayload[] = []
-      const delaysMs = [0, 2, 5, 10]
-      for (const delayMs of delaysMs) {
-        const gateway = await world.start()
-        let done = false
-        world.proxy.fault = (method) =>
-          method === 'eth_getTransactionReceipt'
-            ? {
-                kind: 'inspect',
-                see(result) {
-                  if (result !== null && !done) {
-                    done = true
-                    setTimeout(() => void gateway.kill(), delayMs)
-                  }
-                  return 'pass'
-                },
-              }
-            : undefined
-        const payment = await world.sign()
-        payments.push(payment)
-        // At first the relayer is still leased by the one that was killed.
-        await until(async () => (await world.present(gateway, payment)).status !== 503)
-        await gateway.kill()
-      }
-      world.proxy.fault = undefined
-      const heir = await world.start()
-      // Each was either let out, or is still to be had; the oracle knows the difference.
-      await Promise.all(payments.map((payment) => world.presentUntilDecided(heir, payment)))
-      const { transfers, records } = await world.evidence()
-      expect(transfers).toHaveLength(delaysMs.length)
-      expect(records).toHaveLength(delaysMs.length)
-    },
-    TAKE_OVER_MS,
-  )
-
-  it(
-    'with many payments in progress loses none of them',
-    async () => {
-      const world = await open()
-      const first = await world.start()
-      const payments = await Promise.all(Array.from({ length: 20 }, () => world.sign()))
-      let sends = 0
-      world.proxy.fault = (method) => {
-        if (isSend(method) && ++sends === 10) void first.kill()
-        return undefined
-      }
-      await Promise.all(payments.map((payment) => world.present(first, payment)))
-      world.proxy.fault = undefined
-      const next = await world.start()
-      const answers = await Promise.all(
-        payments.map(async (payment) => world.presentUntilDecided(next, payment)),
-      )
-      const seen = world.answers.filter(({ delivered }) => delivered)
-      const { transfers } = await world.evidence()
-      expect(transfers).toHaveLength(20)
-      expect(new Set(seen.map(({ authorization }) => authorization)).size).toBe(seen.length)
-      expect(answers).toHaveLength(20)
-    },
-    TAKE_OVER_MS,
-  )
+  it('with many payments in progress loses none of them', async () => {
+    const world = await open()
+    const first = await world.start()
+    const payments = await Promise.all(Array.from({ length: 20 }, () => world.sign()))
+    let sends = 0
+    world.proxy.fault = (method) => {
+      if (isSend(method) && ++sends === 10) void first.kill()
+      return undefined
+    }
+    await Promise.all(payments.map((payment) => world.present(first, payment)))
+    world.proxy.fault = undefined
+    const next = await world.start()
+    const answers = await world.presentAll(next, payments)
+    const seen = world.answers.filter(({ delivered }) => delivered)
+    const { transfers } = await world.evidence()
+    expect(transfers).toHaveLength(20)
+    expect(new Set(seen.map(({ authorization }) => authorization)).size).toBe(seen.length)
+    expect(answers).toHaveLength(20)
+  })
 })

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { newPayer } from '../support/on-chain.js'
-import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 import { isSend } from '../support/rpc-proxy.js'
 import type { TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
@@ -11,14 +11,12 @@ import type { GatewayProcess, LedgerMoment } from './gateway-process.js'
 import { isUncharged } from './authorization.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const open = useWorlds(devnet)
 const postgres = await findPostgres()
-const schemas: TestSchema[] = []
-afterAll(async () => {
-  for (const schema of schemas) await schema.drop()
-})
+const toEnd = useCleanup(afterAll)
 
 const TEST_MS = 400_000
 
@@ -157,7 +155,7 @@ describe(`processes that are killed ${KILLS.length} times, while the chain is re
     async () => {
       if (postgres === undefined) return
       const schema = await createSchema(postgres)
-      schemas.push(schema)
+      toEnd.push(() => schema.drop())
       const world = await open({ ...settings, ledger: schema.url })
       await runKills(world)
       expect(await world.violations()).toEqual([])

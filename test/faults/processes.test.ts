@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
 import type { Hex } from '../../src/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
@@ -13,15 +13,13 @@ import { isSend } from '../support/rpc-proxy.js'
 import { startTcpProxy } from './tcp-proxy.js'
 import { useWorlds } from './use-worlds.js'
 import type { World } from './world.js'
+import { useCleanup } from '../support/cleanup.js'
 
 // Blocks come by the clock: transactions that reach the node out of order are mined all the same.
 const devnet = useDevnet({ blockTime: 0.1 })
 // The oracle is asked first: it reads what is cleaned up afterwards.
 const open = useWorlds(devnet, { hasSync: true })
-const cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
+const cleanups = useCleanup()
 
 const postgres = await findPostgres()
 
@@ -60,14 +58,12 @@ describe('200 settlements at once over three relayers', () => {
       const kinds = ['drop_answer', 'drop_request', 'garble'] as const
       return sent % 2 === 0 ? { kind: kinds[(sent / 2) % kinds.length]! } : undefined
     }
-    const answers = await Promise.all(
-      payments.map((payment) => world.presentUntilDecided(gateway, payment, 'settle')),
-    )
+    const answers = await world.presentAll(gateway, payments, 'settle')
     expect(answers.filter(({ delivered }) => delivered)).toHaveLength(200)
     const { transfers, records } = await world.evidence()
     expect(transfers).toHaveLength(200)
     expect(records.filter(({ state }) => state === 'settled')).toHaveLength(200)
-  }, 180_000)
+  })
 })
 
 describe('SIGTERM', () => {
@@ -76,58 +72,54 @@ describe('SIGTERM', () => {
   it.each([
     ['finishes', 20_000],
     ['records', 500],
-  ])(
-    '%s 50 settlements that are under way',
-    async (_what, settleTimeoutMs) => {
-      const folder = await mkdtemp(join(tmpdir(), 'x402-sigterm-'))
-      cleanups.push(() => rm(folder, { recursive: true, force: true }))
-      const ledger = join(folder, 'data/ledger.db')
-      const world = await open({ ledger })
-      const config = {
-        networks: {
-          'base-sepolia': {
-            rpcUrl: world.proxy.url,
-            relayerKeys: world.relayers.map(({ key }) => key),
-          },
+  ])('%s 50 settlements that are under way', async (_what, settleTimeoutMs) => {
+    const folder = await mkdtemp(join(tmpdir(), 'x402-sigterm-'))
+    cleanups.push(() => rm(folder, { recursive: true, force: true }))
+    const ledger = join(folder, 'data/ledger.db')
+    const world = await open({ ledger })
+    const config = {
+      networks: {
+        'base-sepolia': {
+          rpcUrl: world.proxy.url,
+          relayerKeys: world.relayers.map(({ key }) => key),
         },
-        projects: [{ id: 'shop', tokens: [world.token], merchant: { payTo: world.merchant } }],
-        settleTimeoutMs,
-        rateLimit: false,
-      }
-      await writeFile(join(folder, 'gateway.config.json'), JSON.stringify(config))
-      const program = startProgram([bin, 'serve', '--port', '0'], { cwd: folder, env: {} })
-      cleanups.push(() => program.end('SIGKILL'))
-      const url = await program.prints(/(http:\/\/127\.0\.0\.1:\d+)/)
+      },
+      projects: [{ id: 'shop', tokens: [world.token], merchant: { payTo: world.merchant } }],
+      settleTimeoutMs,
+      rateLimit: false,
+    }
+    await writeFile(join(folder, 'gateway.config.json'), JSON.stringify(config))
+    const program = startProgram([bin, 'serve', '--port', '0'], { cwd: folder, env: {} })
+    cleanups.push(() => program.end('SIGKILL'))
+    const url = await program.prints(/(http:\/\/127\.0\.0\.1:\d+)/)
 
-      const payments = await sign(world, 50)
-      let isWithheld = true
-      world.proxy.fault = (method) =>
-        isWithheld && /Receipt/.test(method) ? { kind: 'answer', result: null } : undefined
-      const answering = Promise.all(
-        payments.map((payment) => world.present({ url }, payment, 'settle')),
-      )
-      await until(async () => (await world.records()).length === payments.length)
-      const ended = program.end('SIGTERM')
-      await until(() => isRefused(url))
-      if (settleTimeoutMs > 1000) isWithheld = false
-      const answers = await answering
-      expect(await ended).toBe(0)
-      for (const { status, delivered, reason } of answers)
-        expect([delivered, reason === 'settlement_pending', status >= 500]).toContain(true)
-      if (settleTimeoutMs > 1000) expect(answers.every(({ delivered }) => delivered)).toBe(true)
+    const payments = await sign(world, 50)
+    let isWithheld = true
+    world.proxy.fault = (method) =>
+      isWithheld && /Receipt/.test(method) ? { kind: 'answer', result: null } : undefined
+    const answering = Promise.all(
+      payments.map((payment) => world.present({ url }, payment, 'settle')),
+    )
+    await until(async () => (await world.records()).length === payments.length)
+    const ended = program.end('SIGTERM')
+    await until(() => isRefused(url))
+    if (settleTimeoutMs > 1000) isWithheld = false
+    const answers = await answering
+    expect(await ended).toBe(0)
+    for (const { status, delivered, reason } of answers)
+      expect([delivered, reason === 'settlement_pending', status >= 500]).toContain(true)
+    if (settleTimeoutMs > 1000) expect(answers.every(({ delivered }) => delivered)).toBe(true)
 
-      world.proxy.fault = undefined
-      const next = await world.start()
-      const later = await Promise.all(
-        answers.map(async ({ delivered }, index) =>
-          delivered ? undefined : world.presentUntilDecided(next, payments[index]!, 'settle'),
-        ),
-      )
-      for (const answer of later) if (answer !== undefined) expect(answer.delivered).toBe(true)
-      expect((await world.evidence()).transfers).toHaveLength(50)
-    },
-    180_000,
-  )
+    world.proxy.fault = undefined
+    const next = await world.start()
+    const later = await Promise.all(
+      answers.map(async ({ delivered }, index) =>
+        delivered ? undefined : world.presentUntilDecided(next, payments[index]!, 'settle'),
+      ),
+    )
+    for (const answer of later) if (answer !== undefined) expect(answer.delivered).toBe(true)
+    expect((await world.evidence()).transfers).toHaveLength(50)
+  })
 })
 
 if (postgres !== undefined) {
@@ -178,7 +170,7 @@ if (postgres !== undefined) {
       )
       world.proxy.fault = undefined
       await one.kill()
-      await Promise.all(payments.map((payment) => world.presentUntilDecided(other, payment)))
+      await world.presentAll(other, payments)
       const { transfers } = await world.evidence()
       expect(transfers).toHaveLength(30)
     })
@@ -205,9 +197,7 @@ if (postgres !== undefined) {
         expect(answer).toMatchObject({ delivered: false, status: 503 })
       expect(world.proxy.methods.filter(isSend)).toEqual([])
       database.isDown = false
-      const answers = await Promise.all(
-        payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-      )
+      const answers = await world.presentAll(gateway, payments)
       expect(answers.filter(({ delivered }) => delivered)).toHaveLength(5)
     })
 
@@ -229,9 +219,7 @@ if (postgres !== undefined) {
         }
         return undefined
       }
-      const answers = await Promise.all(
-        payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-      )
+      const answers = await world.presentAll(gateway, payments)
       expect(answers.filter(({ delivered }) => delivered)).toHaveLength(20)
       expect((await world.evidence()).transfers).toHaveLength(20)
       expect(gateway.alive).toBe(true)

@@ -1,18 +1,18 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
 import { balanceOf, useDevnet } from '../support/devnet.js'
-import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { isSend } from '../support/rpc-proxy.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { useWorlds } from './use-worlds.js'
 import type { AtUrl, World } from './world.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const openWorld = useWorlds(devnet)
 const postgres = await findPostgres()
-const schemas: TestSchema[] = []
-afterEach(() => Promise.all(schemas.splice(0).map((schema) => schema.drop())))
+const toEnd = useCleanup()
 
 /** What a payment of these worlds is. */
 const PAID = 10_000n
@@ -23,7 +23,7 @@ async function open(database: string): Promise<World> {
   const options = { options: { settleTimeoutMs: 45_000 } }
   if (database === 'SQLite') return openWorld(options)
   const schema = await createSchema(postgres!)
-  schemas.push(schema)
+  toEnd.push(() => schema.drop())
   return openWorld({ ...options, ledger: schema.url })
 }
 

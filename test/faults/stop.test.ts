@@ -1,5 +1,5 @@
 /** Shops that are stopped while buyers pay, by the signals and in the way that the documentation says. */
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { authorizationOf } from './authorization.js'
@@ -10,16 +10,14 @@ import { signedAuthorization } from '../support/on-chain.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const TIMEOUT_MS = 180_000
 
 // A settlement waits for its block about as long as on Base.
 const devnet = useDevnet({ blockTime: 2 })
 const openJudged = useWorlds(devnet)
-const cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
+const cleanups = useCleanup()
 
 const postgres = await findPostgres()
 const LEDGERS = ['memory', 'SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])] as const
@@ -28,9 +26,7 @@ const LEDGERS = ['memory', 'SQLite', ...(postgres === undefined ? [] : ['Postgre
 async function open(ledger: string, settings: WorldOptions): Promise<World> {
   if (ledger === 'SQLite') return openJudged(settings)
   if (ledger === 'memory') {
-    const world = await openWorld(devnet, { ...settings, ledger })
-    cleanups.push(() => world.close())
-    return world
+    return closedBy(cleanups, await openWorld(devnet, { ...settings, ledger }))
   }
   const schema = await createSchema(postgres!)
   cleanups.push(() => schema.drop())
@@ -142,8 +138,7 @@ describe('a handler that never ends', () => {
   it(
     'leaves a buyer who has paid upfront with the hash of his transaction',
     async () => {
-      const world = await openWorld(devnet, { ledger: 'memory', closeMs: 500 })
-      cleanups.push(() => world.close())
+      const world = closedBy(cleanups, await openWorld(devnet, { ledger: 'memory', closeMs: 500 }))
       const gateway = await world.start()
       const payment = await world.sign()
       const answering = world.present(gateway, payment, '/never-stream')

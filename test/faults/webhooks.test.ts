@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
@@ -91,8 +91,7 @@ describe.each(databases)('webhooks of gateways on %s that are killed', (database
       if (schema !== undefined) toEnd.push(() => schema.drop())
       const world = await open({ relayers: 2, options, ...(schema && { ledger: schema.url }) })
       const first = await world.start()
-      const states = openCommittedStates(world.ledger)
-      toEnd.push(() => states.close())
+      const states = closedBy(toEnd, openCommittedStates(world.ledger))
       const { receiver, arrived, wrong, genuine } = await startShop(states)
       genuine.secret = (await register(world, first, receiver)).secret
       await sellAndKill(world)

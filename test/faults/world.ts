@@ -32,6 +32,7 @@ import {
 } from './gateway-process.js'
 import { authorizationOf } from './authorization.js'
 import { findViolations, isOpen, readTransfers, type Answer, type Evidence } from './oracle.js'
+import { offerOf } from '../support/core.js'
 
 /** The shop's identify token. */
 export const TOKEN = 'x402_test-token-of-the-fault-suite'
@@ -133,6 +134,8 @@ export interface World {
     payment: PaymentPayload,
     visit?: string | Visit,
   ): Promise<Answer>
+  /** The same, of several at once. */
+  presentAll(gateway: AtUrl, payments: readonly PaymentPayload[], visit?: string): Promise<Answer[]>
   /** Asks the node itself. */
   node<T = unknown>(method: string, ...params: unknown[]): Promise<T>
   /** Everything there is to judge by, as it stands. */
@@ -174,15 +177,7 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
   const gateways: GatewayProcess[] = []
   let next = 0
   let visits = 0
-  const offer: PaymentRequirements = {
-    scheme: 'exact',
-    network: 'eip155:84532',
-    amount: '10000',
-    payTo: merchant,
-    maxTimeoutSeconds: 300,
-    asset: devnet.asset,
-    extra: { name: 'USDC', version: '2' },
-  }
+  const offer = offerOf(devnet, { payTo: merchant })
 
   const present: World['present'] = async (gateway, payment, how = {}) => {
     const authorization = authorizationOf(keyOf(payment))
@@ -212,6 +207,14 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
     }
     answers.push(answer)
     return answer
+  }
+  const presentUntilDecided: World['presentUntilDecided'] = async (gateway, payment, visit) => {
+    for (;;) {
+      const at = typeof gateway === 'function' ? await gateway() : gateway
+      const answer = await present(at, payment, visit)
+      if (!isOpen(answer)) return answer
+      await sleep(RETRY_MS)
+    }
   }
 
   const openLedger = (): LedgerStore =>
@@ -299,14 +302,9 @@ export async function openWorld(devnet: Devnet, settings: WorldOptions = {}): Pr
       await Promise.all(payers.map(({ address }) => approve(address)))
     },
     present,
-    async presentUntilDecided(gateway, payment, visit) {
-      for (;;) {
-        const at = typeof gateway === 'function' ? await gateway() : gateway
-        const answer = await present(at, payment, visit)
-        if (!isOpen(answer)) return answer
-        await sleep(RETRY_MS)
-      }
-    },
+    presentUntilDecided,
+    presentAll: (gateway, payments, visit) =>
+      Promise.all(payments.map((payment) => presentUntilDecided(gateway, payment, visit))),
     node,
     evidence,
     async violations() {

@@ -10,17 +10,15 @@ import { deploy, twoFacedWalletCode } from '../support/contracts.js'
 import { delegate } from '../support/delegation.js'
 import { useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
-import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 import { type Fault, isSend } from '../support/rpc-proxy.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet({ blockTime: 1 })
 const open = useWorlds(devnet)
 const postgres = await findPostgres()
-const schemas: TestSchema[] = []
-afterAll(async () => {
-  for (const schema of schemas) await schema.drop()
-})
+const toEnd = useCleanup(afterAll)
 
 /** Longer than a refusal had to last for a nonce to be given up. */
 const REFUSED_MS = 7000
@@ -101,9 +99,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     world.proxy.fault = undefined
     const answers = await presenting
     for (const { status } of answers) expect([200, 503]).toContain(status)
-    const again = await Promise.all(
-      payments.map((payment) => world.presentUntilDecided(gateway, payment)),
-    )
+    const again = await world.presentAll(gateway, payments)
     // What was delivered already is refused then.
     for (const [index, { delivered }] of answers.entries())
       expect(delivered || again[index]!.delivered).toBe(true)
@@ -219,7 +215,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     world.proxy.fault = undefined
     await untilPaid(world, 1)
     expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
-  }, 180_000)
+  })
 
   it('names a relayer that delegates (EIP-7702) soon after the start', async () => {
     const world = await open()
@@ -242,7 +238,7 @@ if (postgres !== undefined)
     'PostgreSQL',
     async () => {
       const schema = await createSchema(postgres)
-      schemas.push(schema)
+      toEnd.push(() => schema.drop())
       return { ledger: schema.url }
     },
   ])

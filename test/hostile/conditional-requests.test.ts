@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
@@ -9,19 +8,19 @@ import express4 from 'express4'
 import express from 'express'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { listen, paymentHeader, type TestServer } from '../support/http.js'
+import { listen, paymentHeader } from '../support/http.js'
 import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { startSharedCache } from './shared-cache.js'
+import { useOpened } from '../support/use-opened.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
-let folder: string
+const folder = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-conditional-'))
   await writeFile(join(folder, 'report.txt'), 'THE PAID REPORT')
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** What reached the handlers of conditions. */
 let seen: unknown
@@ -70,21 +69,13 @@ describe.each([
   ['express', express],
   ['express4', express4],
 ])('a paid route (%s)', (_name, makeApp) => {
-  let server: TestServer
-  let cache: TestServer
-  let gateway: Gateway
-  beforeAll(async () => {
-    gateway = createGateway(shopOptions(devnet))
+  const gateway = useOpened(() => createGateway(shopOptions(devnet)))
+  const server = useOpened(() => {
     const app = makeApp()
     routes(app, gateway)
-    server = await listen(app)
-    cache = await startSharedCache(server.url)
+    return listen(app)
   })
-  afterAll(async () => {
-    await cache.close()
-    await server.close()
-    await gateway.close()
-  })
+  const cache = useOpened(() => startSharedCache(server.url))
 
   /** Not by fetch, which has its own way with conditions. */
   async function get(url: string, headers: Record<string, string> = {}) {

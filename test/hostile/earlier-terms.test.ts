@@ -8,19 +8,18 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { fixedRates } from '../../src/money/fixed-rates.js'
 import type { PaymentFlow, PaymentPayload } from '../../src/protocol/payment.js'
 import { ADMIN_TOKEN } from '../console/admin.js'
-import { useCleanup } from '../support/cleanup.js'
-import { askNode } from '../support/core.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { storeMakers } from './stores.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
 afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
   functionPrice.cents = 1
 })
 
@@ -83,8 +82,7 @@ const administer = (shop: Shop, method: string, { path, body }: { path: string; 
 
 /** Opens a shop whose merchant is kept in the ledger. @returns It, and its identify token. */
 async function openStored(ledger: LedgerStore, terms: Terms = BEFORE) {
-  const shop = await openShop(devnet, routes(terms), options(ledger))
-  toEnd.push(() => shop.close())
+  const shop = closedBy(toEnd, await openShop(devnet, routes(terms), options(ledger)))
   const tokens: string[] = []
   for (const id of ['acme', 'twin']) {
     const merchant = { payTo: OLD_PAY_TO, crossCurrency: true }
@@ -119,14 +117,13 @@ interface Posted {
 /** Presents a payment whose transaction is not mined before the answer, but right after it. */
 async function leavePending(shop: Shop, path: string, payer: TestPayer): Promise<PaymentPayload> {
   const payment = await shop.sign(path, payer)
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const pending = await shop.pay(path, payment)
   expect([pending.status, settlementOf(pending)]).toMatchObject([
     503,
     { errorReason: 'settlement_pending' },
   ])
-  await devnet.mine()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
   return payment
 }
 
@@ -237,14 +234,13 @@ describe.each(storeMakers)(
       const { shop, tokens } = await openStored(store.open())
       const [token] = tokens as [string]
       const payment = await shop.sign('/item', await newPayer(devnet))
-      await askNode(devnet, 'evm_setAutomine', false)
+      await stopMining(devnet)
       expect(await post(shop, 'settle', { token, payment })).toMatchObject({
         success: false,
         errorReason: 'settlement_pending',
       })
       await change(shop)
-      await devnet.mine()
-      await askNode(devnet, 'evm_setAutomine', true)
+      await resumeMining(devnet)
       let answer = await post(shop, 'verify', { token, payment })
       expect(answer).toMatchObject({ isValid: true })
       await until(async () => {

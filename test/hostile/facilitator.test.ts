@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
-import { createGateway, type Gateway } from '../../src/gateway.js'
-import { decodeDocument, listen, paymentHeader, type TestServer } from '../support/http.js'
+import { createGateway } from '../../src/gateway.js'
+import { decodeDocument, listen, paymentHeader } from '../support/http.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { useScriptedFacilitator } from '../support/scripted-facilitator.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
+import { useOpened } from '../support/use-opened.js'
 
 const elsewhere = useScriptedFacilitator()
 const TRANSACTION = `0x${'ab'.repeat(32)}`
@@ -18,12 +19,10 @@ const network = 'eip155:84532'
 const payer = PAYERS[0]!.address
 const stranger = PAYERS[1]!.address
 
-let gateway: Gateway
-let server: TestServer
 let ran = 0
 const told: [string, object][] = []
-beforeAll(async () => {
-  gateway = createGateway({
+const gateway = useOpened(() =>
+  createGateway({
     // Its address is known inside tests only.
     facilitator: {
       verify: (...of) => open().verify(...of),
@@ -33,7 +32,9 @@ beforeAll(async () => {
     networks: { 'base-sepolia': {} },
     projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant: { payTo: MERCHANT.address } }],
     logger: { debug() {}, info() {}, warn() {}, error() {} },
-  })
+  }),
+)
+const server = useOpened(() => {
   for (const name of ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const)
     gateway.on(name, (event) => void told.push([name, event]))
   const app = express()
@@ -42,11 +43,7 @@ beforeAll(async () => {
     ran++
     res.send('what was paid for')
   })
-  server = await listen(app)
-})
-afterAll(async () => {
-  await server.close()
-  await gateway.close()
+  return listen(app)
 })
 beforeEach(() => {
   ran = 0

@@ -4,23 +4,21 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import type { Gateway } from '../../src/gateway.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
-import { useCleanup } from '../support/cleanup.js'
-import { askNode } from '../support/core.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { newPayer, operate } from '../support/on-chain.js'
 import { paymentHeader } from '../support/http.js'
 import { openRemoteCore, openRemoteShop } from '../support/remote-shops.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
-import { until } from '../support/until.js'
 import { storeMakers } from './stores.js'
+import { stopMining, untilSent, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
 const FAILED = 'invalid_transaction_state'
 
 afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
   await operate(devnet, 'unpause')
 })
 
@@ -37,14 +35,11 @@ async function inItsBlock<T>(
   request: () => Promise<T>,
   meanwhile: () => Promise<unknown>,
 ): Promise<T> {
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const running = request()
-  await until(async () => {
-    const { pending } = await askNode<{ readonly pending: string }>(devnet, 'txpool_status')
-    return Number(pending) > 0
-  })
+  await untilSent(devnet)
   await meanwhile()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
   return running
 }
 
@@ -58,8 +53,7 @@ describe.each(storeMakers)('a payment whose transaction failed, on %s', (_name, 
     const store = await make()
     if (store === undefined) return undefined
     toEnd.push(() => store.drop())
-    const shop = await openShop(devnet, routes, { ledger: store.open() })
-    toEnd.push(() => shop.close())
+    const shop = closedBy(toEnd, await openShop(devnet, routes, { ledger: store.open() }))
     return { shop, buyer: await newPayer(devnet) }
   }
 
@@ -132,8 +126,7 @@ it('a payment that failed at a remote core is settled when it is presented to th
 })
 
 it('a payer that failed again waits before the payment is sent a third time', async () => {
-  const shop = await openShop(devnet, routes)
-  toEnd.push(() => shop.close())
+  const shop = closedBy(toEnd, await openShop(devnet, routes))
   const payment = await shop.sign('/item', await newPayer(devnet))
   const fail = async (): Promise<void> => {
     expect((await pausedMeanwhile(() => shop.pay('/item', payment))).status).toBe(402)
@@ -147,8 +140,7 @@ it('a payer that failed again waits before the payment is sent a third time', as
 })
 
 it('a payment that failed is sent again once its payer is no longer blocked', async () => {
-  const shop = await openShop(devnet, routes)
-  toEnd.push(() => shop.close())
+  const shop = closedBy(toEnd, await openShop(devnet, routes))
   const buyer = await newPayer(devnet)
   const payment = await shop.sign('/item', buyer)
   const first = await inItsBlock(

@@ -10,7 +10,7 @@ import type { GatewayOptions } from '../../src/config/options.js'
 import { SQLITE } from '../../src/ledger/engine/dialect.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { Browser, sendRaw } from '../console/session.js'
-import { temporaryFolder, useCleanup, type Cleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { fillStatement } from '../support/fill-ledger.js'
 import { startProgram } from '../support/program.js'
@@ -86,7 +86,7 @@ const countOf = (all: readonly unknown[], wanted: unknown): number =>
   all.filter((one) => one === wanted).length
 
 describe('a tenant with many payments and twenty sessions', () => {
-  const toEnd: Cleanup = []
+  const toEnd = useCleanup(afterAll)
   let shop: OpenedShop
   let sessions: Record<string, string>[]
   beforeAll(async () => {
@@ -100,9 +100,6 @@ describe('a tenant with many payments and twenty sessions', () => {
     shop = await open({ ledger })
     toEnd.push(() => shop.close())
     sessions = await openSessions(shop, GREEDY_TOKEN)
-  })
-  afterAll(async () => {
-    for (const end of toEnd.splice(0).toReversed()) await end()
   })
 
   it('gets twelve event streams, and others as many as before', async () => {
@@ -175,8 +172,7 @@ describe('the requests of a tenant with twenty sessions', () => {
   const toEnd = useCleanup()
 
   it('share one limit apart from that of its shops, and cost other tenants nothing', async () => {
-    const shop = await open({ rateLimit: { limit: 60 } })
-    toEnd.push(() => shop.close())
+    const shop = closedBy(toEnd, await open({ rateLimit: { limit: 60 } }))
     const sessions = await openSessions(shop, GREEDY_TOKEN)
     const path = '/api/v2/merchant/settlements'
     const ask = async (headers: Record<string, string>): Promise<number> =>
@@ -201,8 +197,7 @@ describe.each(storeMakers)('a tenant that hangs up early, with a ledger in %s', 
     const store = await make()
     if (store === undefined) return
     toEnd.push(() => store.drop())
-    const shop = await open({ ledger: store.open(), rateLimit: false })
-    toEnd.push(() => shop.close())
+    const shop = closedBy(toEnd, await open({ ledger: store.open(), rateLimit: false }))
     const [session] = await openSessions(shop, GREEDY_TOKEN)
     const { port } = new URL(shop.url)
     const hangUp = async (method: string, path: string): Promise<void> => {
@@ -238,8 +233,7 @@ describe('a tenant with ten webhooks that never answer', () => {
   const toEnd = useCleanup()
 
   it('has ten attempts in progress, while all deliveries of others arrive', async () => {
-    const shop = await open({})
-    toEnd.push(() => shop.close())
+    const shop = closedBy(toEnd, await open({}))
     const slow = await startReceiver(toEnd)
     const held: ServerResponse[] = []
     slow.respond = (_webhook, res) => void held.push(res)

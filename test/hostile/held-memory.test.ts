@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createTestClient, http } from 'viem'
+import { describe, expect, it } from '@jest/globals'
 import { balanceOf, useDevnet } from '../support/devnet.js'
-import { openShop, type Shop } from '../support/shop.js'
+import { openShop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const MEBIBYTE = 1024 * 1024
 /** What a chunk is counted for beside its bytes. */
@@ -12,9 +13,8 @@ const earned = () => balanceOf(devnet, devnet.merchant.address)
 let runs = 0
 
 describe('the memory of held answers', () => {
-  let shop: Shop & { close(): Promise<void> }
-  beforeAll(async () => {
-    shop = await openShop(
+  const shop = useOpened(() =>
+    openShop(
       devnet,
       (app, { x402Protect }) => {
         app.get('/megabyte', x402Protect('$0.01', { maxHeldBytes: 2 * MEBIBYTE }), (_req, res) => {
@@ -28,9 +28,8 @@ describe('the memory of held answers', () => {
         )
       },
       { maxHeldBytesTotal: 8 * (MEBIBYTE + CHUNK_OVERHEAD_BYTES) },
-    )
-  })
-  afterAll(() => shop.close())
+    ),
+  )
 
   /** Presents payments while nothing is mined; resolves once so many were refused. */
   async function present(payments: readonly object[], refusals: number) {
@@ -49,37 +48,31 @@ describe('the memory of held answers', () => {
   }
 
   it('is bounded for one payer and in total while payments are mined, and a 503 costs nothing', async () => {
-    const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const [greedy, ...others] = devnet.payers
     const before = await earned()
-    await chain.setAutomine(false)
-    try {
-      const sign = () => shop.sign('/megabyte', greedy!)
-      const payments = await Promise.all(Array.from({ length: 30 }, sign))
-      const greedily = await present(payments, 28)
-      // The others have room, until all of it is taken.
-      const paid = await Promise.all(
-        others.slice(0, 4).flatMap((payer) => [0, 1].map(() => shop.sign('/megabyte', payer))),
-      )
-      const honestly = await present(paid, 2)
-      const full = runs
-      // Now nobody's handler runs, except where nothing is held.
-      const [late, upfront] = await Promise.all([sign(), shop.sign('/upfront', greedy!)])
-      expect((await shop.pay('/megabyte', late)).status).toBe(503)
-      expect(runs).toBe(full)
-      const streamed = shop.pay('/upfront', upfront)
+    await stopMining(devnet)
+    const sign = () => shop.sign('/megabyte', greedy!)
+    const payments = await Promise.all(Array.from({ length: 30 }, sign))
+    const greedily = await present(payments, 28)
+    // The others have room, until all of it is taken.
+    const paid = await Promise.all(
+      others.slice(0, 4).flatMap((payer) => [0, 1].map(() => shop.sign('/megabyte', payer))),
+    )
+    const honestly = await present(paid, 2)
+    const full = runs
+    // Now nobody's handler runs, except where nothing is held.
+    const [late, upfront] = await Promise.all([sign(), shop.sign('/upfront', greedy!)])
+    expect((await shop.pay('/megabyte', late)).status).toBe(503)
+    expect(runs).toBe(full)
+    const streamed = shop.pay('/upfront', upfront)
 
-      await chain.setAutomine(true)
-      await chain.mine({ blocks: 1 })
-      expect((await streamed).status).toBe(200)
-      const statuses = (await Promise.all([...greedily, ...honestly])).map(({ status }) => status)
-      expect(statuses.filter((status) => status === 200)).toHaveLength(8)
-      expect(await earned()).toBe(before + 90_000n)
-      // What was refused was not used: it is good once there is room.
-      expect((await shop.pay('/megabyte', payments[statuses.indexOf(503)]!)).status).toBe(200)
-      expect(await earned()).toBe(before + 100_000n)
-    } finally {
-      await chain.setAutomine(true)
-    }
+    await resumeMining(devnet)
+    expect((await streamed).status).toBe(200)
+    const statuses = (await Promise.all([...greedily, ...honestly])).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(8)
+    expect(await earned()).toBe(before + 90_000n)
+    // What was refused was not used: it is good once there is room.
+    expect((await shop.pay('/megabyte', payments[statuses.indexOf(503)]!)).status).toBe(200)
+    expect(await earned()).toBe(before + 100_000n)
   })
 })

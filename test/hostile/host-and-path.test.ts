@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
@@ -13,13 +13,11 @@ import { decodeDocument } from '../support/http.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { openShop } from '../support/shop.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const postgres = await findPostgres()
-const opened: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of opened.splice(0).toReversed()) await close()
-})
+const opened = useCleanup()
 
 async function open(options: GatewayOptions = {}) {
   const shop = await openShop(

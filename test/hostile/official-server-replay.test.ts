@@ -9,12 +9,10 @@ import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet
 import { listen, paymentHeader } from '../support/http.js'
 import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
-const toEnd: { close(): Promise<void> }[] = []
-afterAll(async () => {
-  for (const one of toEnd.toReversed()) await one.close()
-})
+const toEnd = useCleanup(afterAll)
 
 /** An official server with three routes of one price, which keeps no book; all defaults. */
 async function openOfficial() {
@@ -37,7 +35,11 @@ async function openOfficial() {
     res.send('sold')
   })
   const shop = await listen(app)
-  toEnd.push(gateway, elsewhere, shop)
+  toEnd.push(
+    () => gateway.close(),
+    () => elsewhere.close(),
+    () => shop.close(),
+  )
   return { url: shop.url, runs }
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { sqliteLedger } from '../../src/sql.js'
 import { openLinkShop } from '../checkouts/shop.js'
-import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 import { useDevnet } from '../support/devnet.js'
 import { Database } from '../support/sqlite.js'
 
@@ -14,8 +14,7 @@ const DAY_MS = 24 * 3_600_000
 describe('an Idempotency-Key of the day before', () => {
   it('makes a link that can be paid', async () => {
     const file = join(temporaryFolder(toEnd), 'ledger.db')
-    const shop = await openLinkShop(devnet, { ledger: sqliteLedger(file) })
-    toEnd.push(() => shop.close())
+    const shop = closedBy(toEnd, await openLinkShop(devnet, { ledger: sqliteLedger(file) }))
     const body = { amount: '0.05', currency: 'USD', expiresIn: 60 }
     const headers = { 'Idempotency-Key': 'cart-7' }
     const create = () => shop.asMerchant('POST', '/checkouts', body, headers)

@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startDevnet, type Devnet } from '../../src/devnet/index.js'
+import { describe, expect, it } from '@jest/globals'
+import { startDevnet } from '../../src/devnet/index.js'
 import { balanceOf } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf } from '../support/shop.js'
 import { newNonce, type TestPayer } from '../support/sign-payment.js'
 import { privateKeyToAccount } from 'viem/accounts'
+import { useOpened } from '../support/use-opened.js'
 
 describe('a payer who presents more payments at once than he can cover', () => {
-  let devnet: Devnet
-  let shop: Awaited<ReturnType<typeof openShop>>
   let runs = 0
-  beforeAll(async () => {
-    devnet = await startDevnet({ blockTime: 2 })
-    shop = await openShop(devnet, (app, { x402Protect }) => {
+  const devnet = useOpened(() => startDevnet({ blockTime: 2 }))
+  const shop = useOpened(() =>
+    openShop(devnet, (app, { x402Protect }) => {
       app.get('/report', x402Protect('$0.01'), (_req, res) => {
         runs++
         res.json({ report: 'for the payer' })
@@ -20,12 +19,8 @@ describe('a payer who presents more payments at once than he can cover', () => {
       app.get('/broken', x402Protect('$0.01'), (_req, res) => {
         setTimeout(() => res.status(500).json({}), 50)
       })
-    })
-  })
-  afterAll(async () => {
-    await shop.close()
-    await devnet.close()
-  })
+    }),
+  )
 
   const payerWith = async (units: bigint): Promise<TestPayer> => {
     const privateKey = newNonce()

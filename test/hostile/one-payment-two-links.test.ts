@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { openLinkShop, pathOf } from '../checkouts/shop.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 
@@ -12,8 +12,7 @@ const PRICE = 50_000n
 
 describe('a payment that took a link and was released', () => {
   it('pays only the link that it is settled for', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     const { relayerKeys } = devnet
     const shop = await openLinkShop(devnet, {
       networks: { 'base-sepolia': { rpcUrl: proxy.url, relayerKeys } },

@@ -1,5 +1,5 @@
 /** Rule 3: one transfer pays for one thing. */
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import { aggregate, MULTICALL3 } from '../../src/chain/abi.js'
 import type { Gateway } from '../../src/gateway.js'
@@ -11,13 +11,11 @@ import { openShop, paymentRequiredOf } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { useCleanup } from '../support/cleanup.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const PRICE = 10_000n
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 const callTo = (payment: PaymentPayload) => ({ to: devnet.asset, data: callOf(payment) })
 
@@ -110,7 +108,7 @@ describe('a payer who uses the nonces of n payments in one transaction of his ow
         Array.from({ length: n }, () => shop.sign('/thing', payer)),
       )
       const before = await balanceOf(devnet, devnet.merchant.address)
-      await askNode(devnet, 'evm_setAutomine', false)
+      await stopMining(devnet)
       const present = async (payment: PaymentPayload): Promise<boolean> => {
         if (how !== 'settle') return (await shop.pay('/thing', payment)).status === 200
         const [entry] = paymentRequiredOf(await shop.ask('/thing')).accepts
@@ -124,8 +122,7 @@ describe('a payer who uses the nonces of n payments in one transaction of his ow
       const answers = payments.map(present)
       await until(() => (shop.events.submitted?.length ?? 0) === n)
       await useNonces(payer, payments, paying)
-      await askNode(devnet, 'evm_setAutomine', true)
-      await devnet.mine()
+      await resumeMining(devnet)
       const granted = await Promise.all(answers)
       expect(granted.filter(Boolean)).toEqual([true])
       expect(granted[paying]).toBe(true)

@@ -1,5 +1,5 @@
 /** Rule 2: an open record buys only what it was opened for. */
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import type { Gateway } from '../../src/gateway.js'
@@ -9,22 +9,19 @@ import type {
   PaymentPayload,
   PaymentRequirements,
 } from '../../src/protocol/payment.js'
-import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { newPayer, signedAuthorization } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { storeMakers } from './stores.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const OTHER_TOKEN = 'x402_test-token-of-another'
 const USED = 'invalid_exact_evm_nonce_already_used'
 
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 /** Two merchants: a shop with a cheap and an expensive route, and another with its own address. */
 function options(overrides: GatewayOptions = {}): GatewayOptions {
@@ -80,14 +77,13 @@ function echoing(payment: PaymentPayload, like: PaymentPayload): PaymentPayload 
 /** Pays for the cheap route, and is told that the payment is pending; then it is mined. */
 async function openCheapRecord(shop: Shop, payer: TestPayer): Promise<PaymentPayload> {
   const payment = await shop.sign('/cheap', payer)
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const pending = await shop.pay('/cheap', payment)
   expect([pending.status, settlementOf(pending)]).toMatchObject([
     503,
     { errorReason: 'settlement_pending' },
   ])
-  await devnet.mine()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
   return payment
 }
 
@@ -139,8 +135,7 @@ describe.each(storeMakers)('an open record in %s', (_name, make) => {
       toEnd.push(() => store.drop())
       const ledger = store.open()
       const runs = { count: 0 }
-      const first = await openShop(devnet, routes(runs, flow), options({ ledger }))
-      toEnd.push(() => first.close())
+      const first = closedBy(toEnd, await openShop(devnet, routes(runs, flow), options({ ledger })))
       const payer = await newPayer(devnet)
       const cheap = await openCheapRecord(first, payer)
       await devnet.mint(payer.address, 2_000_000_000n)
@@ -172,8 +167,7 @@ describe('an open record of a shop with a remote facilitator', () => {
   it.each(['authorization', 'upfront'] as const)(
     'buys only what it was reserved for, in the flow %s',
     async (flow) => {
-      const core = await openShop(devnet, routes({ count: 0 }, flow), options())
-      toEnd.push(() => core.close())
+      const core = closedBy(toEnd, await openShop(devnet, routes({ count: 0 }, flow), options()))
       const runs = { count: 0 }
       const facilitator = httpFacilitator({
         url: `${core.url}/api/v2/payment`,

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import cors from 'cors'
 import express, { type Express, type RequestHandler } from 'express'
 import express4 from 'express4'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'
-import { listen, type TestServer } from '../support/http.js'
+import { listen } from '../support/http.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 let runs = 0
@@ -53,17 +54,11 @@ describe.each([
   ['express', express],
   ['express4', express4],
 ])('OPTIONS (%s)', (_name, makeApp) => {
-  let server: TestServer
-  let gateway: Gateway
-  beforeAll(async () => {
-    gateway = createGateway(shopOptions(devnet))
+  const gateway = useOpened(() => createGateway(shopOptions(devnet)))
+  const server = useOpened(() => {
     const app = makeApp()
     routes(app, makeApp.Router, gateway)
-    server = await listen(app)
-  })
-  afterAll(async () => {
-    await server.close()
-    await gateway.close()
+    return listen(app)
   })
   beforeEach(() => {
     runs = 0

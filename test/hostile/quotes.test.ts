@@ -1,15 +1,16 @@
 /** Rules 6, 7 and 23: what a signed quote is good for. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import express, { type Express, type Request } from 'express'
 import type { Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
-import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { emptyAccount, frontRun, newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const clock = { ms: Date.now() }
@@ -43,10 +44,9 @@ function routes(app: Express, { x402Protect, gatewayRouter }: Gateway): void {
   app.use(gatewayRouter())
 }
 
-let shop: Awaited<ReturnType<typeof openShop>>
-beforeAll(async () => {
+const shop = useOpened(() => {
   const now = (): number => clock.ms
-  shop = await openShop(devnet, routes, {
+  return openShop(devnet, routes, {
     projects: [
       {
         id: 'shop',
@@ -59,11 +59,9 @@ beforeAll(async () => {
     settleTimeoutMs: 8000,
   })
 })
-afterAll(() => shop.close())
 afterEach(async () => {
   clock.ms = Date.now()
   price.cents = 1
-  await askNode(devnet, 'evm_setAutomine', true)
 })
 
 async function entryOf(path: string, init?: RequestInit): Promise<PaymentRequirements> {
@@ -163,14 +161,14 @@ describe('a quote that has expired', () => {
     }
     const { payer, ...presented } = payment
     shop.events.submitted = []
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const answer = shop.pay('/moving', presented)
     await until(() => shop.events.submitted?.length === 1)
     await emptyAccount(devnet, payer)
     await devnet.mine()
     expect(settlementOf(await answer).success).toBe(false)
     await until(() => shop.events.failed !== undefined)
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     later()
     const before = runs
     expect(reasonOf(await shop.pay('/moving', presented))).toEqual([402, 'quote_expired'])
@@ -187,11 +185,10 @@ describe('a quote that has expired', () => {
     const { payer: _payer, ...payment } = (await signLong(shop, '/moving')) as PaymentPayload & {
       payer: unknown
     }
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const pending = await shop.pay('/moving', payment)
     expect(settlementOf(pending)).toMatchObject({ errorReason: 'settlement_pending' })
-    await devnet.mine()
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     later()
     expect((await shop.pay('/moving', payment)).status).toBe(200)
     expect((await shop.pay('/moving', payment)).status).toBe(402)

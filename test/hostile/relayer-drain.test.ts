@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
-import { startDevnet, type Devnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../src/devnet/index.js'
 import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
 import {
   burningWalletCode,
@@ -15,6 +15,7 @@ import { newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf } from '../support/shop.js'
 import { newNonce, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 /** Whatever the wallet is asked: a signature of no key. */
 const APPROVED: Hex = `0x${'a1'.repeat(32)}`
@@ -26,14 +27,10 @@ const MOST_GAS_LOST = 1_100_000n
 const BURN_ALL: Hex = '0xfe'
 
 describe('a wallet that costs more than it pays', () => {
-  let devnet: Devnet
   let shop: Awaited<ReturnType<typeof openShop>>
   let runs = 0
   let losses: bigint[] = []
-  beforeAll(async () => {
-    devnet = await startDevnet({ blockTime: 1 })
-  })
-  afterAll(() => devnet.close())
+  const devnet = useOpened(() => startDevnet({ blockTime: 1 }))
 
   const open = async (acceptContractPayers?: boolean) => {
     const { networks } = shopOptions(devnet)
@@ -202,7 +199,7 @@ describe('a wallet that costs more than it pays', () => {
     expect(losses).toHaveLength(1)
     expect(await gasLostSince(first)).toBeLessThan(6_000_000n)
     await expectHonestServed()
-  }, 180_000)
+  })
 
   it('costs at most half of what its code has earned before, and no other wallet is refused', async () => {
     const buyer = await newWallet(walletCode(APPROVED))
@@ -213,7 +210,7 @@ describe('a wallet that costs more than it pays', () => {
     const other = await newWallet(`${walletCode(APPROVED)}c0de`)
     expect(await attack([other])).toEqual(['served'])
     await expectHonestServed()
-  }, 180_000)
+  })
 
   it('is not sent by a relayer whose transactions it fails', async () => {
     const [own] = devnet.relayerKeys.map((key) => privateKeyToAddress(key))

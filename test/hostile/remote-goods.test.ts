@@ -3,13 +3,12 @@ import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import express from 'express'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { memoryLedger } from '../../src/ledger/memory-ledger.js'
 import { sqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { deploy, walletCode } from '../support/contracts.js'
-import { askNode } from '../support/core.js'
-import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { listen, paymentHeader } from '../support/http.js'
 import {
@@ -20,12 +19,10 @@ import {
 } from '../support/remote-shops.js'
 import { paymentRequiredOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 const PRICE = 10_000n
 
@@ -54,10 +51,9 @@ async function haul(act: () => Promise<string[]>) {
 /** Presents a payment everywhere, twice before its block is mined and thrice afterwards. */
 async function presentAround(urls: readonly string[], payment: object): Promise<string[]> {
   const got: string[] = []
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   for (const url of urls) got.push(await present(url, payment))
-  await askNode(devnet, 'evm_setAutomine', true)
-  await devnet.mine()
+  await resumeMining(devnet)
   // The first to take it up is one that the core was not asked by first.
   for (const order of [urls.toReversed(), urls, urls.toReversed()])
     for (const url of order) got.push(await present(url, payment))
@@ -165,8 +161,7 @@ describe('one payment at several shops of one remote core', () => {
     const app = express()
     app.use(paymentMiddleware({ 'GET /goods': { accepts } }, server))
     app.get('/goods', (_req, res) => void res.send('goods of the official server'))
-    const official = await listen(app)
-    toEnd.push(() => official.close())
+    const official = closedBy(toEnd, await listen(app))
     const urls = [ours.goods, `${official.url}/goods`]
     const payment = await sign(ours.goods)
     const { goods, paid } = await haul(() => presentAround(urls, payment))

@@ -6,7 +6,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import type { RefundEntry } from '../../src/ledger/refunds.js'
 import { startTcpProxy } from '../faults/tcp-proxy.js'
 import { newEntry, steps } from '../support/ledger-entries.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
@@ -31,9 +31,7 @@ async function openSchema(): Promise<TestSchema> {
 }
 
 function openLedger(url: string): LedgerStore {
-  const ledger = openPostgresLedger(url)
-  toEnd.push(() => ledger.close())
-  return ledger
+  return closedBy(toEnd, openPostgresLedger(url))
 }
 
 describePostgres('a payment that is refunded by another process', () => {

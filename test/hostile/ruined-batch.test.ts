@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Devnet } from '../../src/devnet/index.js'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import { startDevnet } from '../../src/devnet/index.js'
 import { askNode } from '../support/core.js'
 import { deploy, twoFacedWalletCode } from '../support/contracts.js'
@@ -10,6 +9,7 @@ import { openShop, settlementOf } from '../support/shop.js'
 import type { TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import { useOpened } from '../support/use-opened.js'
 
 const HONEST = 57
 const HOSTILE = 3
@@ -26,23 +26,19 @@ function expectSameLimit(limit: bigint, before: bigint): void {
 }
 
 describe('payers whose code burns all gas once it costs something', () => {
-  let devnet: Devnet
-  let shop: Awaited<ReturnType<typeof openShop>>
   let runs = 0
-  beforeAll(async () => {
-    devnet = await startDevnet({ blockTime: 1 })
-    shop = await openShop(devnet, (app, { x402Protect }) => {
+  const devnet = useOpened(() => startDevnet({ blockTime: 1 }))
+  const shop = useOpened(() =>
+    openShop(devnet, (app, { x402Protect }) => {
       app.get('/report', x402Protect('$0.01'), (_req, res) => {
         runs++
         res.json({ report: 'for the payer' })
       })
-    })
+    }),
+  )
+  beforeAll(async () => {
     // The first balance of a merchant takes more gas than what comes to it.
     await limitOfOne()
-  })
-  afterAll(async () => {
-    await shop.close()
-    await devnet.close()
   })
 
   const newPayers = (count: number): Promise<TestPayer[]> =>
@@ -95,7 +91,7 @@ describe('payers whose code burns all gas once it costs something', () => {
     // What they asked for was not even begun.
     expect(runs - before).toBe(HONEST)
     expectSameLimit(await limitOfOne(), limit)
-  }, 180_000)
+  })
 
   it('do not ruin others if they get their code in the block of the batch', async () => {
     const limit = await limitOfOne()
@@ -125,5 +121,5 @@ describe('payers whose code burns all gas once it costs something', () => {
     const again = await present(await sign(hostile))
     expect(again.map(({ status }) => status)).toEqual([402, 402, 402])
     expect(shop.events.submitted).toHaveLength(sent!)
-  }, 180_000)
+  })
 })

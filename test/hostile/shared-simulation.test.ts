@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { concatHex, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { keccakHex } from '../../src/crypto/keccak.js'
@@ -7,18 +7,15 @@ import { deploy, walletCode } from '../support/contracts.js'
 import { offerOf, openCore, type Core } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
-import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy, type Fault } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const APPROVED: Hex = `0x${'ab'.repeat(32)}`
-let proxy: RpcProxy
 let core: Core
 
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
-})
-afterAll(() => proxy.close())
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 beforeEach(() => {
   core = openCore(devnet, { rpcUrl: proxy.url })
 })

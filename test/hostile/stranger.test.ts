@@ -1,5 +1,5 @@
 /** Rules 4 to 6: what is public on chain is no proof of being the buyer. */
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import { keccak256 } from 'viem'
 import type { Gateway } from '../../src/gateway.js'
@@ -8,20 +8,17 @@ import type { Hex, PaymentFlow, PaymentPayload } from '../../src/protocol/paymen
 import type { RedeemWithoutProof } from '../../src/ledger/purchase.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { deploy, walletCode } from '../support/contracts.js'
-import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { emptyAccount, frontRun, newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { useCleanup } from '../support/cleanup.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const USED = 'invalid_exact_evm_nonce_already_used'
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 interface Opened {
   readonly flow?: PaymentFlow
@@ -87,11 +84,10 @@ async function expectRefused(shop: Shop, payment: PaymentPayload): Promise<void>
 
 /** Presents a payment, which is pending, and is mined a moment later. */
 async function leavePending(shop: Shop, payment: PaymentPayload): Promise<void> {
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const pending = await shop.pay('/report', payment, BUYER)
   expect(settlementOf(pending)).toMatchObject({ errorReason: 'settlement_pending' })
-  await devnet.mine()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
 }
 
 /** Presents a payment until its outcome is known. */
@@ -201,10 +197,9 @@ describe('a payment whose client dropped its offer id', () => {
     }
     const pay = async (waitMs: number): Promise<object> => {
       const payment = without(await shop.sign('/report', await newPayer(devnet)))
-      await askNode(devnet, 'evm_setAutomine', false)
+      await stopMining(devnet)
       expect(await settle(payment)).toMatchObject({ errorReason: 'settlement_pending' })
-      await devnet.mine()
-      await askNode(devnet, 'evm_setAutomine', true)
+      await resumeMining(devnet)
       clock.ms += waitMs
       return settle(payment)
     }
@@ -239,13 +234,13 @@ describe('a failed payment that somebody settles later', () => {
   async function failThenFrontRun(shop: Shop, made: (payment: PaymentPayload) => PaymentPayload) {
     const payer = await newPayer(devnet)
     const payment = made(await shop.sign('/report', payer))
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const answer = shop.pay('/report', payment, BUYER)
     await until(() => shop.events.submitted !== undefined)
     await emptyAccount(devnet, payer)
     await devnet.mine()
     expect(settlementOf(await answer).success).toBe(false)
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     await devnet.mint(payer.address, 10_000n)
     const before = await balanceOf(devnet, devnet.merchant.address)
     await frontRun(devnet, payment)

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { createTestClient, http } from 'viem'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { stopMining, resumeMining, untilSent } from '../support/mining.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -130,7 +130,6 @@ describe('a verify that waits for the settlement of its payment', () => {
   afterAll(() => shop.close())
 
   it('costs nothing once its client is gone', async () => {
-    const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const payment = await shop.sign('/item', devnet.payers[0]!)
     const info = { required: false, id: generatePaymentId() }
     const submission = {
@@ -143,28 +142,23 @@ describe('a verify that waits for the settlement of its payment', () => {
     }
     const body = JSON.stringify(submission)
     const before = await earned()
-    await chain.setAutomine(false)
-    try {
-      const settling = shop.ask('/api/v2/payment/settle', { ...init, body })
-      await until(async () => (await chain.getTxpoolStatus()).pending > 0)
-      const asked = looks
-      const client = request(`${shop.url}/api/v2/payment/verify`, init).end(body)
-      client.on('error', () => undefined)
-      // One look is whether the id is free; the others wait.
-      await until(() => looks >= asked + 4)
-      client.destroy()
-      let quiet = looks
-      await until(async () => {
-        quiet = looks
-        await new Promise((resolve) => setTimeout(resolve, 600))
-        return looks === quiet
-      })
-      await chain.setAutomine(true)
-      await chain.mine({ blocks: 1 })
-      expect(await (await settling).json()).toMatchObject({ success: true })
-      expect(await earned()).toBe(before + 10_000n)
-    } finally {
-      await chain.setAutomine(true)
-    }
+    await stopMining(devnet)
+    const settling = shop.ask('/api/v2/payment/settle', { ...init, body })
+    await untilSent(devnet)
+    const asked = looks
+    const client = request(`${shop.url}/api/v2/payment/verify`, init).end(body)
+    client.on('error', () => undefined)
+    // One look is whether the id is free; the others wait.
+    await until(() => looks >= asked + 4)
+    client.destroy()
+    let quiet = looks
+    await until(async () => {
+      quiet = looks
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      return looks === quiet
+    })
+    await resumeMining(devnet)
+    expect(await (await settling).json()).toMatchObject({ success: true })
+    expect(await earned()).toBe(before + 10_000n)
   })
 })

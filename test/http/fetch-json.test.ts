@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { fetchJson, type JsonRequest } from '../../src/http/fetch-json.js'
-import { listen, type TestServer } from '../support/http.js'
+import { listen } from '../support/http.js'
+import { useOpened } from '../support/use-opened.js'
 
 const requests: string[] = []
 let respond: (req: IncomingMessage, res: ServerResponse) => void
-let server: TestServer
 
-beforeAll(async () => {
-  server = await listen((req, res) => {
+const server = useOpened(() =>
+  listen((req, res) => {
     requests.push(`${req.method} ${req.url}`)
     respond(req, res)
-  })
-})
-afterAll(() => server.close())
+  }),
+)
 beforeEach(() => {
   requests.length = 0
 })

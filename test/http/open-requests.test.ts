@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import express, { type Response } from 'express'
 import { createGateway } from '../../src/gateway.js'
 import { paymentHeader, listen } from '../support/http.js'
@@ -7,12 +7,10 @@ import { offerOf } from '../support/core.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
-const cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).toReversed()) await clean()
-})
+const cleanups = useCleanup()
 
 async function openShop(rpcUrl = devnet.rpcUrl) {
   const networks = { 'base-sepolia': { rpcUrl, relayerKeys: devnet.relayerKeys } }
@@ -32,8 +30,7 @@ async function openShop(rpcUrl = devnet.rpcUrl) {
     (_req, res) => void res.json({ free: true }),
   )
   app.use(gateway.gatewayRouter())
-  const server = await listen(app)
-  cleanups.push(() => server.close())
+  const server = closedBy(cleanups, await listen(app))
   return { gateway, url: server.url, responses }
 }
 
@@ -67,8 +64,7 @@ describe('a gateway that is closed', () => {
   })
 
   it('answers everybody before it is closed, though the node does not answer', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    cleanups.push(() => proxy.close())
+    const proxy = closedBy(cleanups, await startRpcProxy(devnet.rpcUrl))
     const { gateway, url, responses } = await openShop(proxy.url)
     const payments = await Promise.all(
       [0, 1, 2, 3].map((index) => signPayment(devnet.payers[index]!, offerOf(devnet))),

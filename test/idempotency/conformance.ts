@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { askUntilFree } from '../../src/idempotency/wait.js'
 import type { IdempotencyClaim, IdempotencyStore } from '../../src/idempotency/store.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 /** A request that nobody has made. */
 export function newRequest(fingerprint = 'one') {
@@ -27,13 +28,9 @@ export interface OpenStore {
 /** What every store of answers has to do. */
 export function describeIdempotency(name: string, create: () => Promise<OpenStore>): void {
   describe(`${name}, as every store of answers,`, () => {
-    const opened: OpenStore[] = []
-    afterEach(async () => {
-      await Promise.all(opened.splice(0).map((one) => one.close()))
-    })
+    const toEnd = useCleanup()
     const open = async (): Promise<IdempotencyStore> => {
-      const one = await create()
-      opened.push(one)
+      const one = closedBy(toEnd, await create())
       return one.store
     }
 

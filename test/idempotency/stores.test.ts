@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import { fingerprintOf, idempotencyKey } from '../../src/idempotency/fingerprint.js'
 import type { IdempotencyStore, RepeatableRequest } from '../../src/idempotency/store.js'
@@ -12,15 +10,12 @@ import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { claim, describeIdempotency, newRequest } from './conformance.js'
+import { useCleanup, temporaryFolder, closedBy } from '../support/cleanup.js'
 
 const HOUR = 3_600_000
 
-let folder: string
 let files = 0
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-answers-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(useCleanup(afterAll))
 const newFile = (): string => join(folder, `${++files}.db`)
 
 const root = await findPostgres()
@@ -180,11 +175,9 @@ function describeSharedStore(name: string, create: () => Promise<SharedStore>): 
 }
 
 describe('answers in memory', () => {
-  const opened: LedgerStore[] = []
-  afterEach(() => Promise.all(opened.splice(0).map((ledger) => ledger.close())))
+  const toEnd = useCleanup()
   const open = (options: MemoryLedgerOptions): IdempotencyStore => {
-    const ledger = createMemoryLedger(options)
-    opened.push(ledger)
+    const ledger = closedBy(toEnd, createMemoryLedger(options))
     return ledger.idempotency
   }
   /** Has a request of a project answered, with so many bytes. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { EVERY_PROJECT, recordId } from '../../src/ledger/index.js'
 import type {
   FinalQuery,
@@ -20,6 +20,7 @@ import {
   SUBMISSION,
   UNAVAILABLE,
 } from '../support/ledger-entries.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 /** What a store under test is made with. */
 export interface LedgerClock {
@@ -51,15 +52,11 @@ export function describeLedger(
   create: (clock: LedgerClock) => LedgerStore | Promise<LedgerStore>,
 ): void {
   describe(`${name}, as every ledger,`, () => {
-    const opened: LedgerStore[] = []
-    afterEach(async () => {
-      await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
-    })
+    const toEnd = useCleanup()
 
     async function open() {
       const clock = { ms: START_MS }
-      const ledger = await create({ now: () => clock.ms })
-      opened.push(ledger)
+      const ledger = closedBy(toEnd, await create({ now: () => clock.ms }))
       return { ledger, clock }
     }
 

@@ -6,7 +6,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 import { OPERATOR } from '../../src/ledger/webhooks.js'
-import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
+import { temporaryFolder, type Cleanup, useCleanup } from '../support/cleanup.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { explainPostgres, recordPostgres, recordSqlite, type Statement } from './plans.js'
 
@@ -138,13 +138,10 @@ if (root !== undefined)
 
 function describePlans(name: string, open: (toEnd: Cleanup) => Promise<Filled>): void {
   describe(`in large tables of ${name}`, () => {
-    const toEnd: Cleanup = []
+    const toEnd = useCleanup(afterAll)
     let filled: Filled
     beforeAll(async () => {
       filled = await open(toEnd)
-    })
-    afterAll(async () => {
-      for (const end of toEnd.splice(0).toReversed()) await end()
     })
 
     it.each(ACTS)('an index finds %s', async (_name, act) => {

@@ -11,6 +11,7 @@ import { until } from '../support/until.js'
 import { newEntry, UNAVAILABLE, steps } from '../support/ledger-entries.js'
 import { describeLedger } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const root = await findPostgres()
 const describePostgres = root === undefined ? describe.skip : describe
@@ -40,14 +41,9 @@ describePostgres('on PostgreSQL', () => {
   })
 
   describe('the PostgreSQL ledger', () => {
-    const opened: LedgerStore[] = []
-    afterEach(async () => {
-      await Promise.all(opened.splice(0).map((ledger) => ledger.close()))
-    })
+    const toEnd = useCleanup()
     const open = (...args: Parameters<typeof openPostgresLedger>): LedgerStore => {
-      const ledger = openPostgresLedger(...args)
-      opened.push(ledger)
-      return ledger
+      return closedBy(toEnd, openPostgresLedger(...args))
     }
 
     it('connects by a URL, and ends its connections on close', async () => {

@@ -5,7 +5,7 @@ import { loadPeer } from '../../src/crypto/load-peer.cjs'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { preparing } from '../../src/ledger/engine/prepared-statements.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { hasPgbouncer, startPgbouncer } from '../support/pgbouncer.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newNonce } from '../support/sign-payment.js'
@@ -76,8 +76,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
   it('fail no payment when their connection has lost them', async () => {
     const schema = await createSchema(root!)
     toEnd.push(() => schema.drop())
-    const ledger: LedgerStore = openPostgresLedger(schema.url)
-    toEnd.push(() => ledger.close())
+    const ledger: LedgerStore = closedBy(toEnd, openPostgresLedger(schema.url))
     let isLost = false
     let losses = 0
     PostgresDriver.prototype.acquireConnection = async function () {
@@ -100,8 +99,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
   it('use the index though they were planned while the table was empty', async () => {
     const schema = await createSchema(root!)
     toEnd.push(() => schema.drop())
-    const ledger = openPostgresLedger(schema.url)
-    toEnd.push(() => ledger.close())
+    const ledger = closedBy(toEnd, openPostgresLedger(schema.url))
     const entries = Array.from({ length: 1500 }, () => newEntry())
     for (const entry of entries.slice(0, 20)) await ledger.payments.find(entry)
     await Promise.all(entries.map((entry) => ledger.payments.reserve(entry)))
@@ -119,8 +117,7 @@ const describePooler = root !== undefined && hasPgbouncer() ? describe : describ
 
 describePooler('behind a PgBouncer that knows no prepared statements, three gateways', () => {
   it('take every payment once', async () => {
-    const pooler = await startPgbouncer(root!)
-    toEnd.push(() => pooler.close())
+    const pooler = closedBy(toEnd, await startPgbouncer(root!))
     const ledgers = Array.from({ length: 3 }, () => openPostgresLedger(pooler.url))
     toEnd.push(() => Promise.all(ledgers.map((ledger) => ledger.close())))
     const account = { chainId: newEntry().chainId, relayer: SUBMISSION.relayer }

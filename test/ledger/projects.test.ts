@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -14,6 +12,7 @@ import {
   describeSqlProjects,
   newStoredToken,
 } from './projects-conformance.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const root = await findPostgres()
 
@@ -38,10 +37,10 @@ describe('Projects in memory', () => {
 
 describe('Projects in SQLite', () => {
   let folder: string
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'x402-projects-'))
+  const toEnd = useCleanup()
+  beforeEach(() => {
+    folder = temporaryFolder(toEnd)
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
   describeProjects(() => openSqliteLedger(join(folder, 'ledger.db')))
   describeSqlProjects(() => openSqliteLedger(join(folder, 'ledger.db')))
 })

@@ -1,8 +1,7 @@
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { Database } from '../support/sqlite.js'
 import { ConfigError } from '../../src/errors.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
@@ -10,16 +9,13 @@ import { until } from '../support/until.js'
 import { newEntry, UNAVAILABLE } from '../support/ledger-entries.js'
 import { describeLedger } from './ledger-conformance.js'
 import { describeSharedLedger } from './shared-ledger.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const isRoot = process.getuid?.() === 0
 if (isRoot) process.stderr.write('Unwritable files are SKIPPED: root writes to every file.\n')
 
-let folder: string
 let files = 0
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-ledger-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(useCleanup(afterAll))
 const newFile = (): string => join(folder, `${++files}`, 'ledger.db')
 
 describeLedger('the SQLite ledger', () => openSqliteLedger(newFile()))

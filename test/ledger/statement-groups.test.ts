@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { LedgerEntry, LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger, type PostgresPool } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 import { createSchema, findPostgres, type TestSchema } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { newEntry, SUBMISSION, UNAVAILABLE } from '../support/ledger-entries.js'
@@ -154,8 +154,7 @@ function describeGroups(name: string, open: () => Promise<CountedLedger>): void 
 const sqliteStatements = recordSqlite()
 
 describeGroups('the SQLite ledger', async () => {
-  const ledger = openSqliteLedger(join(temporaryFolder(toEnd), 'ledger.db'))
-  toEnd.push(() => ledger.close())
+  const ledger = closedBy(toEnd, openSqliteLedger(join(temporaryFolder(toEnd), 'ledger.db')))
   return { ledger, count: () => sqliteStatements.length }
 })
 
@@ -182,8 +181,7 @@ describePostgres('on PostgreSQL', () => {
       },
       end: () => pool.end(),
     }
-    const ledger = openPostgresLedger(counting)
-    toEnd.push(() => ledger.close())
+    const ledger = closedBy(toEnd, openPostgresLedger(counting))
     return { ledger, count: () => statements }
   })
 
@@ -199,8 +197,7 @@ describePostgres('on PostgreSQL', () => {
     }
     const openLocked = async () => {
       const schema = await newSchema()
-      const ledger = openPostgresLedger(schema.url)
-      toEnd.push(() => ledger.close())
+      const ledger = closedBy(toEnd, openPostgresLedger(schema.url))
       await ledger.payments.listSubmitted()
       const blocker = await schema.pool(1).connect()
       await blocker.query('BEGIN')

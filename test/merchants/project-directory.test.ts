@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
 import { LedgerError } from '../../src/errors.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -11,14 +11,12 @@ import { recordLog, serveGateway, type RecordedLog } from '../router/api.js'
 import { OPEN, PAY_TO, SHOP_TOKEN } from '../console/admin.js'
 import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const merchant = { payTo: PAY_TO }
 const author = () => ({ actor: 'tester', change: randomBytes(8).toString('hex') })
 
-const directories: ProjectDirectory[] = []
-afterEach(async () => {
-  await Promise.all(directories.splice(0).map((directory) => directory.close()))
-})
+const toEnd = useCleanup()
 
 /** A directory of the configured project `shop`, on a store. */
 function openDirectory(store: ProjectStore): { directory: ProjectDirectory; log: RecordedLog } {
@@ -26,7 +24,7 @@ function openDirectory(store: ProjectStore): { directory: ProjectDirectory; log:
   const { projects, networks } = resolveOptions(OPEN)
   const readMerchant = merchantReader(networks)
   const directory = new ProjectDirectory({ projects, store, readMerchant, logger: log })
-  directories.push(directory)
+  toEnd.push(() => directory.close())
   return { directory, log }
 }
 

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ConfigError } from '../../src/errors.js'
 import { formatDecimal } from '../../src/money/decimal.js'
 import { httpRates, type HttpRatesOptions } from '../../src/money/http-rates.js'
-import { listen, type TestServer } from '../support/http.js'
+import { listen } from '../support/http.js'
+import { useOpened } from '../support/use-opened.js'
 
 const UNAVAILABLE = { name: 'RateError', code: 'rate_unavailable' }
 const NOON = Date.UTC(2026, 0, 30, 12)
@@ -12,15 +13,13 @@ const DAY_MS = 86_400_000
 const clock = { ms: NOON }
 const requests: IncomingMessage[] = []
 let answer: (req: IncomingMessage, res: ServerResponse) => void
-let server: TestServer
 
-beforeAll(async () => {
-  server = await listen((req, res) => {
+const server = useOpened(() =>
+  listen((req, res) => {
     requests.push(req)
     answer(req, res)
-  })
-})
-afterAll(() => server.close())
+  }),
+)
 beforeEach(() => {
   clock.ms = NOON
   requests.length = 0

@@ -20,6 +20,7 @@ import { signPayment } from '../support/sign-payment.js'
 import { signUpTo } from '../support/sign-up-to.js'
 import { until } from '../support/until.js'
 import { stores, type TestStore } from '../webhooks/stores.js'
+import { stopMining, resumeMining, hasWaiting, untilSent } from '../support/mining.js'
 
 const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
@@ -105,15 +106,12 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
       await until(() => gone > before)
     }
     leave = hangUp
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     sent.end(JSON.stringify(body))
-    const isPending = async () =>
-      Number((await askNode<{ pending: string }>(devnet, 'txpool_status')).pending) > 0
-    await until(async () => gone > before || (await isPending()))
+    await until(async () => gone > before || (await hasWaiting(devnet)))
     if (gone === before) await hangUp()
     leave = undefined
-    await askNode(devnet, 'evm_setAutomine', true)
-    await devnet.mine()
+    await resumeMining(devnet)
     await until(async () => {
       const records = await store.ledger.payments.list({ project: 'shop', limit: 100 })
       return records.some(({ state, locked }) => state === 'settled' && !locked)
@@ -228,11 +226,9 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
     const before = await earned()
     const payment = await sign()
     price = '0.000001'
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const answer = shop.pay('/llm', payment, asked('same'))
-    await until(
-      async () => Number((await askNode<{ pending: string }>(devnet, 'txpool_status')).pending) > 0,
-    )
+    await untilSent(devnet)
     await askNode(devnet, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
     await askNode(devnet, 'anvil_impersonateAccount', payer.address)
     const args = [devnet.permit2, 0n] as const
@@ -240,8 +236,7 @@ describe.each(stores)('with the %s ledger,', (_name, openStore) => {
     const fees = { maxFeePerGas: '0x2540be4000', maxPriorityFeePerGas: '0x2540be400' }
     const call = { from: payer.address, to: devnet.asset, data, gas: '0x30d40', ...fees }
     await askNode(devnet, 'eth_sendTransaction', call)
-    await devnet.mine()
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     expect(settlementOf(await answer)).toMatchObject({ errorReason: 'invalid_transaction_state' })
     await permit2.approve(payer.address)
 
@@ -368,11 +363,10 @@ it('is counted at its own rate, though the rate has changed when its payer asks 
     { rates, projects: [{ id: 'shop', merchant }], settleTimeoutMs: 1000 },
   )
   const payment = await signUpTo(await shop.ask('/'), devnet.payers[0]!)
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const pending = await shop.pay('/', payment)
   expect(settlementOf(pending)).toMatchObject({ errorReason: 'settlement_pending' })
-  await askNode(devnet, 'evm_setAutomine', true)
-  await devnet.mine()
+  await resumeMining(devnet)
   cents = 110n
   const sold = await shop.pay('/', payment)
   expect([sold.status, await sold.text()]).toEqual([200, 'sold'])

@@ -1,10 +1,9 @@
-import { request } from 'node:http'
 import { expect, it } from '@jest/globals'
-import { createTestClient, http } from 'viem'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { resumeMining, payAndLeave } from '../support/mining.js'
 
 const devnet = useDevnet()
 let runs = 0
@@ -25,18 +24,10 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
 it.each(['/', '/upfront'])(
   'a client that disconnects while its payment is mined gets its answer once later: %s',
   async (path) => {
-    const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const before = await balanceOf(devnet, devnet.merchant.address)
     const payment = await shop.sign(path, devnet.payers[0]!)
-    await chain.setAutomine(false)
-    const client = request(shop.url + path, { headers: paymentHeader(payment) }).end()
-    client.on('error', () => undefined)
-    await until(async () => (await chain.getTxpoolStatus()).pending > 0)
-    const goneBefore = gone
-    client.destroy()
-    await until(() => gone > goneBefore)
-    await chain.setAutomine(true)
-    await chain.mine({ blocks: 1 })
+    await payAndLeave(devnet, { url: shop.url + path, headers: paymentHeader(payment) }, () => gone)
+    await resumeMining(devnet)
 
     // The chain has it a moment before the ledger has taken note that nobody was answered.
     await until(async () => (await shop.pay(path, payment)).status === 200)

@@ -1,14 +1,15 @@
 /** Payments at a price that is another one by now, where a facilitator elsewhere settles. */
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import express from 'express'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
-import { createGateway, type Gateway } from '../../src/gateway.js'
-import { listen, paymentHeader, type TestServer } from '../support/http.js'
+import { createGateway } from '../../src/gateway.js'
+import { listen, paymentHeader } from '../support/http.js'
 import { useScriptedFacilitator } from '../support/scripted-facilitator.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
+import { useOpened } from '../support/use-opened.js'
 
 const elsewhere = useScriptedFacilitator()
 const open = () => httpFacilitator({ url: elsewhere.url })
@@ -18,12 +19,10 @@ const valid = { body: { isValid: true, payer } }
 const paid = { body: { success: true, transaction: `0x${'ab'.repeat(32)}`, network, payer } }
 const pending = { body: { ...paid.body, success: false, errorReason: 'settlement_pending' } }
 
-let gateway: Gateway
-let server: TestServer
 let cents = 1
 let runs = 0
-beforeAll(async () => {
-  gateway = createGateway({
+const gateway = useOpened(() =>
+  createGateway({
     // Its address is known inside tests only.
     facilitator: {
       verify: (...of) => open().verify(...of),
@@ -32,18 +31,16 @@ beforeAll(async () => {
     },
     networks: { 'base-sepolia': {} },
     projects: [{ id: 'shop', merchant: { payTo: MERCHANT.address } }],
-  })
+  }),
+)
+const server = useOpened(() => {
   const app = express()
   app.get(
     '/cart',
     gateway.x402Protect(() => `$0.0${cents}`),
     (_req, res) => void res.send(`${cents} cents, run ${++runs}`),
   )
-  server = await listen(app)
-})
-afterAll(async () => {
-  await server.close()
-  await gateway.close()
+  return listen(app)
 })
 
 const pay = (payment: object) => fetch(`${server.url}/cart`, { headers: paymentHeader(payment) })

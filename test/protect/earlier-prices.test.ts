@@ -1,12 +1,8 @@
 /** Payments that were taken at a price which is another one by now, and which nobody signed. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import express, { type Express } from 'express'
-import { createTestClient, http } from 'viem'
 import { LedgerError } from '../../src/errors.js'
 import type { Gateway } from '../../src/gateway.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
@@ -19,9 +15,10 @@ import { paymentHeader } from '../support/http.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { stopMining, resumeMining, payAndLeave } from '../support/mining.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
-const chain = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
 const payer = () => devnet.payers[0]!
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 
@@ -73,11 +70,7 @@ function errorOf(response: Response): string | undefined {
   return paymentRequiredOf(response).error
 }
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-earlier-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(useCleanup(afterAll))
 
 describe.each<[string, () => LedgerStore]>([
   ['memory', () => createMemoryLedger()],
@@ -108,22 +101,20 @@ describe.each<[string, () => LedgerStore]>([
   afterAll(() => shop.close())
   afterEach(async () => {
     cents = 1
-    await chain().setAutomine(true)
-    await chain().mine({ blocks: 1 })
+    await resumeMining(devnet)
   })
   const sign = (path: string): Promise<PaymentPayload> => shop.sign(path, payer())
   const signWithId = async (path: string): Promise<PaymentPayload> => withId(await sign(path))
 
   /** Presents a payment whose transaction is not mined until `mine` is called. */
   async function leavePending(path: string, payment: PaymentPayload): Promise<void> {
-    await chain().setAutomine(false)
+    await stopMining(devnet)
     const pending = await shop.pay(path, payment)
     expect(await pending.json()).toMatchObject({ code: 'settlement_pending', status: 503 })
   }
   /** Mines what is pending, and presents a payment until its outcome is known. */
   async function mineAndPay(path: string, payment: PaymentPayload): Promise<Response> {
-    await chain().setAutomine(true)
-    await chain().mine({ blocks: 1 })
+    await resumeMining(devnet)
     let response = await shop.pay(path, payment)
     await until(async () => {
       if (response.status === 503) response = await shop.pay(path, payment)
@@ -312,8 +303,7 @@ describe.each<[string, () => LedgerStore]>([
     await leavePending('/cart', payment)
     cents = 2
     const runsBefore = runs
-    await chain().setAutomine(true)
-    await chain().mine({ blocks: 1 })
+    await resumeMining(devnet)
     const both = await Promise.all([mineAndPay('/cart', payment), mineAndPay('/cart', payment)])
     const texts = await Promise.all(both.map((one) => one.text()))
     expect(both.map(({ status }) => status)).toEqual([200, 200])
@@ -335,7 +325,7 @@ describe.each<[string, () => LedgerStore]>([
       'invalid_exact_evm_transfer_event_mismatch',
     )
     const { extensions } = payment
-    await chain().setAutomine(true)
+    await resumeMining(devnet)
     expect((await shop.pay('/cart', { ...(await sign('/cart')), extensions })).status).toBe(200)
   })
 
@@ -358,13 +348,11 @@ describe.each<[string, () => LedgerStore]>([
 
   it('buys nothing at the new price for a client that left before its response came', async () => {
     const payment = await signWithId('/large')
-    await chain().setAutomine(false)
-    const client = request(`${shop.url}/large`, { headers: paymentHeader(payment) }).end()
-    client.on('error', () => undefined)
-    await until(async () => (await chain().getTxpoolStatus()).pending > 0)
-    const goneBefore = gone
-    client.destroy()
-    await until(() => gone > goneBefore)
+    await payAndLeave(
+      devnet,
+      { url: `${shop.url}/large`, headers: paymentHeader(payment) },
+      () => gone,
+    )
     cents = 9
     const runsBefore = runs
     const refused = await mineAndPay('/large', payment)

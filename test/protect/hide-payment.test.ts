@@ -1,28 +1,27 @@
 /** A paid handler that is a proxy does not pass the payment on. */
 import { request, type IncomingMessage } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { declarePaymentIdentifierExtension, generatePaymentId } from '@x402/extensions'
 import express, { type Express } from 'express'
 import type { Gateway } from '../../src/gateway.js'
 import { useDevnet } from '../support/devnet.js'
-import { listen, paymentHeader, type TestServer } from '../support/http.js'
+import { listen, paymentHeader } from '../support/http.js'
 import { useShop } from '../support/shop.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 /** What reached the server behind the proxy. */
 let received: IncomingMessage[] = []
 /** What the handler itself could see. */
 let seen: string[] = []
-let upstream: TestServer
-beforeAll(async () => {
+const upstream = useOpened(() => {
   const app = express()
   app.use((req, res) => {
     received.push(req)
     res.send(`from upstream ${received.length}`)
   })
-  upstream = await listen(app)
+  return listen(app)
 })
-afterAll(() => upstream.close())
 
 function routes(app: Express, { x402Protect }: Gateway): void {
   for (const paymentFlow of ['authorization', 'upfront'] as const)

@@ -1,5 +1,5 @@
 /** Attacks on answers that are kept until their charge is taken. */
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { request } from 'node:http'
 import { LedgerError } from '../../src/errors.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -13,12 +13,12 @@ import { openShop, paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPermit } from '../support/sign-permit.js'
 import { signUpTo } from '../support/sign-up-to.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
 const USED = 'invalid_exact_evm_nonce_already_used'
 
-let shop: Awaited<ReturnType<typeof openShop>>
 const ledger = createMemoryLedger()
 /** Whether the ledger is away when a transaction is to be written. */
 let isAway = false
@@ -28,7 +28,7 @@ let onRun: ((answer: () => void) => void) | undefined
 let runs = 0
 let gone = 0
 
-beforeAll(async () => {
+const shop = useOpened(async () => {
   for (const token of [devnet.asset, devnet.permitToken])
     await permit2.approve(devnet.payers[0]!.address, token)
   const { payments, relayers } = ledger
@@ -44,7 +44,7 @@ beforeAll(async () => {
   })
   const dear = { address: devnet.permitToken, symbol: 'PRM', decimals: 18, currency: 'USD' }
   const network = { rpcUrl: devnet.rpcUrl, relayerKeys: devnet.relayerKeys }
-  shop = await openShop(
+  return openShop(
     devnet,
     (app, { x402Protect }) => {
       app.use((_req, res, next) => {
@@ -69,7 +69,6 @@ beforeAll(async () => {
     },
   )
 })
-afterAll(() => shop.close())
 beforeEach(() => {
   runs = 0
   isAway = false

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { RateError } from '../../src/errors.js'
@@ -6,18 +6,19 @@ import type { Gateway } from '../../src/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
-import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
+import { openShop, paymentRequiredOf, settlementOf } from '../support/shop.js'
 import type { Express } from 'express'
 import type { Hex } from '../../src/protocol/payment.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining, untilSent } from '../support/mining.js'
 
 const devnet = useDevnet()
 const client = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
 const payer = () => devnet.payers[0]!
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 
-let proxy: RpcProxy
 let runs = 0
 let answered: Promise<void> = Promise.resolve()
 const logged: string[] = []
@@ -49,21 +50,12 @@ const open = (overrides: object = {}) => {
   })
 }
 
-let shop: Shop & { close(): Promise<void> }
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
+// They send from the same accounts.
+const ledger = createMemoryLedger()
+const shop = useOpened(() => open({ ledger }))
 /** Does not wait for what is mined late, or never. */
-let hasty: Shop & { close(): Promise<void> }
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
-  // They send from the same accounts.
-  const ledger = createMemoryLedger()
-  shop = await open({ ledger })
-  hasty = await open({ ledger, settleTimeoutMs: 400 })
-})
-afterAll(async () => {
-  await shop.close()
-  await hasty.close()
-  await proxy.close()
-})
+const hasty = useOpened(() => open({ ledger, settleTimeoutMs: 400 }))
 
 describe('a chain that cannot be reached', () => {
   it.each([
@@ -122,7 +114,7 @@ describe('an outcome that is not known in time', () => {
     'is answered 503 with the hash, and is redeemed once: %s',
     async (path) => {
       const [payment, before] = [await hasty.sign(path, payer()), await earned()]
-      await client().setAutomine(false)
+      await stopMining(devnet)
       const pending = await hasty.pay(path, payment)
       expect(pending.status).toBe(503)
       expect(pending.headers.get('retry-after')).toBe('5')
@@ -140,8 +132,7 @@ describe('an outcome that is not known in time', () => {
       expect(stillPending.status).toBe(503)
       expect(settlementOf(stillPending).transaction).toBe(transaction)
 
-      await client().setAutomine(true)
-      await client().mine({ blocks: 1 })
+      await resumeMining(devnet)
       const runsBefore = runs
       const tries: Response[] = []
       await until(async () => {
@@ -201,12 +192,11 @@ describe('a settlement that fails', () => {
   it('is answered 402 with the hash when the transaction was mined and failed', async () => {
     const buyer = devnet.payers[4]!
     const payment = await shop.sign('/', buyer)
-    await client().setAutomine(false)
+    await stopMining(devnet)
     const paying = shop.pay('/', payment)
-    await until(async () => (await client().getTxpoolStatus()).pending > 0)
+    await untilSent(devnet)
     await setTokenBalance(buyer.address, 0n)
-    await client().mine({ blocks: 1 })
-    await client().setAutomine(true)
+    await resumeMining(devnet)
     const response = await paying
     expect(response.status).toBe(402)
     expect(paymentRequiredOf(response).error).toBe('invalid_transaction_state')

@@ -4,7 +4,6 @@ import { ExactEvmScheme } from '@x402/evm'
 import { appendPaymentIdentifierToExtensions, generatePaymentId } from '@x402/extensions'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { Express } from 'express'
-import { createTestClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Gateway } from '../../src/gateway.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
@@ -16,11 +15,11 @@ import { patchedLedger } from '../support/patched-ledger.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { openShop, paymentRequiredOf, settlementOf, useShop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { stopMining, resumeMining, payAndLeave } from '../support/mining.js'
 
 const devnet = useDevnet()
 const payer = () => devnet.payers[0]!
 const earned = () => balanceOf(devnet, devnet.merchant.address)
-const chain = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
 
 let runs = 0
 let requests = 0
@@ -333,15 +332,12 @@ describe('a payment with an id', () => {
     async (path) => {
       const [before, runsBefore] = [await earned(), runs]
       const payment = await signWithId(path)
-      await chain().setAutomine(false)
-      const client = request(shop.url + path, { headers: paymentHeader(payment) }).end()
-      client.on('error', () => undefined)
-      await until(async () => (await chain().getTxpoolStatus()).pending > 0)
-      const goneBefore = gone
-      client.destroy()
-      await until(() => gone > goneBefore)
-      await chain().setAutomine(true)
-      await chain().mine({ blocks: 1 })
+      await payAndLeave(
+        devnet,
+        { url: shop.url + path, headers: paymentHeader(payment) },
+        () => gone,
+      )
+      await resumeMining(devnet)
       const answer = await shop.pay(path, payment)
       expect(answer.ok).toBe(true)
       expect(await seen(await shop.pay(path, payment))).toEqual(await seen(answer))
@@ -408,12 +404,11 @@ describe('a payment with an id, when the chain or ledger fails', () => {
     try {
       const payment = await signWithId('/item', newId(), quick)
       const before = await earned()
-      await chain().setAutomine(false)
+      await stopMining(devnet)
       const pending = await quick.pay('/item', payment)
       expect(pending.status).toBe(503)
       expect(await pending.json()).toMatchObject({ code: 'settlement_pending' })
-      await chain().setAutomine(true)
-      await chain().mine({ blocks: 1 })
+      await resumeMining(devnet)
       let redeemed = pending
       await until(async () => (redeemed = await quick.pay('/item', payment)).status !== 503)
       expect(redeemed.status).toBe(201)

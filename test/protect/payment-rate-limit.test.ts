@@ -1,14 +1,13 @@
-import { request } from 'node:http'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import { MemoryStore, rateLimit, type Store } from 'express-rate-limit'
-import { createTestClient, http } from 'viem'
 import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex } from '../../src/protocol/payment.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { resumeMining, payAndLeave } from '../support/mining.js'
 
 const FLOWS = ['/authorization', '/upfront']
 const devnet = useDevnet()
@@ -141,24 +140,13 @@ describe.each(FLOWS)('the limit of requests that bring a payment, %s', (path) =>
   })
 
   it('keeps a charged but unanswered payment redeemable for the next window', async () => {
-    const chain = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
     const store = new MemoryStore()
     await open({ limit: 1, store })
     const before = await earned()
     const payment = await shop.sign(path, payer(0))
-    await chain.setAutomine(false)
-    try {
-      const headers = { ...paymentHeader(payment), ...from('203.0.113.1').headers }
-      const client = request(shop.url + path, { headers }).end()
-      client.on('error', () => undefined)
-      await until(async () => (await chain.getTxpoolStatus()).pending > 0)
-      const goneBefore = gone
-      client.destroy()
-      await until(() => gone > goneBefore)
-    } finally {
-      await chain.setAutomine(true)
-      await chain.mine({ blocks: 1 })
-    }
+    const headers = { ...paymentHeader(payment), ...from('203.0.113.1').headers }
+    await payAndLeave(devnet, { url: shop.url + path, headers }, () => gone)
+    await resumeMining(devnet)
     await until(async () => (await earned()) === before + 10_000n)
     // Until the ledger has noted that nobody was answered, the payment is being worked on.
     await until(async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { ErrorRequestHandler, Express } from 'express'
 import { fromEnvironment } from '../../src/config/read/from-environment.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
@@ -10,12 +10,10 @@ import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
 import { until } from '../support/until.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
-const ends: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end()
-})
+const ends = useCleanup()
 const payer = () => devnet.payers[0]!
 
 /** What a log has of each level. */
@@ -36,9 +34,7 @@ async function open(
   routes: (app: Express, gateway: Gateway) => void,
   options: GatewayOptions = {},
 ): Promise<Shop> {
-  const shop = await openShop(devnet, routes, options)
-  ends.push(() => shop.close())
-  return shop
+  return closedBy(ends, await openShop(devnet, routes, options))
 }
 
 /** A gateway that offers one token on each of some networks; none of them is asked. */
@@ -264,8 +260,7 @@ describe('x402Protect without its parentheses', () => {
 describe('the remedy of a problem', () => {
   it('is logged, while the buyer reads that the seller cannot settle right now', async () => {
     const log = record()
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    ends.push(() => proxy.close())
+    const proxy = closedBy(ends, await startRpcProxy(devnet.rpcUrl))
     proxy.fault = (method) =>
       method === 'eth_getBalance' ? { kind: 'answer', result: '0x0' } : undefined
     const shop = await open(

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import express, { type Express } from 'express'
 import { payingFetch } from '../../example-app/buy.js'
 import { RateError } from '../../src/errors.js'
@@ -14,6 +14,7 @@ import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { deployFeeds } from '../support/price-feed.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 
@@ -63,11 +64,7 @@ const optionsWith = (overrides: GatewayOptions = {}): GatewayOptions => ({
   ...overrides,
 })
 
-let shop: Awaited<ReturnType<typeof openShop>>
-beforeAll(async () => {
-  shop = await openShop(devnet, routes, optionsWith())
-})
-afterAll(() => shop.close())
+const shop = useOpened(() => openShop(devnet, routes, optionsWith()))
 afterEach(() => {
   market.cents = 120n
   functionPrice.cents = 5

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import type { Express } from 'express'
 import { LedgerError } from '../../src/errors.js'
@@ -15,6 +13,7 @@ import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { patchedLedger, type LedgerMethods } from '../support/patched-ledger.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -22,12 +21,8 @@ const RESOURCE = 'https://shop.example/item'
 /** Milliseconds after which what a dead process held is free. */
 const HOLD_MS = 1500
 
-let folder: string
 let files = 0
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-stored-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = temporaryFolder(useCleanup(afterAll))
 
 let runs = 0
 const routes = (app: Express, { x402Protect }: Gateway): void => {

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -11,16 +10,15 @@ import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { settlementOf, useShop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { useCleanup, temporaryFolder } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const errors: unknown[] = []
 const seen: Record<string, unknown> = {}
-let folder: string
+const folder = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'x402-'))
   await writeFile(join(folder, 'report.txt'), 'r'.repeat(300_000))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const shop = useShop(devnet, (app, { x402Protect }) => {
   const charge = x402Protect('$0.01')

@@ -7,10 +7,10 @@ import type { ProtectOptions } from '../../src/protect/options.js'
 import { listen } from '../support/http.js'
 import { issuesOf } from '../support/issues.js'
 import { paymentRequiredOf } from '../support/shop.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const KEYS = [`0x${'22'.repeat(32)}`, `0x${'33'.repeat(32)}`] as const
-const opened: Gateway[] = []
-afterAll(() => Promise.all(opened.map((gateway) => gateway.close())))
+const toEnd = useCleanup(afterAll)
 
 const open = (options: GatewayOptions = {}): Gateway => {
   const gateway = createGateway({
@@ -23,7 +23,7 @@ const open = (options: GatewayOptions = {}): Gateway => {
     rates: { 'EUR/USD': '1.08' },
     ...options,
   })
-  opened.push(gateway)
+  toEnd.push(() => gateway.close())
   return gateway
 }
 const declare = (price: unknown, options?: ProtectOptions, gateway: GatewayOptions = {}) =>

@@ -6,6 +6,7 @@ import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { paymentRequiredOf, settlementOf, useShop } from '../support/shop.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
+import { offerOf } from '../support/core.js'
 
 const devnet = useDevnet()
 let runs = 0
@@ -127,15 +128,7 @@ describe('a paid request', () => {
     const before = await balanceOf(devnet, devnet.merchant.address)
     const payment = await shop.sign('/weather', payer())
     const response = await shop.pay('/weather', payment)
-    const requirements = {
-      scheme: 'exact',
-      network: 'eip155:84532',
-      amount: '10000',
-      payTo: devnet.merchant.address,
-      maxTimeoutSeconds: 300,
-      asset: devnet.asset,
-      extra: { name: 'USDC', version: '2' },
-    }
+    const requirements = offerOf(devnet)
 
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({

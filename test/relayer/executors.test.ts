@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeEventLog, encodeFunctionData, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { callsIn, MULTICALL3 } from '../../src/chain/abi.js'
@@ -15,6 +15,8 @@ import { compileContract } from '../support/price-feed.js'
 import { until } from '../support/until.js'
 import { writtenCall } from '../support/written-calls.js'
 import { newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
+import { stopMining } from '../support/mining.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const abi = parseAbi([
@@ -28,16 +30,10 @@ beforeAll(async () => {
   called = await deploy(devnet, (await compileContract('called.sol')).code)
 })
 
-const opened: { close(): void }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) one.close()
-  await askNode(devnet, 'evm_setAutomine', true)
-})
+const toEnd = useCleanup()
 
 const open = (options: TestPoolOptions) => {
-  const pool = openPool(devnet, { executor: { older: [] }, ...options })
-  opened.push(pool)
-  return pool
+  return closedBy(toEnd, openPool(devnet, { executor: { older: [] }, ...options }))
 }
 
 const addressOf = (key: Hex): Hex => privateKeyToAccount(key).address
@@ -88,7 +84,7 @@ describe('RelayerPool with an executor', () => {
     const { pool } = open({ privateKeys: keys })
     const via = (await pool.executors!.find(pool.executors!.address))!
     expect(via.senders).toEqual(pool.addresses)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const sent = await sendAll(
       pool,
       upTo(60).map((n) => callVia(via, n)),

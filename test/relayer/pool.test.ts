@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import { createGateway } from '../../src/gateway.js'
 import type { LedgerStore, Submission } from '../../src/ledger/index.js'
@@ -8,25 +8,22 @@ import type { RelayerPool } from '../../src/relayer/pool.js'
 import type { SentTransaction } from '../../src/relayer/transaction.js'
 import { askNode, minedCount, offerOf, termsOf } from '../support/core.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { startRpcProxy, type Fault, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy, type Fault } from '../support/rpc-proxy.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { untilMined } from '../support/on-chain.js'
 import { until } from '../support/until.js'
 import { callOf, fund, newKeys, ONE_ETHER, openPool, type TestPoolOptions } from './pools.js'
 import { patchedLedger } from '../support/patched-ledger.js'
+import { useOpened } from '../support/use-opened.js'
+import { stopMining, withoutMining } from '../support/mining.js'
 
 const devnet = useDevnet()
-let proxy: RpcProxy
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
-})
-afterAll(() => proxy.close())
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 
 const opened: { close(): unknown }[] = []
 afterEach(async () => {
   proxy.fault = undefined
   for (const one of opened.splice(0)) await one.close()
-  await askNode(devnet, 'evm_setAutomine', true)
 })
 
 const open = (options: TestPoolOptions) => {
@@ -62,16 +59,12 @@ function openLedger(): {
 describe('RelayerPool', () => {
   it('gives each settlement to the least busy relayer', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER, ONE_ETHER) })
-    await askNode(devnet, 'evm_setAutomine', false)
-    try {
+    await withoutMining(devnet, async () => {
       const sent = await Promise.all(Array.from({ length: 30 }, () => pool.send(call().member)))
       const relayers = sent.map(({ submission }) => submission.relayer)
       for (const address of pool.addresses)
         expect(relayers.filter((relayer) => relayer === address)).toHaveLength(10)
-    } finally {
-      await devnet.mine()
-      await askNode(devnet, 'evm_setAutomine', true)
-    }
+    })
     for (const address of pool.addresses) expect(await minedCount(devnet, address)).toBe(10)
   })
 
@@ -208,7 +201,7 @@ describe('RelayerPool, short of gas money', () => {
     const { pool, lows, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })
     const [address] = pool.addresses
     // No block changes the gas price meanwhile, and nothing is spent.
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const { maxFeePerGas } = await chain.getFees()
     const settlements = (count: bigint): bigint => maxFeePerGas * 150_000n * count
     const look = async (balance: bigint): Promise<number> => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../src/protocol/payment.js'
@@ -11,14 +11,13 @@ import { unattended } from '../support/unattended.js'
 import { until } from '../support/until.js'
 import type { WrittenCall } from '../support/written-calls.js'
 import { callOf, type CallOverrides } from './pools.js'
+import { hasWaiting, withoutMining } from '../support/mining.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 /** The newest relayer's own: what an earlier one has still to ask is not seen here. */
 let proxy: RpcProxy
-const opened: { close(): unknown }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0).toReversed()) await one.close()
-})
+const toEnd = useCleanup()
 
 const clock = useStoppableClock()
 
@@ -29,7 +28,10 @@ async function newRelayer(options: CoreOptions = {}): Promise<Core & { address: 
   const { address } = privateKeyToAccount(relayerKey)
   await askNode(devnet, 'anvil_setBalance', address, '0xde0b6b3a7640000')
   const core = openCore(devnet, { rpcUrl: proxy.url, relayerKey, ...options })
-  opened.push(proxy, core)
+  toEnd.push(
+    () => proxy.close(),
+    () => core.close(),
+  )
   return { ...core, address }
 }
 
@@ -46,11 +48,6 @@ const refuseAll = ({ written }: WrittenCall, refusal: Fault, times = Infinity): 
 /** A node takes a transaction before it has mined it. */
 const becomesMined = (address: Hex, count: number): Promise<void> =>
   until(async () => (await minedCount(devnet, address)) === count)
-/** Whether a node has transactions that are not mined; it goes on having them for a moment after. */
-const isWaiting = async (): Promise<boolean> => {
-  const { pending } = await askNode<{ pending: Hex }>(devnet, 'txpool_status')
-  return Number(pending) > 0
-}
 /** Another process uses the relayer's key. */
 const sendElsewhere = async (from: Hex): Promise<void> => {
   await askNode(devnet, 'anvil_impersonateAccount', from)
@@ -150,15 +147,11 @@ describe('Relayer', () => {
   it('signs again when another process has a pending transaction with its nonce', async () => {
     const { relayers, address } = await newRelayer()
     await relayers.send(aCall().member)
-    await askNode(devnet, 'evm_setAutomine', false)
-    try {
+    await withoutMining(devnet, async () => {
       await sendElsewhere(address)
       const sent = await relayers.send(aCall().member)
       expect(sent).toMatchObject({ kind: 'accepted', submission: { accountNonce: 2 } })
-    } finally {
-      await devnet.mine()
-      await askNode(devnet, 'evm_setAutomine', true)
-    }
+    })
     await becomesMined(address, 3)
   })
 
@@ -178,7 +171,7 @@ describe('Relayer', () => {
       writeAhead: async ({ raw }) => {
         await askNode(devnet, 'eth_sendRawTransaction', raw)
         await becomesMined(address, 1)
-        await until(async () => !(await isWaiting()))
+        await until(async () => !(await hasWaiting(devnet)))
       },
     })
     const sent = await relayers.send(member)

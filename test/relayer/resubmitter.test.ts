@@ -10,13 +10,13 @@ import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { callOf, newKeys, ONE_ETHER, openPool } from './pools.js'
 import type { CallOverrides, TestPoolOptions } from './pools.js'
+import { stopMining } from '../support/mining.js'
 
 const devnet = useDevnet()
 const opened: { close(): unknown }[] = []
-beforeEach(() => askNode(devnet, 'evm_setAutomine', false))
+beforeEach(() => stopMining(devnet))
 afterEach(async () => {
   for (const one of opened.splice(0).toReversed()) await one.close()
-  await askNode(devnet, 'evm_setAutomine', true)
   await devnet.mine(20)
 })
 

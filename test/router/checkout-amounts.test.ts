@@ -1,8 +1,9 @@
 /** Amounts through `checkout-prepare`: what they come to, and what is said to who writes them wrong. */
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { MerchantOptions } from '../../src/config/options.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { serveGateway, type GatewayApi } from './api.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const CHECKOUT = '/api/v2/merchant/checkout-prepare'
 const REQUIREMENTS = '/api/v2/payment/requirements'
@@ -15,10 +16,7 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   [USDX]: 'USDX',
 }
 
-const apis: GatewayApi[] = []
-afterEach(async () => {
-  await Promise.all(apis.splice(0).map((api) => api.close()))
-})
+const toEnd = useCleanup()
 
 /** A gateway that takes USDC, EURC and a dollar of eighteen digits. */
 async function open(terms: Partial<MerchantOptions>): Promise<GatewayApi> {
@@ -54,7 +52,7 @@ async function open(terms: Partial<MerchantOptions>): Promise<GatewayApi> {
       'KWD/USD': '3.2573',
     },
   })
-  apis.push(api)
+  toEnd.push(() => api.close())
   return api
 }
 

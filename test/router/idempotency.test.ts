@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
-import { createTestClient, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { LedgerError } from '../../src/errors.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
@@ -13,6 +12,8 @@ import { signPayment, type SigningOverrides } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
 import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const VERIFY = '/api/v2/payment/verify'
 const SETTLE = '/api/v2/payment/settle'
@@ -21,7 +22,6 @@ const OTHER = { 'X-Project-Identify-Token': 'x402_token-of-another-shop' }
 const devnet = useDevnet()
 let api: GatewayApi
 const earned = () => balanceOf(devnet, devnet.merchant.address)
-const chain = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
 
 /** Two projects that pay the same account: what sets them apart is their tokens alone. */
 const options = (more: GatewayOptions = {}): GatewayOptions => ({
@@ -242,12 +242,11 @@ describe('a settlement with an Idempotency-Key that was not tried or is not over
   it('is looked up again while it is pending, and then repeats the final answer', () =>
     withGateway({ settleTimeoutMs: 400 }, async (gateway) => {
       const [before, body, key] = [await earned(), await submission(), newKey()]
-      await chain().setAutomine(false)
+      await stopMining(devnet)
       const pending = await gateway.post(SETTLE, body, key)
       expect(pending.body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
       expect((await gateway.post(SETTLE, await submission(), key)).status).toBe(409)
-      await chain().setAutomine(true)
-      await chain().mine({ blocks: 1 })
+      await resumeMining(devnet)
       const { transaction } = pending.body
       const answer = await settleBeyondPending(gateway, body, key)
       expect(answer.body).toMatchObject({ success: true, transaction })
@@ -460,15 +459,14 @@ describe('a settlement of a payment with an id', () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const id = generatePaymentId()
     const body = await withId(id)
-    await chain().setAutomine(false)
+    await stopMining(devnet)
     const pending = await gateway.post(SETTLE, body)
     expect(pending.body).toMatchObject({ errorReason: 'settlement_pending' })
     await gateway.post(VERIFY, body)
     const other = await withId(id)
     expect((await gateway.post(VERIFY, other)).status).toBe(409)
     expect((await gateway.post(SETTLE, other)).status).toBe(409)
-    await chain().setAutomine(true)
-    await chain().mine({ blocks: 1 })
+    await resumeMining(devnet)
     expect((await gateway.post(VERIFY, body)).body).toMatchObject({ isValid: true })
     expect((await settleBeyondPending(gateway, body)).body).toMatchObject({ success: true })
     await gateway.close()
@@ -477,14 +475,13 @@ describe('a settlement of a payment with an id', () => {
   it('is valid, while it is pending, only for the key that it was sent with', async () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const [body, headers] = [await submission(), newKey()]
-    await chain().setAutomine(false)
+    await stopMining(devnet)
     const pending = await gateway.post(SETTLE, body, headers)
     expect(pending.body).toMatchObject({ errorReason: 'settlement_pending' })
     expect((await gateway.post(VERIFY, body, headers)).body).toMatchObject({ isValid: true })
     const other = await gateway.post(VERIFY, body, newKey())
     expect(other.body).toMatchObject({ isValid: false })
-    await chain().setAutomine(true)
-    await chain().mine({ blocks: 1 })
+    await resumeMining(devnet)
     await gateway.close()
   })
 
@@ -497,11 +494,10 @@ describe('a settlement of a payment with an id', () => {
   it('is looked up again while it is pending, and then gets the same answer each time', async () => {
     const gateway = await serveGateway(options({ settleTimeoutMs: 400 }))
     const [before, body] = [await earned(), await withId(generatePaymentId())]
-    await chain().setAutomine(false)
+    await stopMining(devnet)
     const pending = await gateway.post(SETTLE, body)
     expect(pending.body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
-    await chain().setAutomine(true)
-    await chain().mine({ blocks: 1 })
+    await resumeMining(devnet)
     const answer = await settleBeyondPending(gateway, body)
     expect(answer.body).toMatchObject({ success: true, transaction: pending.body.transaction })
     expect((await gateway.post(SETTLE, body)).text).toBe(answer.text)
@@ -572,16 +568,14 @@ describe('a settlement of a payment with an id', () => {
 })
 
 describe('a settlement of a payment with an id, for a merchant who does not enable payment-identifier', () => {
-  let strict: GatewayApi
-  beforeAll(async () => {
+  const strict = useOpened(() => {
     const { projects = [] } = shopOptions(devnet)
-    strict = await serveGateway(
+    return serveGateway(
       options({
         projects,
       }),
     )
   })
-  afterAll(() => strict.close())
 
   it('says success once, however often it comes', async () => {
     const [before, body] = [await earned(), await withId(generatePaymentId())]

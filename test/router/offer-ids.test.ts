@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
-import { serveGateway, type GatewayApi } from './api.js'
+import { serveGateway } from './api.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const OTHER = 'x402_token-of-another-shop'
-let api: GatewayApi
-beforeAll(async () => {
+const api = useOpened(() => {
   const { projects = [], ...options } = shopOptions(devnet)
   const other = { id: 'other', tokens: [OTHER], merchant: { payTo: devnet.merchant.address } }
-  api = await serveGateway({ ...options, projects: [...projects, other] })
+  return serveGateway({ ...options, projects: [...projects, other] })
 })
-afterAll(() => api.close())
 
 async function idOf(url: string, amount = '1.00', token = SHOP_TOKEN): Promise<unknown> {
   const { body } = await api.post(

@@ -11,7 +11,7 @@ import { STATUS, type ProblemCode } from '../../src/http/problem-status.js'
 import type { OpenApiDocument } from '../../src/router/openapi/write-document.js'
 import { ADMIN_TOKEN, CLOSED, OPEN, SHOP_TOKEN } from '../console/admin.js'
 import { sendRaw } from '../console/session.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { listen } from '../support/http.js'
 import { OpenApiValidator, wholeDocument, type Answered } from '../support/openapi-validator.js'
 import { serveGateway, type GatewayApi, type Mounting } from './api.js'
@@ -21,9 +21,7 @@ const whole = await wholeDocument()
 const toEnd = useCleanup()
 
 const serve = async (options = OPEN, mounting: Mounting = {}): Promise<GatewayApi> => {
-  const api = await serveGateway(options, mounting)
-  toEnd.push(() => api.close())
-  return api
+  return closedBy(toEnd, await serveGateway(options, mounting))
 }
 
 const documentOf = async ({ send }: GatewayApi): Promise<OpenApiDocument & Servers> =>
@@ -85,8 +83,7 @@ describe('the OpenAPI document', () => {
     expect((await documentOf(without)).paths).not.toHaveProperty('/livez')
     const gateway = createGateway(CLOSED)
     const app = express().use(gateway.healthRouter()).use('/pay', gateway.gatewayRouter())
-    const server = await listen(app)
-    toEnd.push(() => server.close())
+    const server = closedBy(toEnd, await listen(app))
     toEnd.push(() => gateway.close())
     const read = await fetch(`${server.url}/pay${PATH}`)
     const document = (await read.json()) as OpenApiDocument & Servers
@@ -158,12 +155,10 @@ describe('the OpenAPI document', () => {
   })
 
   it('leaves its paths and those of the page to the app if docs are off', async () => {
-    const gateway = createGateway(CLOSED)
-    toEnd.push(() => gateway.close())
+    const gateway = closedBy(toEnd, createGateway(CLOSED))
     const app = express().use(gateway.gatewayRouter({ docs: false }))
     app.use((_req, res) => void res.send('the app’s own'))
-    const server = await listen(app)
-    toEnd.push(() => server.close())
+    const server = closedBy(toEnd, await listen(app))
     for (const path of [PATH, '/api/v2/docs', '/api/v2/docs/assets/x.js'])
       expect(await (await fetch(server.url + path)).text()).toBe('the app’s own')
   })

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { signPayment, type SigningOverrides } from '../support/sign-payment.js'
-import { problemOf, serveGateway, type GatewayApi } from './api.js'
+import { problemOf, serveGateway } from './api.js'
+import { useOpened } from '../support/use-opened.js'
 
 const REQUIREMENTS = '/api/v2/payment/requirements'
 const VERIFY = '/api/v2/payment/verify'
@@ -13,10 +14,9 @@ const RESOURCE = 'https://shop.example/report?a=1&b=%20'
 const HASH = /^0x[0-9a-f]{64}$/
 
 const devnet = useDevnet()
-let api: GatewayApi
 
-beforeAll(async () => {
-  api = await serveGateway({
+const api = useOpened(() =>
+  serveGateway({
     ...shopOptions(devnet),
     projects: [
       ...(shopOptions(devnet).projects ?? []),
@@ -27,9 +27,8 @@ beforeAll(async () => {
         merchant: { payTo: devnet.payers[9]!.address },
       },
     ],
-  })
-})
-afterAll(() => api.close())
+  }),
+)
 
 const BARE = { 'X-Project-Identify-Token': 'x402_token-of-a-project-without-merchant' }
 const OTHER = { 'X-Project-Identify-Token': 'x402_token-of-another-shop' }

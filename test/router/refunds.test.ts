@@ -6,12 +6,13 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { PaymentRequirements } from '../../src/protocol/payment.js'
 import type { GatewayEvents } from '../../src/schemes/events.js'
 import { deploy, walletCode } from '../support/contracts.js'
-import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { frontRun, newPayer } from '../support/on-chain.js'
 import { newNonce, signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { problemOf, serveGateway, type ApiAnswer, type GatewayApi } from './api.js'
+import { stopMining, resumeMining } from '../support/mining.js'
+import { offerOf } from '../support/core.js'
 
 const PATH = '/api/v2/merchant/settlements'
 const OTHER_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-another' }
@@ -39,7 +40,6 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   clock.aheadMs = 0
-  await askNode(devnet, 'evm_setAutomine', true)
 })
 afterAll(() => api.close())
 
@@ -455,7 +455,7 @@ describe('a malformed or foreign refund', () => {
 
   it('is refused until its payment is settled', async () => {
     const before = await sell()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const selling: Promise<Settlement> = sell()
     const latest = async (): Promise<{
       id: string
@@ -506,12 +506,11 @@ describe('a malformed or foreign refund', () => {
 describe('a refund that fails or stalls', () => {
   it('holds its amount until its authorization lapses if its transaction reverts', async () => {
     const settlement = await sell()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const refunding = refund(settlement, await sign(settlement))
     await until(async () => (await refundsOf(settlement))[0]?.transaction !== undefined)
     await drain()
-    await devnet.mine()
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     const { status, body } = await refunding
     expect([status, body.code]).toEqual([502, 'transaction_failed'])
     expect(body).toMatchObject({
@@ -537,14 +536,13 @@ describe('a refund that fails or stalls', () => {
 
   it('is paid once, whoever sends its authorization first', async () => {
     const settlement = await sell()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const signed = await sign(settlement)
     const before = await payerBalance()
     const refunding = refund(settlement, signed)
     await until(async () => (await refundsOf(settlement))[0]?.transaction !== undefined)
     const theirs = await frontRun(devnet, paymentOf(signed))
-    await devnet.mine()
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     expect((await refunding).body).toMatchObject({ status: 'settled', transaction: theirs })
     expect(await payerBalance()).toBe(before + PAID)
     expect(await find(settlement)).toMatchObject({ refunded: PAID.toString(), refunds: 1 })
@@ -557,7 +555,7 @@ describe('a refund that fails or stalls', () => {
     const at = await serveGateway({ ...optionsOf(), ledger, settleTimeoutMs: 300 })
     const path = `${PATH}/${settlement.id}/refunds`
     const signed = await sign(settlement, { at })
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const { status, body } = await at.post(path, signed)
     expect([status, body]).toEqual([
       202,
@@ -568,8 +566,7 @@ describe('a refund that fails or stalls', () => {
     const shown = await at.get(`${PATH}/${settlement.id}`)
     expect(shown.body).toMatchObject({ refunds: 1 })
     expect(shown.body).not.toHaveProperty('refunded')
-    await askNode(devnet, 'evm_setAutomine', true)
-    await devnet.mine()
+    await resumeMining(devnet)
     await until(async () => (await at.get(`${path}/${body.id}`)).body.status === 'settled')
     expect((await at.post(path, signed)).status).toBe(201)
     await at.close()
@@ -635,14 +632,6 @@ async function present(signed: Signed): Promise<unknown> {
 /** The merchant gives all away, ahead of what waits to be mined. */
 async function drain(): Promise<void> {
   const amount = await balanceOf(devnet, merchant.address)
-  const drained = {
-    scheme: 'exact',
-    network: 'eip155:84532',
-    amount: amount.toString(),
-    payTo: devnet.payers[5]!.address,
-    maxTimeoutSeconds: 300,
-    asset: devnet.asset,
-    extra: { name: 'USDC', version: '2' },
-  }
+  const drained = offerOf(devnet, { amount: amount.toString(), payTo: devnet.payers[5]!.address })
   await frontRun(devnet, await signPayment(merchant, drained, { nonce: newNonce() }))
 }

@@ -9,15 +9,14 @@ import { startRpcProxy } from '../support/rpc-proxy.js'
 import { openShop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { problemOf, serveGateway, type GatewayApi } from './api.js'
-import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
 
 /** A gateway's options, behind a node that shows what it was asked. */
 async function proxied(network: NetworkOptions = {}, more: GatewayOptions = {}) {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   const { relayerKeys } = shopOptions(devnet).networks!['base-sepolia']!
   const base = { rpcUrl: proxy.url, relayerKeys: relayerKeys!.slice(0, 1), ...network }
   const options = shopOptions(devnet, { ...more, networks: { 'base-sepolia': base } })
@@ -26,9 +25,7 @@ async function proxied(network: NetworkOptions = {}, more: GatewayOptions = {}) 
 }
 
 async function serve(options: GatewayOptions): Promise<GatewayApi> {
-  const api = await serveGateway(options)
-  toEnd.push(() => api.close())
-  return api
+  return closedBy(toEnd, await serveGateway(options))
 }
 
 async function settleAt(api: GatewayApi) {

@@ -6,7 +6,7 @@ import { OpenRequests } from '../../src/http/open-requests.js'
 import type { RouterContext } from '../../src/router/context.js'
 import { defineEndpoint, type Access } from '../../src/router/define-endpoint.js'
 import { bindEndpoints, serveEndpoints } from '../../src/router/serve-endpoints.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 import { listen } from '../support/http.js'
 import { recordLog } from './api.js'
 
@@ -46,8 +46,7 @@ const serve = async (...paths: readonly string[]): Promise<(path: string) => Pro
     ((error: { readonly detail?: string }, _req, res, _next) =>
       void res.send(error.detail)) as express.ErrorRequestHandler,
   )
-  const server = await listen(app)
-  toEnd.push(() => server.close())
+  const server = closedBy(toEnd, await listen(app))
   return async (path) => (await fetch(server.url + path)).text()
 }
 

@@ -64,7 +64,7 @@ function describeDetails(
           projects: [...projects!, { id: 'other', tokens: [OTHER_TOKEN], merchant }],
         },
       )
-    }, 180_000)
+    })
     afterAll(async () => {
       await shop.close()
       await end()

@@ -1,11 +1,11 @@
 /** Searches by what people see of a payment. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import type { LedgerEntry } from '../../src/ledger/index.js'
-import { adminOf, OPEN, SHOP_TOKEN, type AdminClient } from '../console/admin.js'
+import { serveAdmin, OPEN, SHOP_TOKEN } from '../console/admin.js'
 import { newEntry, steps } from '../support/ledger-entries.js'
 import { newNonce } from '../support/sign-payment.js'
-import { serveGateway, type GatewayApi } from './api.js'
+import { useOpened } from '../support/use-opened.js'
 
 const OTHER_TOKEN = 'a-project-token-of-another'
 /** USDC on Base Sepolia. */
@@ -13,8 +13,6 @@ const USDC = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 const PAYER = '0xa1b2c3d4e5f60718293a4b5c6d7e8f9001020304'
 const [BEGIN, END] = [PAYER.slice(0, 6), PAYER.slice(-4)]
 
-let api: GatewayApi
-let admin: AdminClient
 const ledger = createMemoryLedger()
 
 const order = (reference: string, overrides: Partial<LedgerEntry> = {}) =>
@@ -25,7 +23,7 @@ const order = (reference: string, overrides: Partial<LedgerEntry> = {}) =>
     ...overrides,
   })
 
-beforeAll(async () => {
+const api = useOpened(async () => {
   await steps.settled(ledger, order('Order-1007', { from: PAYER, value: 250_000n }))
   await steps.settled(ledger, order('Order-1007-b', { value: 1_000_000n }))
   await steps.failed(ledger, order('Order-2001', { from: PAYER, value: 250_001n }))
@@ -37,10 +35,8 @@ beforeAll(async () => {
   } as const
   await steps.settled(ledger, newEntry({ ...coin, value: 3n * 10n ** 18n }))
   const other = { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo: `0x${'0b'.repeat(20)}` } }
-  api = await serveGateway({ ...OPEN, ledger, projects: [...OPEN.projects!, other] })
-  admin = adminOf(api)
+  return serveAdmin({ ...OPEN, ledger, projects: [...OPEN.projects!, other] })
 })
-afterAll(() => api.close())
 
 const ask = (path: string, token = SHOP_TOKEN) =>
   api.get(`/api/v2/merchant/${path}`, { 'X-Project-Identify-Token': token })
@@ -82,9 +78,9 @@ describe('a search', () => {
     for (const search of [PAYER, BEGIN, `…${END}`, '1007', 'other-1007'])
       expect(await found({ search }, OTHER_TOKEN)).toEqual(['other-1007'])
     expect(await found({ search: 'other-1007' })).toEqual([])
-    const all = await admin.ask('GET', `/settlements?search=${BEGIN}`)
+    const all = await api.ask('GET', `/settlements?search=${BEGIN}`)
     expect(all.body.settlements).toHaveLength(4)
-    const one = await admin.ask('GET', `/settlements?search=1007&project=other`)
+    const one = await api.ask('GET', `/settlements?search=1007&project=other`)
     expect(one.body.settlements).toHaveLength(1)
   })
 
@@ -99,11 +95,11 @@ describe('a search', () => {
         Array.from({ length: 401 }, () => steps.reserved(ledger, pending('loud', { project }))),
       )
     expect(await found({ search: begin })).toEqual(['own-pending'])
-    const ofOne = await admin.ask('GET', `/settlements?search=${begin}&project=shop`)
+    const ofOne = await api.ask('GET', `/settlements?search=${begin}&project=shop`)
     expect(ofOne.body.settlements).toHaveLength(1)
     const seen = new Set<string>()
     for (let cursor = ''; ;) {
-      const page = await admin.ask('GET', `/settlements?search=${begin}&limit=100${cursor}`)
+      const page = await api.ask('GET', `/settlements?search=${begin}&limit=100${cursor}`)
       for (const { id } of page.body.settlements) seen.add(id)
       if (page.body.nextCursor === undefined) break
       cursor = `&cursor=${page.body.nextCursor}`
@@ -127,7 +123,7 @@ describe('a search', () => {
     expect(sums.body).toMatchObject({ count: 1, isMore: false, sums: [{ amount: '1000000' }] })
     const file = await ask('settlements.csv?search=2001&token=USDC')
     expect(file.text.trim().split('\n').slice(1)).toEqual([expect.stringContaining('Order-2001')])
-    const all = await admin.ask('GET', '/settlements-summary?search=1007')
+    const all = await api.ask('GET', '/settlements-summary?search=1007')
     expect(all.body).toMatchObject({ count: 3 })
   })
 

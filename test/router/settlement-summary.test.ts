@@ -1,19 +1,17 @@
 /** How many settlements a search finds, and what they come to. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { adminOf, OPEN, SHOP_TOKEN, type AdminClient } from '../console/admin.js'
+import { serveAdmin, OPEN, SHOP_TOKEN } from '../console/admin.js'
 import { newEntry, steps } from '../support/ledger-entries.js'
-import { serveGateway, type GatewayApi } from './api.js'
+import { useOpened } from '../support/use-opened.js'
 
 const OTHER_TOKEN = 'a-project-token-of-another'
 const ASSET = `0x${'ab'.repeat(20)}` as const
 const PATH = '/api/v2/merchant/settlements-summary'
 
-let api: GatewayApi
-let admin: AdminClient
 const ledger = createMemoryLedger()
 
-beforeAll(async () => {
+const api = useOpened(async () => {
   const order = (project: string, reference: string, value: bigint) =>
     newEntry({ project, value, details: { reference } })
   await steps.settled(ledger, order('shop', 'order-1', 10n ** 20n))
@@ -22,10 +20,8 @@ beforeAll(async () => {
   await steps.failed(ledger, order('shop', 'order-1', 11n))
   await steps.settled(ledger, order('other', 'order-1', 13n))
   const other = { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo: `0x${'0b'.repeat(20)}` } }
-  api = await serveGateway({ ...OPEN, ledger, projects: [...OPEN.projects!, other] })
-  admin = adminOf(api)
+  return serveAdmin({ ...OPEN, ledger, projects: [...OPEN.projects!, other] })
 })
-afterAll(() => api.close())
 
 const ask = (query: string, token = SHOP_TOKEN) =>
   api.get(`${PATH}?${query}`, { 'X-Project-Identify-Token': token })
@@ -52,11 +48,11 @@ describe('the summary of a search', () => {
     expect((await ask('reference=order-1', OTHER_TOKEN)).body).toMatchObject({ sums: sum(1, '13') })
     expect((await ask('project=other')).status).toBe(400)
     const path = '/settlements-summary?reference=order-1'
-    const all = await admin.ask('GET', path)
+    const all = await api.ask('GET', path)
     expect(all.body).toMatchObject({ count: 4, sums: sum(3, '100000000000000000018') })
-    const wide = await admin.ask('GET', '/settlements-summary?status=settled')
+    const wide = await api.ask('GET', '/settlements-summary?status=settled')
     expect(wide).toMatchObject({ status: 400, body: { errors: [{ path: 'project' }] } })
-    const one = await admin.ask('GET', `${path}&project=other`)
+    const one = await api.ask('GET', `${path}&project=other`)
     expect(one.body).toMatchObject({ count: 1, sums: sum(1, '13') })
   })
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Response } from 'express'
@@ -8,9 +8,11 @@ import type { GatewayOptions } from '../../src/config/options.js'
 import type { Hex, PaymentRequirements } from '../../src/protocol/payment.js'
 import { fullLedger } from '../support/full-ledger.js'
 import { balanceOf, shopOptions, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { askNode, problemOf, serveGateway, type ApiAnswer, type GatewayApi } from './api.js'
+import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const SETTLE = '/api/v2/payment/settle'
 const VERIFY = '/api/v2/payment/verify'
@@ -18,24 +20,19 @@ const HASH = /^0x[0-9a-f]{64}$/
 const AMOUNT = 10_000n
 
 const devnet = useDevnet()
-let proxy: RpcProxy
 const apis: GatewayApi[] = []
 
-beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
-})
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 beforeEach(() => {
   proxy.fault = undefined
   proxy.methods.length = 0
 })
 afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-  await devnet.mine()
+  await resumeMining(devnet)
   // No answer and no line of the log may hold a secret.
   for (const api of apis) for (const line of api.log.lines) expectNoSecret(line)
   await Promise.all(apis.splice(0).map((api) => api.close()))
 })
-afterAll(() => proxy.close())
 
 /** A gateway that reaches its node through the proxy. */
 async function open(
@@ -106,15 +103,14 @@ async function mineAfterSpending(from: Hex): Promise<void> {
       args: ['0x000000000000000000000000000000000000dEaD', await balanceOf(devnet, from)],
     }),
   })
-  await devnet.mine()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
 }
 
 describe('a settlement whose outcome is not known in time', () => {
   it('is pending with its hash, then paid once, then refused as used', async () => {
     const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const first = await settle(api, body)
     expect(first.status).toBe(200)
     expect(first.body).toStrictEqual({
@@ -153,7 +149,7 @@ describe('a settlement whose outcome is not known in time', () => {
     const payer = devnet.payers[1]!
     const api = await open({ settleTimeoutMs: 50 })
     const body = await submission(api, payer)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const first = await settle(api, body)
     expect(first.body.errorReason).toBe('settlement_pending')
     await mineAfterSpending(payer.address)
@@ -178,7 +174,7 @@ describe('a transaction that fails on chain', () => {
     const api = await open()
     const body = await submission(api, payer)
     const before = await merchantBalance()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const submitted = happening(api, 'submitted')
     const settling = settle(api, body)
     await submitted
@@ -319,7 +315,7 @@ describe('a client that goes away while its payment is settled', () => {
       },
     )
     const body = await submission(api)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const submitted = happening(api, 'submitted')
     const leaving = new AbortController()
     const left = api.send('POST', SETTLE, {
@@ -351,7 +347,7 @@ describe('closing the gateway', () => {
   it('answers a settlement in progress as pending', async () => {
     const api = await open()
     const body = await submission(api)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const submitted = happening(api, 'submitted')
     const settling = settle(api, body)
     await submitted

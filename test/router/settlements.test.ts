@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { GatewayOptions } from '../../src/config/options.js'
+import { describe, expect, it } from '@jest/globals'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { recordId, type LedgerEntry } from '../../src/ledger/index.js'
@@ -8,7 +9,8 @@ import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { useScriptedFacilitator } from '../support/scripted-facilitator.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
-import { problemOf, serveGateway, type GatewayApi } from './api.js'
+import { problemOf, serveGateway } from './api.js'
+import { useOpened } from '../support/use-opened.js'
 
 const PATH = '/api/v2/merchant/settlements'
 const OTHER_TOKEN = { 'X-Project-Identify-Token': 'x402_test-token-of-another' }
@@ -18,13 +20,10 @@ const devnet = useDevnet()
 const elsewhere = useScriptedFacilitator()
 const clock = { ms: Date.now() }
 const ledger = createMemoryLedger({ now: () => clock.ms })
-let api: GatewayApi
-let shortNames: GatewayApi
-let inEuro: GatewayApi
 
-beforeAll(async () => {
+function options(): GatewayOptions {
   const { projects } = shopOptions(devnet)
-  const options = shopOptions(devnet, {
+  return shopOptions(devnet, {
     ledger,
     projects: [
       ...projects!,
@@ -36,20 +35,17 @@ beforeAll(async () => {
       { id: 'empty', tokens: [EMPTY_TOKEN['X-Project-Identify-Token']] },
     ],
   })
-  api = await serveGateway(options)
-  shortNames = await serveGateway({ ...options, networkNames: 'short' })
+}
+const api = useOpened(() => serveGateway(options()))
+const shortNames = useOpened(() => serveGateway({ ...options(), networkNames: 'short' }))
+const inEuro = useOpened(() => {
   const merchant = { payTo: devnet.merchant.address, crossCurrency: true }
-  inEuro = await serveGateway({
-    ...options,
+  return serveGateway({
+    ...options(),
     ledger: createMemoryLedger(),
     projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant }],
     rates: { 'EUR/USD': '1.08' },
   })
-})
-afterAll(async () => {
-  await api.close()
-  await shortNames.close()
-  await inEuro.close()
 })
 
 async function sell(): Promise<{ payment: PaymentPayload; transaction: string }> {

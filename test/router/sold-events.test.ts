@@ -9,13 +9,14 @@ import { openShop, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { startReceiver, type Receiver } from '../webhooks/receiver.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const TOKEN = { 'X-Project-Identify-Token': SHOP_TOKEN }
 const SETTLEMENTS = '/api/v2/merchant/settlements'
 
 const devnet = useDevnet()
 const validator = new OpenApiValidator(await wholeDocument())
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup(afterAll)
 const refunds: (readonly [string, GatewayEvents['refundSettled']])[] = []
 let merchant: TestPayer
 let receiver: Receiver
@@ -44,9 +45,6 @@ beforeAll(async () => {
     shop.gateway.on(name, (event) => void refunds.push([name, event]))
   toEnd.push(() => opened.close())
   await post('/api/v2/merchant/webhooks', { url: receiver.url })
-})
-afterAll(async () => {
-  for (const end of toEnd.toReversed()) await end()
 })
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into any document

@@ -1,18 +1,15 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { HANDLER_VERSION } from '../../src/ucp/handler.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { problemOf, serveGateway, type GatewayApi, type Mounting } from './api.js'
+import { useCleanup } from '../support/cleanup.js'
 
 const DOCUMENTS = ['schema.json', 'instrument_schema.json', 'gateway.md'] as const
 const CURRENT = DOCUMENTS.map((name) => `/ucp/${name}`)
 const DATED = DOCUMENTS.map((name) => `/ucp/${HANDLER_VERSION}/${name}`)
 
-const apis: GatewayApi[] = []
-
-afterEach(async () => {
-  await Promise.all(apis.splice(0).map((api) => api.close()))
-})
+const toEnd = useCleanup()
 
 async function open(options: GatewayOptions = {}, mounting?: Mounting): Promise<GatewayApi> {
   const api = await serveGateway(
@@ -31,7 +28,7 @@ async function open(options: GatewayOptions = {}, mounting?: Mounting): Promise<
     },
     mounting,
   )
-  apis.push(api)
+  toEnd.push(() => api.close())
   return api
 }
 

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { WebhookOptions } from '../../src/config/options.js'
+import { describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { WEBHOOK_EVENTS } from '../../src/ledger/webhooks.js'
 import { newEntry, steps } from '../support/ledger-entries.js'
@@ -7,7 +8,8 @@ import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { startReceiver, withStatus } from '../webhooks/receiver.js'
-import { problemOf, serveGateway, type GatewayApi } from './api.js'
+import { problemOf, serveGateway } from './api.js'
+import { useOpened } from '../support/use-opened.js'
 
 const PATH = '/api/v2/merchant/webhooks'
 const OTHER = { 'X-Project-Identify-Token': 'x402_test-token-of-another' }
@@ -15,20 +17,14 @@ const NOBODY = `we_${'0'.repeat(32)}`
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
-let api: GatewayApi
-let strict: GatewayApi
-
-beforeAll(async () => {
+const serve = (webhooks?: WebhookOptions) => {
   const { projects } = shopOptions(devnet)
   const other = { id: 'other', tokens: [OTHER['X-Project-Identify-Token']] }
   const options = shopOptions(devnet, { projects: [...projects!, other], rateLimit: false })
-  api = await serveGateway({ ...options, webhooks: { allowPrivate: true } })
-  strict = await serveGateway(options)
-})
-afterAll(async () => {
-  await api.close()
-  await strict.close()
-})
+  return serveGateway({ ...options, webhooks })
+}
+const api = useOpened(() => serve({ allowPrivate: true }))
+const strict = useOpened(() => serve())
 
 const headers = (token = SHOP_TOKEN): Record<string, string> => ({
   'X-Project-Identify-Token': token,

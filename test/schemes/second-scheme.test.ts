@@ -1,5 +1,5 @@
 /** A second scheme, beside `exact`, is a class and an entry of a map: no face has to know it. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import express, { type RequestHandler } from 'express'
 import { resolveOptions } from '../../src/config/resolve/resolve-options.js'
 import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
@@ -31,6 +31,7 @@ import { usdc } from '../support/core.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { listen, paymentHeader } from '../support/http.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
+import { useOpened } from '../support/use-opened.js'
 
 const payer = PAYERS[0]!.address
 const network = 'eip155:84532'
@@ -86,8 +87,7 @@ class VoucherScheme implements Scheme {
 
 describe('a scheme beside exact', () => {
   const happened: string[] = []
-  let server: Awaited<ReturnType<typeof listen>>
-  beforeAll(async () => {
+  const server = useOpened(() => {
     const resolved = resolveOptions({
       facilitator: httpFacilitator({ url: 'http://127.0.0.1:9' }),
       networks: { 'base-sepolia': {} },
@@ -139,9 +139,8 @@ describe('a scheme beside exact', () => {
       sell,
     )
     app.get('/upfront', protect('$0.01', { paymentFlow: 'upfront' }), sell)
-    server = await listen(app)
+    return listen(app)
   })
-  afterAll(() => server.close())
 
   const requirements = {
     ...{ scheme: 'voucher', network, asset: usdc.address, payTo: MERCHANT.address },

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll } from '@jest/globals'
 import { startDevnet, type Devnet, type DevnetOptions } from '../../src/devnet/index.js'
+import { sendBatch } from '../../src/devnet/send-batch.js'
 import type { GatewayOptions } from '../../src/config/options.js'
+import { useOpened } from './use-opened.js'
+import { afterEach } from '@jest/globals'
 
 export { balanceOf } from './balance-of.js'
 
-/** Runs one devnet for a test file. Read its members inside tests only. */
-export function useDevnet(options?: DevnetOptions): Devnet {
-  let devnet: Devnet | undefined
-  beforeAll(async () => {
-    devnet = await startDevnet(options)
-  })
-  afterAll(async () => {
-    await devnet?.close()
-  })
-  return new Proxy({} as Devnet, {
-    get(_target, member) {
-      if (devnet === undefined) throw new Error('The devnet runs inside tests only.')
-      const value: unknown = Reflect.get(devnet, member)
-      return typeof value === 'function' ? value.bind(devnet) : value
-    },
-  })
+/** Runs one devnet for a test file. Each test begins with every transaction mined at once, unless there is a `blockTime`. */
+export function useDevnet(options: DevnetOptions = {}): Devnet {
+  const devnet = useOpened(() => startDevnet(options))
+  if (options.blockTime === undefined)
+    afterEach(() => sendBatch(devnet.rpcUrl, [['evm_setAutomine', true]]))
+  return devnet
 }
 
 /** An identify token of the shop in {@link shopOptions}. */

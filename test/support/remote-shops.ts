@@ -7,6 +7,7 @@ import type { Facilitator } from '../../src/facilitator/facilitator.js'
 import { SHOP_TOKEN, shopOptions } from './devnet.js'
 import type { Cleanup } from './cleanup.js'
 import { listen } from './http.js'
+import { closedBy } from './cleanup.js'
 
 /** A facilitator over HTTP. */
 export interface RemoteApi {
@@ -62,8 +63,7 @@ export async function openRemoteCore(
   toEnd: Cleanup,
   options: GatewayOptions = {},
 ): Promise<RemoteCore> {
-  const gateway = createGateway(shopOptions(devnet, options))
-  toEnd.push(() => gateway.close())
+  const gateway = closedBy(toEnd, createGateway(shopOptions(devnet, options)))
   const api = await openRemoteApi(gateway.gatewayRouter(), toEnd)
   return Object.assign(api, { gateway, url: `${api.url}/api/v2/payment` })
 }

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll } from '@jest/globals'
 import express, { type Express } from 'express'
 import type { Devnet } from '../../src/devnet/index.js'
 import type { GatewayEvents } from '../../src/schemes/events.js'
@@ -8,6 +7,7 @@ import type { PaymentPayload, PaymentRequired, SettleResponse } from '../../src/
 import { shopOptions } from './devnet.js'
 import { decodeDocument, listen, paymentHeader, type TestServer } from './http.js'
 import { signPayment, type SigningOverrides, type TestPayer } from './sign-payment.js'
+import { useOpened } from './use-opened.js'
 
 /** A shop on a devnet: an app with a gateway, over real HTTP. */
 export interface Shop {
@@ -75,19 +75,7 @@ export function useShop(
   routes: (app: Express, gateway: Gateway) => void,
   options?: () => GatewayOptions,
 ): Shop {
-  let shop: Awaited<ReturnType<typeof openShop>> | undefined
-  beforeAll(async () => {
-    shop = await openShop(devnet, routes, options?.())
-  })
-  afterAll(async () => {
-    await shop?.close()
-  })
-  return new Proxy({} as Shop, {
-    get(_target, member) {
-      if (shop === undefined) throw new Error('The shop is open inside tests only.')
-      return Reflect.get(shop, member) as unknown
-    },
-  })
+  return useOpened(() => openShop(devnet, routes, options?.()))
 }
 
 /** The document of a 402. */

@@ -13,6 +13,7 @@ import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { openShop } from '../support/shop.js'
 import { until } from '../support/until.js'
+import { closedBy } from '../support/cleanup.js'
 
 const devnet = useDevnet()
 const TOKEN = 'metrics-token-of-the-test'
@@ -35,9 +36,7 @@ const withMetrics = (overrides: GatewayOptions = {}): GatewayOptions => ({
 })
 
 async function serve(gateway: Gateway): Promise<TestServer> {
-  const server = await listen(express().use(gateway.metricsRouter()))
-  closing.push(() => server.close())
-  return server
+  return closedBy(closing, await listen(express().use(gateway.metricsRouter())))
 }
 
 const read = async ({ url }: TestServer): Promise<string> => (await fetch(`${url}/metrics`)).text()
@@ -57,8 +56,7 @@ async function metricsIn(file: string): Promise<readonly string[]> {
 
 describe('metrics', () => {
   it.each(['prometheus-rules.yaml', 'grafana-dashboard.json'])('are those of %s', async (file) => {
-    const gateway = createGateway(shopOptions(devnet, withMetrics()))
-    closing.push(() => gateway.close())
+    const gateway = closedBy(closing, createGateway(shopOptions(devnet, withMetrics())))
     const server = await serve(gateway)
     let text = ''
     await until(async () => {
@@ -154,8 +152,7 @@ describe('metrics', () => {
   })
 
   it('have no label from a client, and count payments that an absent node has cost', async () => {
-    const gateway = createGateway(shopOptions(devnet, withMetrics()))
-    closing.push(() => gateway.close())
+    const gateway = closedBy(closing, createGateway(shopOptions(devnet, withMetrics())))
     const server = await serve(gateway)
     const requirements = {
       ...{ scheme: 'exact', network: 'eip155:84532', amount: '10000', asset: devnet.asset },
@@ -200,8 +197,7 @@ describe('metrics', () => {
   })
 
   it('are off by default', async () => {
-    const gateway = createGateway(shopOptions(devnet))
-    closing.push(() => gateway.close())
+    const gateway = closedBy(closing, createGateway(shopOptions(devnet)))
     expect(() => gateway.metricsRouter()).toThrow(ConfigError)
   })
 

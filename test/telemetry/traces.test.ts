@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { context, trace } from '@opentelemetry/api'
 import {
   BasicTracerProvider,
@@ -9,15 +9,15 @@ import {
 import { createGateway } from '../../src/gateway.js'
 import { useDevnet } from '../support/devnet.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'
-import { openShop, type Shop } from '../support/shop.js'
+import { openShop } from '../support/shop.js'
+import { useOpened } from '../support/use-opened.js'
 
 const devnet = useDevnet()
 const exporter = new InMemorySpanExporter()
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
-let shop: Shop & { close(): Promise<void> }
-beforeAll(async () => {
+const shop = useOpened(() => {
   trace.setGlobalTracerProvider(provider)
-  shop = await openShop(
+  return openShop(
     devnet,
     (app, gateway) => {
       app.get('/', gateway.x402Protect('$0.01'), (_req, res) => void res.send('sold'))
@@ -28,7 +28,6 @@ beforeAll(async () => {
 })
 afterEach(() => exporter.reset())
 afterAll(async () => {
-  await shop.close()
   await provider.shutdown()
   trace.disable()
   context.disable()

@@ -1,23 +1,22 @@
 import express from 'express'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { startTestShop, type Balances, type TestShop } from '../../src/testing/index.js'
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { startTestShop, type Balances } from '../../src/testing/index.js'
+import { useOpened } from '../support/use-opened.js'
 
 let runs = 0
-let shop: TestShop
 let before: Balances
-beforeAll(async () => {
-  shop = await startTestShop(({ x402Protect }) =>
+const shop = useOpened(() =>
+  startTestShop(({ x402Protect }) =>
     express().get('/report', x402Protect('$0.25'), (_req, res) => {
       runs += 1
       res.send('sold')
     }),
-  )
-})
+  ),
+)
 beforeEach(async () => {
   runs = 0
   before = await shop.balances()
 })
-afterAll(() => shop.close())
 
 /** A purchase right after a failure succeeds. */
 async function expectRecovery(): Promise<void> {

@@ -10,14 +10,12 @@ import {
 } from '../../src/index.js'
 import type { Gateway } from '../../src/gateway.js'
 import { startTestShop, type PurchaseError, type TestShop } from '../../src/testing/index.js'
-import { useCleanup } from '../support/cleanup.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
 const toEnd = useCleanup()
 
 async function open(...args: Parameters<typeof startTestShop>): Promise<TestShop> {
-  const shop = await startTestShop(...args)
-  toEnd.push(() => shop.close())
-  return shop
+  return closedBy(toEnd, await startTestShop(...args))
 }
 
 /** An app on the gateway that it is given. */

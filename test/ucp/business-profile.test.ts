@@ -1,19 +1,14 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createGateway, ucpProfile } from '../../src/index.js'
 import type { Gateway, GatewayOptions, UcpProfileOptions } from '../../src/index.js'
 import { handlerDescriptor } from '../../src/ucp/handler.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
+import { useCleanup, closedBy } from '../support/cleanup.js'
 
-const gateways: Gateway[] = []
-
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()))
-})
+const toEnd = useCleanup()
 
 function open(options: GatewayOptions): Gateway {
-  const gateway = createGateway(options)
-  gateways.push(gateway)
-  return gateway
+  return closedBy(toEnd, createGateway(options))
 }
 
 const services = {

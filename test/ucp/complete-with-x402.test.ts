@@ -14,17 +14,19 @@ import { LedgerError } from '../../src/errors.js'
 import type { IdempotencyClaim, KeptAnswer } from '../../src/idempotency/store.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { ADMIN_TOKEN } from '../console/admin.js'
-import { askNode, recordLog } from '../router/api.js'
+import { recordLog } from '../router/api.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, type TestServer } from '../support/http.js'
 import { emptyAccount, newPayer } from '../support/on-chain.js'
 import { bound, patchedLedger } from '../support/patched-ledger.js'
 import { permit2On } from '../support/permit2.js'
-import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
+import { startRpcProxy } from '../support/rpc-proxy.js'
 import { signPermit } from '../support/sign-permit.js'
 import { signPayment, type SigningOverrides, type TestPayer } from '../support/sign-payment.js'
 import { completeRoute } from './complete-route.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
+import { useOpened } from '../support/use-opened.js'
+import { stopMining, resumeMining } from '../support/mining.js'
 
 const HANDLER = 'com.example.pay'
 const PRICE = 15_000_000n
@@ -33,7 +35,6 @@ const devnet = useDevnet()
 type Checkout = Awaited<ReturnType<Parameters<typeof completeRoute>[1]['findCheckout']>>
 const validators = UCP_VERSIONS.map((version) => ucpValidators(version))
 
-let proxy: RpcProxy
 let store: LedgerStore
 let patch: Parameters<typeof patchedLedger>[1]
 let gateway: Gateway
@@ -52,8 +53,8 @@ let taken: UcpPayment | undefined
 /** What placing an order does besides. */
 let onPlace: () => unknown = () => undefined
 
+const proxy = useOpened(() => startRpcProxy(devnet.rpcUrl))
 beforeAll(async () => {
-  proxy = await startRpcProxy(devnet.rpcUrl)
   store = createMemoryLedger({ now: () => Date.now() + ahead })
   // Members are looked up when they are called, so that a test may fail some.
   const ledger = patchedLedger(store, {
@@ -113,7 +114,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.close()
   await gateway.close()
-  await proxy.close()
 })
 beforeEach(() => {
   done = []
@@ -123,7 +123,6 @@ afterEach(async () => {
   patch = undefined
   onPlace = () => undefined
   ahead = 0
-  await askNode(devnet, 'evm_setAutomine', true)
 })
 
 /** What a checkout of UCP has besides. */
@@ -415,13 +414,12 @@ describe('an order', () => {
   it('is paid before another payment is tried, while its own is pending', async () => {
     const checkout = await openCheckout()
     const [first, second] = [await sign(checkout, payer()), await sign(checkout, devnet.payers[1]!)]
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const paid = await paidBy(async () => {
       expect(await request(checkout, first)).toMatchObject(IN_PROGRESS)
       expect(await request(checkout, second)).toMatchObject(IN_PROGRESS)
       ahead = 120_000
-      await askNode(devnet, 'evm_setAutomine', true)
-      await devnet.mine()
+      await resumeMining(devnet)
       // Whoever asks is told of the first.
       const completed = await complete(checkout, second)
       expect(completed).toMatchObject({ settlement: { payer: payer().address } })
@@ -497,13 +495,12 @@ it.each(['before', 'after'] as const)(
   async (when) => {
     const checkout = await openCheckout()
     const [first, second] = [await sign(checkout, payer()), await sign(checkout, devnet.payers[1]!)]
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     failToKeep((kept) => kept !== undefined, when)
     const paid = await paidBy(async () => {
       expect(await request(checkout, first)).toMatchObject({ ...IN_PROGRESS, httpStatus: 503 })
       patch = undefined
-      await askNode(devnet, 'evm_setAutomine', true)
-      await devnet.mine()
+      await resumeMining(devnet)
       expect(await request(checkout, second)).toMatchObject(COMPLETED)
       expect(await request(checkout, first)).toMatchObject(COMPLETED)
     })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { recoverTypedDataAddress, type Hex, type TypedDataDefinition } from 'viem'
 import { EXPOSED_HEADERS, IDEMPOTENCY_KEY, PROJECT_TOKEN } from '../../src/protocol/headers.js'
 import { findKnownAsset } from '../../src/money/assets.js'
@@ -8,9 +8,10 @@ import { parsePaymentSubmission } from '../../src/protocol/payment.js'
 import { reasons } from '../../src/protocol/reasons.js'
 import { HANDLER_VERSION, type Handler } from '../../src/ucp/handler.js'
 import { handlerSchema, instrumentSchema, renderSpecification } from '../../src/ucp/render.js'
-import { serveGateway, type GatewayApi } from '../router/api.js'
+import { serveGateway } from '../router/api.js'
 import { SHOP_TOKEN } from '../support/devnet.js'
 import { errorsOf, UCP_VERSIONS, ucpValidators } from './ucp-schemas.js'
+import { useOpened } from '../support/use-opened.js'
 
 const HANDLER: Handler = {
   id: 'com.example.pay',
@@ -292,12 +293,11 @@ describe('the specification of a gateway that writes short names', () => {
 })
 
 describe('the purchase in the specification', () => {
-  let api: GatewayApi
-  beforeAll(async () => {
+  const api = useOpened(() => {
     const [offer] = blocks
       .filter(({ heading }) => heading.startsWith('Step 3'))
       .map(({ document }) => document)
-    api = await serveGateway({
+    return serveGateway({
       handlerId: HANDLER.id,
       networks: {
         base: { rpcUrl: 'http://127.0.0.1:9', relayerKeys: [`0x${'5e'.repeat(32)}`] },
@@ -306,7 +306,6 @@ describe('the purchase in the specification', () => {
       now: () => 1_795_262_500_000,
     })
   })
-  afterAll(() => api.close())
 
   it('is quoted as it states', async () => {
     const [request, answer] = blocksUnder('Processing Payments', 6)

@@ -4,7 +4,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import { temporaryFolder, type Cleanup } from '../support/cleanup.js'
+import { temporaryFolder, type Cleanup, closedBy } from '../support/cleanup.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
 /** A ledger of a test's own, whose rows grow older when the test says so. */
@@ -30,8 +30,7 @@ const passing = (ms: number): string =>
 
 const openMemory: OpenStore = async (toEnd) => {
   const clock = { ms: Date.now() }
-  const ledger = createMemoryLedger({ now: () => clock.ms })
-  toEnd.push(() => ledger.close())
+  const ledger = closedBy(toEnd, createMemoryLedger({ now: () => clock.ms }))
   return {
     ledger,
     another: () => ledger,
@@ -43,9 +42,7 @@ const openMemory: OpenStore = async (toEnd) => {
 const openSqlite: OpenStore = async (toEnd) => {
   const file = join(temporaryFolder(toEnd), 'ledger.db')
   const open = (): LedgerStore => {
-    const ledger = openSqliteLedger(file)
-    toEnd.push(() => ledger.close())
-    return ledger
+    return closedBy(toEnd, openSqliteLedger(file))
   }
   const execute = async (statement: string): Promise<void> => {
     const database = new Database(file)
@@ -62,9 +59,7 @@ const openPostgres: OpenStore = async (toEnd) => {
   const schema = await createSchema(postgres!)
   toEnd.push(() => schema.drop())
   const open = (): LedgerStore => {
-    const ledger = openPostgresLedger(schema.pool())
-    toEnd.push(() => ledger.close())
-    return ledger
+    return closedBy(toEnd, openPostgresLedger(schema.pool()))
   }
   const { execute } = schema
   return {

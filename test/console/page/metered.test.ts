@@ -1,17 +1,11 @@
 /** The console of a shop that sells for what was used, and for tokens that Permit2 moves. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Express } from 'express'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { Gateway } from '../../../src/gateway.js'
 import { paidRequest } from '../../../src/protect/paid-request.js'
-import {
-  findChromium,
-  findViolations,
-  launch,
-  openTab,
-  PATIENCE_MS,
-  type Tab,
-} from '../../support/browser.js'
+import { findViolations, openTab, type Tab } from '../../support/browser.js'
+import { useBrowser, withBrowser } from '../../support/use-browser.js'
 import { addWallet, type TestWallet } from '../../support/browser-wallet.js'
 import { paymentHeader } from '../../support/http.js'
 import { permit2On } from '../../support/permit2.js'
@@ -20,14 +14,22 @@ import { signUpTo } from '../../support/sign-up-to.js'
 import { startReceiver, type Receiver } from '../../webhooks/receiver.js'
 import { until } from '../../support/until.js'
 import { signIn, visit } from './browser.js'
-import { ADMIN_TOKEN, CONFIGURED, openWorld, SHOP_TOKEN, type World } from './world.js'
+import { ADMIN_TOKEN, CONFIGURED, openWorld, SHOP_TOKEN } from './world.js'
+import { useOpened } from '../../support/use-opened.js'
+import { useCleanup } from '../../support/cleanup.js'
 
-const executable = findChromium()
-const suite = executable === undefined ? describe.skip : describe
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup(afterAll)
 
-let world: World
-let browser: Browser
+const browser = useBrowser()
+const world = useOpened(() =>
+  openWorld({
+    sell,
+    assets: ({ plainToken }) => [
+      { asset: 'USDC', permit2: true },
+      { address: plainToken, symbol: 'PLN', decimals: 6, currency: 'USD', permit2: true },
+    ],
+  }),
+)
 let receiver: Receiver
 /** Has the merchant's wallet. */
 let operator: Tab
@@ -105,16 +107,8 @@ const HASH = expect.stringMatching(/^0x[0-9a-f]{64}/)
 const METERED = { Scheme: 'upto', 'List price': 'up to $0.10' }
 const FIXED = { Scheme: 'exact', 'List price': '$0.01' }
 
-suite('metered payments in the console', () => {
+withBrowser('metered payments in the console', () => {
   beforeAll(async () => {
-    world = await openWorld({
-      sell,
-      assets: ({ plainToken }) => [
-        { asset: 'USDC', permit2: true },
-        { address: plainToken, symbol: 'PLN', decimals: 6, currency: 'USD', permit2: true },
-      ],
-    })
-    browser = await launch(executable!)
     receiver = await startReceiver(toEnd)
     await world.api(`admin/projects/${CONFIGURED}/webhooks`, ADMIN_TOKEN, {
       method: 'POST',
@@ -124,12 +118,6 @@ suite('metered payments in the console', () => {
     operator = await openTab(browser, { expected: /status of 401 / })
     wallet = await addWallet(operator.page, world.devnet.merchant)
     await signIn(operator.page, world.console, ADMIN_TOKEN)
-  }, 4 * PATIENCE_MS)
-
-  afterAll(async () => {
-    await browser?.close()
-    for (const end of toEnd) await end()
-    await world?.close()
   })
 
   it('are listed with what was charged, of at most what was signed', async () => {
@@ -151,7 +139,7 @@ suite('metered payments in the console', () => {
   })
 
   it('are found and summed by what was charged', async () => {
-    const { page, context } = await openTab(browser)
+    const { page } = await openTab(browser)
     await signIn(page, world.console, SHOP_TOKEN)
     const amounts = 'minAmount=0.02&maxAmount=0.05'
     await visit(page, [`#/settlements?${amounts}`, 'Settlements'])
@@ -165,7 +153,6 @@ suite('metered payments in the console', () => {
     const headline = await page.locator('.headline').textContent()
     expect(headline).toContain('0.1434 USDC')
     expect(headline).toContain('0.01 PLN')
-    await context.close()
   })
 
   it.each([
@@ -195,7 +182,7 @@ suite('metered payments in the console', () => {
     ['dark', 1280],
     ['dark', 360],
   ] as const)('fit a page that is %s and %i pixels wide', async (colorScheme, width) => {
-    const { page, context } = await openTab(browser, { colorScheme, width })
+    const { page } = await openTab(browser, { colorScheme, width })
     await signIn(page, world.console, ADMIN_TOKEN)
     const check = async (): Promise<void> => {
       const [content, visible] = await page.evaluate<[number, number]>(
@@ -210,7 +197,6 @@ suite('metered payments in the console', () => {
       await openPayment(page, reference)
       await check()
     }
-    await context.close()
   })
 
   it('pay back what was charged, and no more', async () => {
@@ -272,12 +258,11 @@ suite('metered payments in the console', () => {
         ['by-permit', '10000', undefined],
       ]),
     )
-    const { page, context } = await openTab(browser)
+    const { page } = await openTab(browser)
     await signIn(page, world.console, SHOP_TOKEN)
     await visit(page, ['#/webhooks', 'Webhooks'])
     await page.getByRole('link', { name: receiver.url }).click()
     const delivered = page.getByRole('row').filter({ hasText: 'payment.settled' })
     await until(async () => (await delivered.count()) === 6)
-    await context.close()
   })
 })

@@ -1,47 +1,29 @@
 /** Each page of the console, full and in trouble: for everyone to use, and safe from what strangers write. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startReceiver, withStatus } from '../../webhooks/receiver.js'
-import {
-  findChromium,
-  findViolations,
-  launch,
-  openTab,
-  PATIENCE_MS,
-} from '../../support/browser.js'
+import { findViolations, openTab } from '../../support/browser.js'
+import { useBrowser, withBrowser } from '../../support/use-browser.js'
 import { signIn, visit, type View } from './browser.js'
 import { fillWorld } from './fill-world.js'
 import { addWallet } from '../../support/browser-wallet.js'
-import { ADMIN_TOKEN, CONFIGURED, openWorld, SHOP_TOKEN, type World } from './world.js'
+import { ADMIN_TOKEN, CONFIGURED, openWorld, SHOP_TOKEN } from './world.js'
+import { useOpened } from '../../support/use-opened.js'
+import { useCleanup } from '../../support/cleanup.js'
 
-const executable = findChromium()
-const toEnd: (() => unknown)[] = []
-
-/** Milliseconds for looking at all pages. */
-const TEN_PAGES_MS = 10 * PATIENCE_MS
+const toEnd = useCleanup(afterAll)
 
 /** What a stranger writes wherever something is kept of it. */
 const EVIL = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>`
 
-let world: World
-let browser: Browser
+const browser = useBrowser()
+const world = useOpened(openWorld)
 let views: Readonly<Record<string, View>>
 
-const suite = executable === undefined ? describe.skip : describe
-
-suite('the pages of the console', () => {
+withBrowser('the pages of the console', () => {
   beforeAll(async () => {
-    world = await openWorld()
-    browser = await launch(executable!)
     const receiver = await startReceiver(toEnd)
     receiver.respond = withStatus(500, EVIL)
     views = await fillWorld(world, receiver.url)
-  }, 4 * PATIENCE_MS)
-
-  afterAll(async () => {
-    await browser?.close()
-    for (const end of toEnd) await end()
-    await world?.close()
   })
 
   it.each([
@@ -53,7 +35,7 @@ suite('the pages of the console', () => {
     'have no violation that axe finds, %s and %i pixels wide',
     async (colorScheme, width) => {
       const tab = await openTab(browser, { colorScheme, width, expected: /status of 401 / })
-      const { page, context, complaints } = tab
+      const { page, complaints } = tab
       await addWallet(page, world.devnet.merchant)
       const found: string[] = []
       const check = async (name: string): Promise<void> => {
@@ -78,13 +60,11 @@ suite('the pages of the console', () => {
       await check('new merchant')
       expect(found).toEqual([])
       expect(complaints).toEqual([])
-      await context.close()
     },
-    TEN_PAGES_MS,
   )
 
   it('show what strangers write as text', async () => {
-    const { page, context, complaints } = await openTab(browser, { expected: /status of 401 / })
+    const { page, complaints } = await openTab(browser, { expected: /status of 401 / })
     const text = encodeURIComponent(EVIL)
     const bought = await world.buy(`/any/${text}?reference=${text}`, world.devnet.payers[7]!)
     expect(bought.status).toBe(200)
@@ -114,11 +94,10 @@ suite('the pages of the console', () => {
     await page.locator('pre').filter({ hasText: EVIL }).first().waitFor()
     expect(await page.evaluate('window.pwned')).toBeUndefined()
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('say that a token is unknown', async () => {
-    const { page, context } = await openTab(browser)
+    const { page } = await openTab(browser)
     await page.goto(world.console)
     await page.getByLabel('Token').fill('not-a-token-of-this-gateway')
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -126,11 +105,10 @@ suite('the pages of the console', () => {
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(
       'Sign in to the console',
     )
-    await context.close()
   })
 
   it('say that the gateway is away, and recover when it is back', async () => {
-    const { page, context } = await openTab(browser)
+    const { page } = await openTab(browser)
     await signIn(page, world.console, SHOP_TOKEN)
     await visit(page, ['#/live', 'Live payments'])
     await page.locator('.connection').getByText('Live').waitFor()
@@ -147,11 +125,10 @@ suite('the pages of the console', () => {
     await visit(page, ['#/live', 'Live payments'])
     await page.locator('.connection').getByText('Live').waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)
-    await context.close()
   })
 
   it('move the focus by keyboard alone, and return it', async () => {
-    const { page, context } = await openTab(browser)
+    const { page } = await openTab(browser)
     await signIn(page, world.console, ADMIN_TOKEN)
     await page.getByRole('link', { name: 'Merchants' }).focus()
     await page.keyboard.press('Enter')
@@ -165,6 +142,5 @@ suite('the pages of the console', () => {
     await visit(page, [`#/merchants/${CONFIGURED}`, CONFIGURED])
     await page.getByText('is defined in the configuration').waitFor()
     expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0)
-    await context.close()
   })
 })

@@ -1,28 +1,21 @@
 /** What people of each role find in the console, and how the address that is paid is changed. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
 import type { AdminRole } from '../../../src/merchants/access.js'
-import {
-  findChromium,
-  findViolations,
-  launch,
-  openTab,
-  PATIENCE_MS,
-} from '../../support/browser.js'
+import { findViolations, openTab } from '../../support/browser.js'
+import { useBrowser, withBrowser } from '../../support/use-browser.js'
 import { serveGateway, type GatewayApi } from '../../router/api.js'
 import { adminOf, CLOSED, PAY_TO, type AdminClient } from '../admin.js'
 import { signIn, visit } from './browser.js'
 
 const OTHER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-const executable = findChromium()
-const suite = executable === undefined ? describe.skip : describe
 const tokenOf = (role: AdminRole): string => `a-token-of-the-${role}-herself`
 
 let api: GatewayApi & AdminClient
-let browser: Browser
+const browser = useBrowser()
 let page: Page
 
-suite('people in the console', () => {
+withBrowser('people in the console', () => {
   beforeAll(async () => {
     const people = (['owner', 'operator', 'support', 'viewer'] as const).map((role) => ({
       ...{ name: `Ada the ${role}`, role, token: tokenOf(role) },
@@ -33,13 +26,8 @@ suite('people in the console', () => {
     })
     api = { ...served, ...adminOf(served, tokenOf('owner')) }
     await api.ask('POST', '/projects', { id: 'acme', merchant: { payTo: PAY_TO } })
-    browser = await launch(executable!)
-  }, 4 * PATIENCE_MS)
-  afterEach(() => page.context().close())
-  afterAll(async () => {
-    await browser.close()
-    await api.close()
   })
+  afterAll(() => api.close())
 
   async function enter(token: string, width = 1280): Promise<void> {
     page = (await openTab(browser, { width })).page

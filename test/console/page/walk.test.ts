@@ -1,22 +1,24 @@
 /** What an operator and a merchant do in the console, in a real browser, from the first sign-in on. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { readFile } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { startReceiver, type Receiver } from '../../webhooks/receiver.js'
 import { until } from '../../support/until.js'
-import { findChromium, launch, openTab, PATIENCE_MS, type Tab } from '../../support/browser.js'
+import { openTab, type Tab } from '../../support/browser.js'
+import { useBrowser, withBrowser } from '../../support/use-browser.js'
 import { signIn, visit } from './browser.js'
 import { addWallet, type TestWallet } from '../../support/browser-wallet.js'
-import { ADMIN_TOKEN, CREATED, openWorld, SHOP_TOKEN, type World } from './world.js'
+import { ADMIN_TOKEN, CREATED, openWorld, SHOP_TOKEN } from './world.js'
+import { useOpened } from '../../support/use-opened.js'
+import { useCleanup } from '../../support/cleanup.js'
 
-const executable = findChromium()
-const toEnd: (() => unknown)[] = []
+const toEnd = useCleanup(afterAll)
 
 /** What the refunds of the walk move back. */
 const PAID_BACK = 250_000n
 
-let world: World
-let browser: Browser
+const browser = useBrowser()
+const world = useOpened(openWorld)
 let operator: Tab
 let wallet: TestWallet
 let receiver: Receiver
@@ -43,27 +45,17 @@ function step(name: string, act: () => Promise<void>): void {
     hasFailed = false
   }
   // oxlint-disable-next-line jest/valid-title, jest/expect-expect -- the steps have titles and assertions
-  it(name, run, 4 * PATIENCE_MS)
+  it(name, run)
 }
 
-const suite = executable === undefined ? describe.skip : describe
-
-suite('the console', () => {
+withBrowser('the console', () => {
   beforeAll(async () => {
-    world = await openWorld()
-    browser = await launch(executable!)
     receiver = await startReceiver(toEnd)
     operator = await openTab(browser, {
       expected: /status of (400|401) /,
       timeZone: 'Pacific/Auckland',
     })
     wallet = await addWallet(operator.page, world.devnet.merchant)
-  }, 4 * PATIENCE_MS)
-
-  afterAll(async () => {
-    await browser?.close()
-    for (const end of toEnd) await end()
-    await world?.close()
   })
 
   step('lets an operator sign in, and shows an empty overview', async () => {
@@ -316,7 +308,7 @@ suite('the console', () => {
   })
 
   step('shows a merchant its own payments only', async () => {
-    const { page, context, complaints } = await openTab(browser, { expected: /\b40[134]\b/ })
+    const { page, complaints } = await openTab(browser, { expected: /\b40[134]\b/ })
     await signIn(page, world.console, token)
     await visit(page, ['#/settlements', 'Settlements'])
     await page.getByRole('row').filter({ hasText: 'order-7' }).waitFor()
@@ -330,7 +322,6 @@ suite('the console', () => {
     await visit(page, ['#/webhooks', 'Webhooks'])
     await page.getByRole('link', { name: receiver.url }).waitFor()
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   step('rotates the token without a gap, and signs out who used the old one', async () => {

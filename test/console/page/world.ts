@@ -12,7 +12,7 @@ import type { NetworkOptions } from '../../../src/config/options.js'
 import { createGateway, type Gateway } from '../../../src/gateway.js'
 import type { Ledger } from '../../../src/ledger/index.js'
 import { sqliteLedger } from '../../../src/ledger/sqlite-ledger.js'
-import { createPublicClient, http, parseAbi } from 'viem'
+import { balanceOf } from '../../support/balance-of.js'
 
 /** The operator's token. */
 export const ADMIN_TOKEN = 'an-admin-token-of-the-browser-tests'
@@ -107,7 +107,7 @@ export async function openWorld({
           ...(init?.body !== undefined && { 'Content-Type': 'application/json' }),
         },
       }),
-    earned: () => earnedOn(devnet),
+    earned: () => balanceOf(devnet, devnet.merchant.address),
     goAway() {
       isAway = true
       server.closeAllConnections()
@@ -144,13 +144,4 @@ function sell(app: express.Express, gateway: Gateway): void {
     }),
     (_req, res) => void res.json({ ok: true }),
   )
-}
-
-function earnedOn({ rpcUrl, asset, merchant }: Devnet): Promise<bigint> {
-  return createPublicClient({ transport: http(rpcUrl) }).readContract({
-    address: asset,
-    abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
-    functionName: 'balanceOf',
-    args: [merchant.address],
-  })
 }

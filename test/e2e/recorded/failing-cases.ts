@@ -1,9 +1,9 @@
 /** Gateways whose surroundings fail, or that limit their callers. */
 import { operate } from '../../support/on-chain.js'
 import { askNode } from '../../support/core.js'
-import { until } from '../../support/until.js'
 import type { Gate } from './routes.js'
 import { encode, named, type RecordedShop, type RecordedWorld } from './world.js'
+import { stopMining, resumeMining, untilSent } from '../../support/mining.js'
 
 const SETTLE = '/api/v2/payment/settle'
 const VERIFY = '/api/v2/payment/verify'
@@ -56,7 +56,7 @@ export async function askPending(
   const routes = ['/fixed', '/upfront']
   await world.buy('hasty: paid while blocks are mined', shop, { path: '/fixed' })
   await askBusy(world, shop, gate)
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const body = await world.submission()
   await world.api('hasty: settle that is pending', shop, { path: SETTLE, body })
   const payments = []
@@ -68,8 +68,7 @@ export async function askPending(
   const payload = named('recorded-id-of-pending')
   const identified = await world.sign(shop, '/fixed', { payload })
   await world.present('hasty: pending, with an id', shop, { path: '/fixed', payment: identified })
-  await devnet.mine()
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
   await world.api('hasty: settle again, once it is mined', shop, { path: SETTLE, body })
   for (const { path, payment } of payments)
     await world.present(`hasty: ${path} again, once it is mined`, shop, { path, payment })
@@ -100,7 +99,7 @@ export async function askFailed(world: RecordedWorld, shop: RecordedShop): Promi
     const isApi = path === SETTLE
     const body = await world.submission({ payer })
     const payment = isApi ? undefined : await world.sign(shop, path, { payer })
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const answered =
       payment === undefined
         ? world.api(`failed on chain: ${path}`, shop, { path, body })
@@ -108,13 +107,10 @@ export async function askFailed(world: RecordedWorld, shop: RecordedShop): Promi
             path,
             headers: { 'PAYMENT-SIGNATURE': encode(payment) },
           })
-    await until(async () => {
-      const { pending } = await askNode<{ pending: object }>(devnet, 'txpool_content')
-      return Object.keys(pending).length > 0
-    })
+    await untilSent(devnet)
     await operate(devnet, 'pause')
     await answered
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     await operate(devnet, 'unpause')
     if (payment !== undefined)
       await world.present(`failed on chain: ${path}, again`, shop, { path, payment })

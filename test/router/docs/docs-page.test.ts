@@ -1,28 +1,20 @@
 /** The documentation page, in a real browser: the viewer opens our document, and sends requests to our gateway. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import express from 'express'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { createGateway } from '../../../src/gateway.js'
-import { ADMIN_TOKEN, openWorld, SHOP_TOKEN, type World } from '../../console/page/world.js'
-import {
-  findChromium,
-  findViolations,
-  launch,
-  openTab,
-  PATIENCE_MS,
-  type Tab,
-} from '../../support/browser.js'
+import { ADMIN_TOKEN, openWorld, SHOP_TOKEN } from '../../console/page/world.js'
+import { findViolations, openTab, type Tab } from '../../support/browser.js'
+import { useBrowser, withBrowser } from '../../support/use-browser.js'
 import { listen } from '../../support/http.js'
 import { wholeDocument } from '../../support/openapi-validator.js'
-
-const executable = findChromium()
-const suite = executable === undefined ? describe.skip : describe
+import { useOpened } from '../../support/use-opened.js'
 
 /** What a stranger writes. */
 const EVIL = `https://shop.example/<img src=x onerror="window.pwned=1">`
 
-let world: World
-let browser: Browser
+const browser = useBrowser()
+const world = useOpened(openWorld)
 let docs = ''
 
 const button = (page: Page | Locator, name: string) =>
@@ -62,22 +54,15 @@ async function send(page: Page) {
   return { status: response.status(), url: response.url(), text: (await shown.textContent()) ?? '' }
 }
 
-suite('the documentation page', () => {
+withBrowser('the documentation page', () => {
   let tab: Tab
   const hosts = new Set<string>()
 
   beforeAll(async () => {
-    world = await openWorld()
     docs = `${world.url}/pay/api/v2/docs/`
-    browser = await launch(executable!)
     tab = await openTab(browser, { expected: /status of 401 / })
     tab.page.on('request', (request) => hosts.add(new URL(request.url()).origin))
     await open(tab.page)
-  }, 4 * PATIENCE_MS)
-
-  afterAll(async () => {
-    await browser?.close()
-    await world?.close()
   })
 
   it('redirects to its slash, answers 304 to its ETag, and allows only its own scripts', async () => {
@@ -163,7 +148,7 @@ suite('the documentation page', () => {
   })
 
   it('is used with the keyboard alone', async () => {
-    const { page, context } = await openTab(browser)
+    const { page } = await openTab(browser)
     await open(page)
     await field(page, 'Filter').focus()
     const focused = 'document.activeElement.shadowRoot.activeElement.textContent.trim()'
@@ -178,7 +163,6 @@ suite('the documentation page', () => {
     await page.keyboard.press('Enter')
     await page.getByText(/Took \d+ milliseconds/).waitFor()
     expect(await page.locator('.tab-content:visible pre').last().textContent()).toContain('401')
-    await context.close()
   })
 
   it('asks the gateway that it was loaded from, though the document names its public URL', async () => {
@@ -211,7 +195,7 @@ suite('the documentation page', () => {
     'has no violation that axe finds, %s and %i pixels wide',
     async (colorScheme, width) => {
       const expected = /status of 401 /
-      const { page, context, complaints } = await openTab(browser, { colorScheme, width, expected })
+      const { page, complaints } = await openTab(browser, { colorScheme, width, expected })
       const check = async (): Promise<void> => {
         expect(await findViolations(page)).toEqual([])
         const overflow =
@@ -230,18 +214,16 @@ suite('the documentation page', () => {
       await send(page)
       await check()
       expect(complaints).toEqual([])
-      await context.close()
     },
   )
 
   it('says so where the gateway does not answer', async () => {
-    const { page, context } = await openTab(browser)
+    const { page } = await openTab(browser)
     await page.route('**/openapi.json', (route) => route.abort())
     await page.goto(docs)
     const message = page.locator('#spec-not-found')
     await message.waitFor()
     expect(await message.textContent()).toMatch(/\S/)
-    await context.close()
   })
 
   it('keeps no token, asks nobody else, and complains of nothing', async () => {

@@ -3,12 +3,14 @@
  *
  * Each shop discovers the handler, prepares a checkout, gets a wallet's payment for it, and settles.
  */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../../support/devnet.js'
 import { signPayment } from '../../support/sign-payment.js'
 import { until } from '../../support/until.js'
-import { askNode, problemOf, serveGateway, type ApiAnswer, type GatewayApi } from '../api.js'
+import { problemOf, serveGateway, type ApiAnswer } from '../api.js'
+import { useOpened } from '../../support/use-opened.js'
+import { stopMining, resumeMining, untilSent } from '../../support/mining.js'
 
 /** The name that all of these plugins expect. */
 const HANDLER = 'xyz.fd.prism_payment'
@@ -19,11 +21,7 @@ const SETTLE = '/api/v2/payment/settle'
 const USED = 'invalid_exact_evm_nonce_already_used'
 
 const devnet = useDevnet()
-let api: GatewayApi
-beforeAll(async () => {
-  api = await serveGateway({ ...shopOptions(devnet), handlerId: HANDLER })
-})
-afterAll(() => api.close())
+const api = useOpened(() => serveGateway({ ...shopOptions(devnet), handlerId: HANDLER }))
 
 interface Config {
   readonly x402Version: 2
@@ -278,7 +276,7 @@ describe('Shopware 0.7', () => {
     const { body } = await shop.post(PREPARE, phpJson(order()))
     const credential = phpJson(await authorize(body, 5))
     const before = await income()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const lost = new AbortController()
     const first = fetch(api.url + SETTLE, {
       method: 'POST',
@@ -286,14 +284,10 @@ describe('Shopware 0.7', () => {
       body: credential,
       signal: lost.signal,
     })
-    await until(async () => {
-      const { pending } = (await askNode(devnet, 'txpool_status')) as { pending: string }
-      return Number(pending) > 0
-    })
+    await untilSent(devnet)
     lost.abort()
     await expect(first).rejects.toThrow(/abort/)
-    await askNode(devnet, 'evm_setAutomine', true)
-    await devnet.mine()
+    await resumeMining(devnet)
 
     let again: ApiAnswer | undefined
     await until(async () => {

@@ -133,3 +133,33 @@ export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps
     </div>
   )
 }
+
+interface CheckFieldsProps<Name extends string> {
+  readonly legend: string
+  readonly names: ReadonlyArray<readonly [name: Name, meaning: string]>
+  readonly value: readonly Name[]
+  readonly onValue: (value: Name[]) => void
+  readonly error: string | undefined
+}
+
+/** Any of several names, each with its meaning. */
+export function CheckFields<Name extends string>(props: CheckFieldsProps<Name>) {
+  const { legend, names, value, onValue, error } = props
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      {names.map(([name, meaning]) => (
+        <CheckField
+          key={name}
+          label={<code>{name}</code>}
+          hint={meaning}
+          isChecked={value.includes(name)}
+          onChange={(isChecked) =>
+            onValue(isChecked ? [...value, name] : value.filter((one) => one !== name))
+          }
+        />
+      ))}
+      {error && <p class="field-error">{error}</p>}
+    </fieldset>
+  )
+}

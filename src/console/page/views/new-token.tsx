@@ -5,7 +5,7 @@ import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { Copyable } from '../parts/copy.js'
 import { Dialog, FormFoot } from '../parts/dialog.js'
-import { CheckField, TextField } from '../parts/field.js'
+import { CheckFields, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
 import { nameOf, SCOPES } from './token-name.js'
 
@@ -82,7 +82,13 @@ function Create({ path, isRotation, onCancel, onCreated, ...before }: CreateProp
         hint="Where it is used, such as “shop server”."
       />
       {!isRotation && (
-        <ScopeFields value={scopes} onValue={setScopes} error={action.problem?.errorOf('scopes')} />
+        <CheckFields
+          legend="It may"
+          names={SCOPES}
+          value={scopes}
+          onValue={setScopes}
+          error={action.problem?.errorOf('scopes')}
+        />
       )}
       <FormFoot verb="Create token" isBusy={action.isBusy} onCancel={onCancel} />
     </form>
@@ -119,31 +125,5 @@ function Created({ token, replaced, onRevoke, onClose }: CreatedProps) {
         </button>
       </div>
     </>
-  )
-}
-
-interface ScopeFieldsProps {
-  readonly value: Token['scopes']
-  readonly onValue: (scopes: Token['scopes']) => void
-  readonly error: string | undefined
-}
-
-function ScopeFields({ value, onValue, error }: ScopeFieldsProps) {
-  return (
-    <fieldset>
-      <legend>It may</legend>
-      {SCOPES.map(([scope, meaning]) => (
-        <CheckField
-          key={scope}
-          label={<code>{scope}</code>}
-          hint={meaning}
-          isChecked={value.includes(scope)}
-          onChange={(isChecked) =>
-            onValue(isChecked ? [...value, scope] : value.filter((one) => one !== scope))
-          }
-        />
-      ))}
-      {error && <p class="field-error">{error}</p>}
-    </fieldset>
   )
 }

@@ -4,7 +4,7 @@ import type { Webhook } from '../api/documents.js'
 import { useKey } from '../api/use-key.js'
 import { useAction } from '../api/use-load.js'
 import { FormFoot } from '../parts/dialog.js'
-import { CheckField, TextField } from '../parts/field.js'
+import { CheckFields, TextField } from '../parts/field.js'
 import { ProblemNotice } from '../parts/notice.js'
 import type { WebhookOwner } from './webhook-owner.js'
 
@@ -52,39 +52,18 @@ export function WebhookForm({ path, events: known, webhook, onCancel, onSaved }:
         placeholder="https://shop.example/webhooks"
         hint="HTTPS, at a public address."
       />
-      <EventFields of={known} value={events} onValue={setEvents} error={errorOf('events')} />
+      <CheckFields
+        legend="Events"
+        names={known}
+        value={events}
+        onValue={setEvents}
+        error={errorOf('events')}
+      />
       <FormFoot
         verb={webhook ? 'Save' : 'Add webhook'}
         isBusy={action.isBusy}
         onCancel={onCancel}
       />
     </form>
-  )
-}
-
-interface EventFieldsProps {
-  readonly of: WebhookOwner['events']
-  readonly value: readonly string[]
-  readonly onValue: (events: readonly string[]) => void
-  readonly error: string | undefined
-}
-
-function EventFields({ of, value, onValue, error }: EventFieldsProps) {
-  return (
-    <fieldset>
-      <legend>Events</legend>
-      {of.map(([name, meaning]) => (
-        <CheckField
-          key={name}
-          label={<code>{name}</code>}
-          hint={meaning}
-          isChecked={value.includes(name)}
-          onChange={(isChecked) =>
-            onValue(isChecked ? [...value, name] : value.filter((one) => one !== name))
-          }
-        />
-      ))}
-      {error && <p class="field-error">{error}</p>}
-    </fieldset>
   )
 }

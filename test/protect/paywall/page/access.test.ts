@@ -1,31 +1,22 @@
 /** Who can use the paywall: by keyboard, by screen reader, on a phone, and without JavaScript. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import compression from 'compression'
 import session from 'express-session'
 import helmet from 'helmet'
-import type { Browser } from 'playwright-core'
-import { findChromium, findViolations, launch, openTab } from '../../../support/browser.js'
+import { findViolations, openTab } from '../../../support/browser.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { addWallet } from '../../../support/browser-wallet.js'
-import { CENT, openBuyer, openWorld, PAY, type World } from './world.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
+import { CENT, openBuyer, openWorld, PAY } from './world.js'
+import { useOpened } from '../../../support/use-opened.js'
 
 /** The 402 itself is an error to the console of the browser. */
 const expected = /\b402 \(/
 
-let world: World
-let browser: Browser
-beforeAll(async () => {
-  if (executable === undefined) return
-  const visits = session({ secret: 'x', resave: false, saveUninitialized: true })
-  world = await openWorld({ paywall: { accent: '#ffd400' } }, [helmet(), compression(), visits])
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
-})
+const browser = useBrowser()
+const visits = session({ secret: 'x', resave: false, saveUninitialized: true })
+const world = useOpened(() =>
+  openWorld({ paywall: { accent: '#ffd400' } }, [helmet(), compression(), visits]),
+)
 
 withBrowser('the paywall', () => {
   it.each([
@@ -34,7 +25,7 @@ withBrowser('the paywall', () => {
     ['light', 360],
     ['dark', 360],
   ] as const)('has nothing that axe finds, in %s, %d px wide', async (colorScheme, width) => {
-    const { page, context, wallet, complaints } = await openBuyer(world, browser, {
+    const { page, wallet, complaints } = await openBuyer(world, browser, {
       ...{ colorScheme, width, height: 740, isPhone: width === 360, expected },
     })
     await page.goto(`${world.url}/buy/json`)
@@ -50,12 +41,11 @@ withBrowser('the paywall', () => {
     await page.getByRole('heading', { name: 'Paid.' }).waitFor()
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('can be used by keyboard alone', async () => {
     const before = await world.earned()
-    const { page, context } = await openBuyer(world, browser)
+    const { page } = await openBuyer(world, browser)
     await page.goto(`${world.url}/buy/json`)
     await page.getByRole('button', { name: PAY }).waitFor()
     await page.keyboard.press('Tab')
@@ -65,11 +55,10 @@ withBrowser('the paywall', () => {
     // What was bought is where the reader is.
     expect(await page.evaluate('document.activeElement.textContent')).toMatch(/^Paid\./)
     expect(await world.earned()).toBe(before + CENT)
-    await context.close()
   })
 
   it('says in words what is signed, and signs exactly that', async () => {
-    const { page, context, wallet } = await openBuyer(world, browser)
+    const { page, wallet } = await openBuyer(world, browser)
     await page.goto(`${world.url}/buy/json`)
     const { address } = world.devnet.merchant
     await page.getByText(`One-time approval to pay exactly 0.01 USDC on Base Sepolia to`).waitFor()
@@ -83,13 +72,12 @@ withBrowser('the paywall', () => {
     })
     expect([message.to.toLowerCase(), message.value]).toEqual([address.toLowerCase(), '10000'])
     expect(Number(message.validBefore) - Number(message.validAfter)).toBe(900)
-    await context.close()
   })
 
   it.each(['light', 'dark'] as const)(
     'says in words that the seller cannot be paid now, without JavaScript, in %s',
     async (colorScheme) => {
-      const { page, context, complaints } = await openTab(browser, {
+      const { page, complaints } = await openTab(browser, {
         ...{ colorScheme, javaScriptEnabled: false, width: 360, locale: 'de-DE' },
         expected: /\b(402|503) \(/,
       })
@@ -102,23 +90,21 @@ withBrowser('the paywall', () => {
       await page.getByText('Zahlung erforderlich').waitFor()
       expect(page.url()).toBe(`${world.url}/buy/in-euro?a=1`)
       expect(complaints).toEqual([])
-      await context.close()
     },
   )
 
   it('shows a problem in which axe finds nothing', async () => {
-    const { page, context, complaints } = await openTab(browser, { expected: /\b503 \(/ })
+    const { page, complaints } = await openTab(browser, { expected: /\b503 \(/ })
     world.market.hasRates = false
     await page.goto(`${world.url}/buy/in-euro`)
     await page.getByRole('link', { name: 'Try again' }).waitFor()
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
     world.market.hasRates = true
-    await context.close()
   })
 
   it('explains itself without JavaScript', async () => {
-    const { page, context, complaints } = await openTab(browser, {
+    const { page, complaints } = await openTab(browser, {
       ...{ javaScriptEnabled: false, locale: 'de-DE', expected },
     })
     await page.goto(`${world.url}/buy/json`)
@@ -128,11 +114,10 @@ withBrowser('the paywall', () => {
     expect(await page.locator('#pay').textContent()).toContain('0,01 USDC')
     expect(await page.getByRole('button').count()).toBe(0)
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('asks nobody else for anything, and offers each of several wallets', async () => {
-    const { page, context, complaints } = await openBuyer(world, browser, { expected })
+    const { page, complaints } = await openBuyer(world, browser, { expected })
     await addWallet(page, world.devnet.payers[1]!, { name: 'Other Wallet' })
     const hosts = new Set<string>()
     page.on('request', (request) => hosts.add(new URL(request.url()).host))
@@ -142,7 +127,6 @@ withBrowser('the paywall', () => {
     await page.getByRole('heading', { name: 'Paid.' }).waitFor()
     expect([...hosts].filter((host) => host !== '')).toEqual([new URL(world.url).host])
     expect(complaints).toEqual([])
-    await context.close()
   })
 })
 

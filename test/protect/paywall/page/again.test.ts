@@ -1,37 +1,26 @@
 /** What was bought stays with its buyer: after a reload, in other tabs, and in a browser that was closed. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
-import { findChromium, launch } from '../../../support/browser.js'
+import { beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { addWallet } from '../../../support/browser-wallet.js'
 import { until } from '../../../support/until.js'
-import { CENT, openBuyer, openWorld, PAY, type Buyer, type World } from './world.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
+import { CENT, openBuyer, openWorld, PAY, type Buyer } from './world.js'
+import { useOpened } from '../../../support/use-opened.js'
 
 const expected = /\b(402|404|410|500) \(/
 
-let world: World
-let browser: Browser
+const browser = useBrowser()
+const world = useOpened(openWorld)
 let buyer: Buyer
 let before: bigint
 
-beforeAll(async () => {
-  if (executable === undefined) return
-  world = await openWorld()
+beforeAll(() => {
   world.stream.mayEnd = true
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
 })
 beforeEach(async () => {
-  if (executable === undefined) return
   before = await world.earned()
   buyer = await openBuyer(world, browser, { expected })
 })
-afterEach(() => buyer?.context.close())
 
 const pay = (page: Page) => page.getByRole('button', { name: PAY }).click()
 const showAgain = (page: Page) => page.getByRole('button', { name: 'Show it again' }).click()

@@ -1,32 +1,17 @@
 /** What people buy in a browser, and how it is shown. */
-import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { readFile } from 'node:fs/promises'
-import type { Browser } from 'playwright-core'
-import { findChromium, launch } from '../../../support/browser.js'
-import { CENT, openBuyer, openWorld, PAY, type Buyer, type World } from './world.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
+import { CENT, openBuyer, openWorld, PAY, type Buyer } from './world.js'
 import { ARTICLE_POLICY } from './shop.js'
+import { useOpened } from '../../../support/use-opened.js'
 
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
-
-let world: World
-let browser: Browser
+const browser = useBrowser()
+const world = useOpened(openWorld)
 let buyer: Buyer
 
-beforeAll(async () => {
-  if (executable === undefined) return
-  world = await openWorld()
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
-})
 beforeEach(async () => {
-  if (executable !== undefined) buyer = await openBuyer(world, browser)
-})
-afterEach(async () => {
-  await buyer?.context.close()
+  buyer = await openBuyer(world, browser)
 })
 
 /** Opens a paid page and pays. */

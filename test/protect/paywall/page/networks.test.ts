@@ -1,14 +1,12 @@
 /** Networks that wallets do not know, and that are in no table of ours. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import express from 'express'
-import type { Browser } from 'playwright-core'
-import { createGateway, type Gateway } from '../../../../src/gateway.js'
-import { findChromium, launch, openTab } from '../../../support/browser.js'
+import { createGateway } from '../../../../src/gateway.js'
+import { openTab } from '../../../support/browser.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { addWallet, type TestWallet } from '../../../support/browser-wallet.js'
-import { listen, type TestServer } from '../../../support/http.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
+import { listen } from '../../../support/http.js'
+import { useOpened } from '../../../support/use-opened.js'
 
 const SECRET = 'secret-provider-key'
 const PAYER = {
@@ -16,12 +14,9 @@ const PAYER = {
   privateKey: '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
 } as const
 
-let gateway: Gateway
-let server: TestServer
-let browser: Browser
-beforeAll(async () => {
-  if (executable === undefined) return
-  gateway = createGateway({
+const browser = useBrowser()
+const gateway = useOpened(() =>
+  createGateway({
     networks: {
       'eip155:31337': {
         // No node is asked for a 402.
@@ -37,7 +32,9 @@ beforeAll(async () => {
     },
     projects: [{ id: 'shop', merchant: { payTo: `0x${'11'.repeat(20)}` } }],
     paywall: { name: 'The shop' },
-  })
+  }),
+)
+const server = useOpened(() => {
   const networks = {
     'eip155:31337': {
       ...{ name: 'Example Chain', rpcUrl: 'https://rpc.chain.example' },
@@ -47,13 +44,7 @@ beforeAll(async () => {
   const app = express()
   app.get('/unnamed', gateway.x402Protect('$0.01'))
   app.get('/named', gateway.x402Protect('$0.01', { paywall: { networks } }))
-  server = await listen(app)
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-  await gateway?.close()
+  return listen(app)
 })
 
 /** Opens a page with a wallet that knows Ethereum alone, and pays. */
@@ -67,7 +58,7 @@ async function pay(path: string) {
 
 withBrowser('a network that the wallet does not know', () => {
   it('is added with the public endpoint of the operator', async () => {
-    const { page, context, wallet } = await pay('/named')
+    const { page, wallet } = await pay('/named')
     await page.getByText('cannot take payments at the moment').waitFor()
     expect(wallet.added).toEqual([
       {
@@ -81,14 +72,12 @@ withBrowser('a network that the wallet does not know', () => {
     expect(wallet.signed).toHaveLength(1)
     expect(await page.locator('#pay').textContent()).toContain('Example Chain')
     expect(await page.content()).not.toContain(SECRET)
-    await context.close()
   })
 
   it('is named with its chain id, to be added by hand, if no endpoint is public', async () => {
-    const { page, context, wallet } = await pay('/unnamed')
+    const { page, wallet } = await pay('/unnamed')
     await page.getByText('does not know eip155:31337 (chain id 31337). Add it').waitFor()
     expect([wallet.added, wallet.signed]).toEqual([[], []])
     expect(await page.content()).not.toContain(SECRET)
-    await context.close()
   })
 })

@@ -1,26 +1,15 @@
 /** Ways to pay for people whose browser has no wallet. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser } from 'playwright-core'
-import { findChromium, findViolations, launch, openTab } from '../../../support/browser.js'
+import { expect, it } from '@jest/globals'
+import { findViolations, openTab } from '../../../support/browser.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { scanQrCode } from '../../../support/scan-qr-code.js'
-import { openWorld, type World } from './world.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
+import { openWorld } from './world.js'
+import { useOpened } from '../../../support/use-opened.js'
 
 const expected = /\b402 \(/
 
-let world: World
-let browser: Browser
-beforeAll(async () => {
-  if (executable === undefined) return
-  world = await openWorld()
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
-})
+const browser = useBrowser()
+const world = useOpened(openWorld)
 
 withBrowser('a buyer without a wallet', () => {
   it.each([
@@ -28,7 +17,7 @@ withBrowser('a buyer without a wallet', () => {
     ['dark', '/buy/json'],
     ['light', '/buy/json?a=1&name=%C3%84&utm_campaign=a-rather-long-name-of-a-campaign-of-2026'],
   ] as const)('gets the page onto a phone with a QR code, in %s: %s', async (colorScheme, path) => {
-    const { page, context, complaints } = await openTab(browser, { colorScheme, expected })
+    const { page, complaints } = await openTab(browser, { colorScheme, expected })
     const hosts = new Set<string>()
     page.on('request', (request) => hosts.add(new URL(request.url()).host))
     await page.goto(`${world.url}${path}#part`)
@@ -37,11 +26,10 @@ withBrowser('a buyer without a wallet', () => {
     expect([...hosts].filter(Boolean)).toEqual([new URL(world.url).host])
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('finds wallets to install, and can try again', async () => {
-    const { page, context } = await openTab(browser, { expected })
+    const { page } = await openTab(browser, { expected })
     await page.goto(`${world.url}/buy/json`)
     await page.getByText('you need a crypto wallet').waitFor()
     const links = await page.getByRole('link').allTextContents()
@@ -51,12 +39,11 @@ withBrowser('a buyer without a wallet', () => {
       page.getByRole('button', { name: 'Try again' }).click(),
     ])
     expect(again.status()).toBe(402)
-    await context.close()
   })
 
   it('is led from a phone into the apps of wallets', async () => {
     const phone = { width: 360, height: 740, isPhone: true, expected }
-    const { page, context, complaints } = await openTab(browser, phone)
+    const { page, complaints } = await openTab(browser, phone)
     await page.goto(`${world.url}/buy/json?a=1`)
     await page.getByText('Open this page in your wallet app').waitFor()
     const links = await page
@@ -71,15 +58,13 @@ withBrowser('a buyer without a wallet', () => {
     expect(await page.getByRole('img').count()).toBe(0)
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('is told that a wallet is needed where its URL is too long for a code', async () => {
-    const { page, context, complaints } = await openTab(browser, { expected })
+    const { page, complaints } = await openTab(browser, { expected })
     await page.goto(`${world.url}/buy/json?${'x'.repeat(4000)}`)
     await page.getByText('you need a crypto wallet').waitFor()
     expect(await page.getByRole('img').count()).toBe(0)
     expect(complaints).toEqual([])
-    await context.close()
   })
 })

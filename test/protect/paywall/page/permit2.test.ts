@@ -1,18 +1,13 @@
 /** What people buy in a browser with tokens that Permit2 moves, and for a price that is a maximum. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import express from 'express'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createGateway, type Gateway } from '../../../../src/gateway.js'
 import { paidRequest } from '../../../../src/protect/paid-request.js'
 import { permit2Of } from '../../../devnet/permit2.js'
-import {
-  findChromium,
-  findViolations,
-  launch,
-  openTab,
-  type Tab,
-} from '../../../support/browser.js'
+import { findViolations, openTab, type Tab } from '../../../support/browser.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { addWallet, type TestWallet } from '../../../support/browser-wallet.js'
 import { askNode } from '../../../support/core.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../../../support/devnet.js'
@@ -21,9 +16,6 @@ import { toHex } from '../../../support/on-chain.js'
 import { newNonce } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
 import { openLinkShop } from '../../../checkouts/shop.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
 
 const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
@@ -58,10 +50,9 @@ function open(): Record<string, Gateway> {
 
 let gateways: Record<string, Gateway>
 let server: TestServer
-let browser: Browser
+const browser = useBrowser()
 const runs: Record<string, number> = {}
 beforeAll(async () => {
-  if (executable === undefined) return
   gateways = open()
   const app = express()
   app.get('/favicon.ico', (_req, res) => void res.sendStatus(204))
@@ -77,7 +68,6 @@ beforeAll(async () => {
     })
   }
   server = await listen(app)
-  browser = await launch(executable)
   // The domain of the token is read once, in the background.
   for (const name of ['sponsored', 'both', 'upto'])
     await until(async () => {
@@ -86,7 +76,6 @@ beforeAll(async () => {
     })
 })
 afterAll(async () => {
-  await browser?.close()
   await server?.close()
   for (const gateway of Object.values(gateways ?? {})) await gateway.close()
 })
@@ -97,11 +86,8 @@ interface Person extends Tab {
   readonly address: `0x${string}`
 }
 
-let person: Person | undefined
-afterEach(async () => {
+afterEach(() => {
   charge = '$0.0234'
-  await person?.context.close()
-  person = undefined
 })
 
 interface MeetOptions {
@@ -121,10 +107,9 @@ async function meet(
   if (hasGas) await askNode(devnet, 'anvil_setBalance', address, toHex(10n ** 18n))
   const tab = await openTab(browser, { expected: /\b4(02|12) \(/ })
   const wallet = await addWallet(tab.page, { address, privateKey }, { rpcUrl: devnet.rpcUrl })
-  person = { ...tab, wallet, address }
   tab.page.setDefaultTimeout(10_000)
   await tab.page.goto(url)
-  return person
+  return { ...tab, wallet, address }
 }
 
 const press = (page: Page, button: RegExp = /^Pay .* with Test Wallet$/) =>

@@ -1,24 +1,14 @@
 /** The receipt of a purchase: its facts, and how it is copied and printed. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
+import { expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
 import { recordId } from '../../../../src/ledger/record.js'
-import { findChromium, findViolations, launch } from '../../../support/browser.js'
-import { openBuyer, openWorld, PAY, type Buyer, type World } from './world.js'
+import { findViolations } from '../../../support/browser.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
+import { openBuyer, openWorld, PAY, type Buyer } from './world.js'
+import { useOpened } from '../../../support/use-opened.js'
 
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
-
-let world: World
-let browser: Browser
-beforeAll(async () => {
-  if (executable === undefined) return
-  world = await openWorld({ paywall: { name: 'The Daily Example' } })
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
-})
+const browser = useBrowser()
+const world = useOpened(() => openWorld({ paywall: { name: 'The Daily Example' } }))
 
 /** Buys JSON, and opens its receipt. */
 async function buy(options: { colorScheme?: 'dark' } = {}): Promise<Buyer> {
@@ -47,7 +37,7 @@ const rowsOf = (page: Page) =>
 
 withBrowser('a receipt', () => {
   it('says who paid whom for what, with the transaction and the seller’s number of the payment', async () => {
-    const { page, context, wallet, complaints } = await buy()
+    const { page, wallet, complaints } = await buy()
     const { devnet } = world
     const { message } = JSON.parse(wallet.signed[0] ?? '') as { message: SignedMessage }
     const rows = await rowsOf(page)
@@ -71,7 +61,6 @@ withBrowser('a receipt', () => {
     )
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('can be copied as text', async () => {
@@ -89,11 +78,10 @@ withBrowser('a receipt', () => {
     expect(await copy('Transaction hash')).toBe(rows['Transaction hash'])
     await page.getByText('Details').click()
     expect(await copy('Paid to')).toBe(world.devnet.merchant.address)
-    await context.close()
   })
 
   it('is printed alone, on one page, dark on white also in dark mode', async () => {
-    const { page, context } = await buy({ colorScheme: 'dark' })
+    const { page } = await buy({ colorScheme: 'dark' })
     await page.evaluate('window.print = () => {}')
     await page.getByRole('button', { name: 'Print' }).click()
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
@@ -111,11 +99,10 @@ withBrowser('a receipt', () => {
     expect(pagesOf(await page.pdf())).toBe(1)
     await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
     expect(await page.locator('pre').isVisible()).toBe(true)
-    await context.close()
   })
 
   it('is there for HTML too, at the URL of the page that was bought', async () => {
-    const { page, context } = await openBuyer(world, browser, {
+    const { page } = await openBuyer(world, browser, {
       ...{ width: 360, height: 640, isPhone: true, colorScheme: 'dark' },
     })
     await page.goto(`${world.url}/buy/article`)
@@ -134,7 +121,6 @@ withBrowser('a receipt', () => {
       Item: 'A thing to buy',
       'Transaction hash': expect.stringMatching(/^0x[0-9a-f]{64}$/),
     })
-    await context.close()
   })
 })
 

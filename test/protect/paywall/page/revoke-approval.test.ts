@@ -1,13 +1,14 @@
 /** What people buy in a browser with a token that, as USDT on Ethereum, is approved only where nothing is. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
+import { beforeEach, expect, it } from '@jest/globals'
+import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../../../src/protocol/payment.js'
 import { oddTokenAbi } from '../../../devnet/abis.js'
 import { oddTokenCode } from '../../../devnet/hostile-code.js'
 import { oddTokenModes } from '../../../devnet/odd-token.js'
 import { permit2Of } from '../../../devnet/permit2.js'
-import { findChromium, launch, openTab, type Tab } from '../../../support/browser.js'
+import { openTab, type Tab } from '../../../support/browser.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { addWallet, type TestWallet } from '../../../support/browser-wallet.js'
 import { deploy } from '../../../support/contracts.js'
 import { askNode } from '../../../support/core.js'
@@ -15,9 +16,7 @@ import { shopOptions, useDevnet } from '../../../support/devnet.js'
 import { toHex } from '../../../support/on-chain.js'
 import { openShop } from '../../../support/shop.js'
 import { newNonce } from '../../../support/sign-payment.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
+import { useOpened } from '../../../support/use-opened.js'
 
 const devnet = useDevnet()
 const { approve, balanceOf, send } = permit2Of(devnet)
@@ -25,17 +24,15 @@ const { approve, balanceOf, send } = permit2Of(devnet)
 const PRICE = 10_000n
 
 let token: Hex
-let shop: Awaited<ReturnType<typeof openShop>>
-let browser: Browser
-beforeAll(async () => {
-  if (executable === undefined) return
+const browser = useBrowser()
+const shop = useOpened(async () => {
   token = await deploy(devnet, oddTokenCode)
   const args = [oddTokenModes.approvesFromZero]
   await send({ address: token, abi: oddTokenAbi, functionName: 'behave', args })
   const options = shopOptions(devnet)
   const [network] = Object.values(options.networks ?? {})
   const asset = { address: token, symbol: 'ODD', decimals: 6, currency: 'USD', permit2: true }
-  shop = await openShop(
+  return openShop(
     devnet,
     (app, { x402Protect }) => {
       app.get('/favicon.ico', (_req, res) => void res.sendStatus(204))
@@ -43,11 +40,6 @@ beforeAll(async () => {
     },
     { ...options, networks: { 'base-sepolia': { ...network, assets: [asset] } } },
   )
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await shop?.close()
 })
 
 withBrowser('a token that is approved only where nothing is', () => {
@@ -66,7 +58,6 @@ withBrowser('a token that is approved only where nothing is', () => {
     page.setDefaultTimeout(10_000)
     await page.goto(`${shop.url}/item`)
   })
-  afterEach(() => tab.context.close())
 
   const press = () => page.getByRole('button', { name: /^Pay .* with Test Wallet$/ }).click()
   const paid = () => page.getByText('Paid. This is what you bought:').waitFor()

@@ -1,15 +1,13 @@
 /** What the page shows first, and how a buyer chooses between tokens, networks and accounts. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import express from 'express'
-import type { Browser } from 'playwright-core'
-import { createGateway, type Gateway } from '../../../../src/gateway.js'
-import { findChromium, findViolations, launch, openTab } from '../../../support/browser.js'
+import { createGateway } from '../../../../src/gateway.js'
+import { findViolations, openTab } from '../../../support/browser.js'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { addWallet } from '../../../support/browser-wallet.js'
-import { listen, type TestServer } from '../../../support/http.js'
-import { CENT, openBuyer, openWorld, PAY, type World } from './world.js'
-
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
+import { listen } from '../../../support/http.js'
+import { CENT, openBuyer, openWorld, PAY } from './world.js'
+import { useOpened } from '../../../support/use-opened.js'
 
 const PAYER = {
   address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
@@ -22,15 +20,13 @@ const TRACKED =
 
 const expected = /\b402 \(/
 
-let gateway: Gateway
-let server: TestServer
-let browser: Browser
-let world: World
-beforeAll(async () => {
-  if (executable === undefined) return
-  // No node is asked for a 402.
-  const network = { rpcUrl: 'http://127.0.0.1:1', relayerKeys: [`0x${'22'.repeat(32)}`] }
-  gateway = createGateway({
+// No node is asked for a 402.
+const network = { rpcUrl: 'http://127.0.0.1:1', relayerKeys: [`0x${'22'.repeat(32)}`] }
+
+const browser = useBrowser()
+const world = useOpened(openWorld)
+const gateway = useOpened(() =>
+  createGateway({
     networks: { 'base-sepolia': network, base: { ...network, assets: ['USDC', 'EURC'] } },
     projects: [
       {
@@ -40,23 +36,17 @@ beforeAll(async () => {
     ],
     rates: { 'EUR/USD': '1.08' },
     paywall: { name: 'The shop', onRamp: 'https://ramp.example/usdc' },
-  })
+  }),
+)
+const server = useOpened(() => {
   const app = express()
   app.get('/euro', gateway.x402Protect('4.99 EUR', { description: LONG }))
-  server = await listen(app)
-  browser = await launch(executable)
-  world = await openWorld()
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-  await gateway?.close()
-  await world?.close()
+  return listen(app)
 })
 
 withBrowser('the page', () => {
   it('shows price and button on the first screen of a small phone, however long its texts are', async () => {
-    const { page, context } = await openTab(browser, {
+    const { page } = await openTab(browser, {
       ...{ width: 360, height: 640, isPhone: true, expected },
     })
     await addWallet(page, PAYER)
@@ -72,11 +62,10 @@ withBrowser('the page', () => {
     // All of the description is there for those who want it.
     await page.getByText('Details').click()
     expect(await page.locator('details dd').first().textContent()).toBe(LONG)
-    await context.close()
   })
 
   it('offers the token of the price’s currency first, and names rate and network of the others', async () => {
-    const { page, context, complaints } = await openTab(browser, { expected })
+    const { page, complaints } = await openTab(browser, { expected })
     await addWallet(page, PAYER)
     await page.goto(`${server.url}/euro`)
     await page.getByRole('button', { name: 'Pay 4.99 EURC with Test Wallet' }).waitFor()
@@ -95,11 +84,10 @@ withBrowser('the page', () => {
     expect(await page.locator('.signed').textContent()).toContain('5.416146 USDC on Base Sepolia')
     expect(await findViolations(page)).toEqual([])
     expect(complaints).toEqual([])
-    await context.close()
   })
 
   it('leads to the token where the account has none of it, and to test money on test networks only', async () => {
-    const { page, context } = await openTab(browser, { expected })
+    const { page } = await openTab(browser, { expected })
     await page.goto(`${server.url}/euro`)
     const ramp = page.getByRole('link', { name: 'Get EURC' })
     expect(await ramp.getAttribute('href')).toBe('https://ramp.example/usdc')
@@ -108,13 +96,12 @@ withBrowser('the page', () => {
       'https://faucet.circle.com',
     )
     expect(await ramp.count()).toBe(0)
-    await context.close()
   })
 
   it('names the account that pays, and lets the buyer change it', async () => {
     const before = await world.earned()
     const [first, other] = world.devnet.payers
-    const { page, context, wallet } = await openBuyer(world, browser, {
+    const { page, wallet } = await openBuyer(world, browser, {
       wallet: { other: other! },
     })
     await page.goto(`${world.url}/buy/json`)
@@ -135,17 +122,15 @@ withBrowser('the page', () => {
       other!.address.toLowerCase(),
     ])
     expect(await world.earned()).toBe(before + CENT)
-    await context.close()
   })
 
   it('says what to do if the wallet cannot ask for another account', async () => {
-    const { page, context, wallet } = await openBuyer(world, browser)
+    const { page, wallet } = await openBuyer(world, browser)
     await page.goto(`${world.url}/buy/json`)
     wallet.behaviour = 'decline'
     await page.getByRole('button', { name: PAY }).click()
     await page.getByRole('button', { name: 'Use another account' }).click()
     await page.getByText('Choose the account in Test Wallet.').waitFor()
     expect(wallet.asked).toContain('wallet_requestPermissions')
-    await context.close()
   })
 })

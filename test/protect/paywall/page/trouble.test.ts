@@ -1,50 +1,30 @@
 /** What a buyer is told when a payment does not go through, and that nobody pays twice. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Browser } from 'playwright-core'
-import { findChromium, launch } from '../../../support/browser.js'
+import { afterEach, expect, it } from '@jest/globals'
+import { useBrowser, withBrowser } from '../../../support/use-browser.js'
 import { ATTACK } from './shop.js'
 import { until } from '../../../support/until.js'
-import {
-  CENT,
-  openBuyer,
-  openWorld,
-  PAY,
-  type Buyer,
-  type BuyerOptions,
-  type World,
-} from './world.js'
+import { CENT, openBuyer, openWorld, PAY, type Buyer, type BuyerOptions } from './world.js'
+import { useOpened } from '../../../support/use-opened.js'
 
-const executable = findChromium()
-const withBrowser = executable === undefined ? describe.skip : describe
-
-let world: World
-let browser: Browser
-let buyer: Buyer | undefined
-
-beforeAll(async () => {
-  if (executable === undefined) return
-  world = await openWorld({ settleTimeoutMs: 1000 })
-  browser = await launch(executable)
-})
-afterAll(async () => {
-  await browser?.close()
-  await world?.close()
-})
-afterEach(async () => {
+const browser = useBrowser()
+const world = useOpened(() => openWorld({ settleTimeoutMs: 1000 }))
+afterEach(() => {
   world.node.fault = undefined
   world.losesAnswers = false
-  await buyer?.context.close()
 })
 
 /** Opens a paid page with a wallet. */
 async function meet(path: string, options: BuyerOptions = {}): Promise<Buyer> {
-  buyer = await openBuyer(world, browser, {
+  const buyer = await openBuyer(world, browser, {
     expected: /\b(402|503) \(|ERR_EMPTY_RESPONSE/,
     ...options,
   })
   await buyer.page.goto(world.url + path)
   return buyer
 }
+
+const FINISH = 'Finish my purchase (you will not be charged twice)'
+const finish = (page: Buyer['page']) => page.getByRole('button', { name: FINISH }).click()
 
 /** Pays, and loses the response. */
 async function payUnheard(page: Buyer['page']): Promise<void> {
@@ -124,9 +104,7 @@ withBrowser('the paywall in trouble', () => {
     expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
     world.node.fault = undefined
     await until(async () => {
-      await page
-        .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
-        .click()
+      await finish(page)
       await page
         .getByText('cannot take payments at the moment')
         .or(page.getByText('Paid.'))
@@ -164,9 +142,7 @@ withBrowser('the paywall in trouble', () => {
     const runs = world.runs['article'] ?? 0
     await payUnheard(page)
     expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
-    await page
-      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
-      .click()
+    await finish(page)
     await page.getByText('written by its own script').waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(world.runs['article']).toBe(runs + 1)
@@ -180,12 +156,8 @@ withBrowser('the paywall in trouble', () => {
     await payUnheard(page)
     await page.reload()
     await page.getByText('You already approved this payment').waitFor()
-    expect(await page.getByRole('button').allTextContents()).toEqual([
-      'Finish my purchase (you will not be charged twice)',
-    ])
-    await page
-      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
-      .click()
+    expect(await page.getByRole('button').allTextContents()).toEqual([FINISH])
+    await finish(page)
     await page.getByText('Paid.').waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(await world.earned()).toBe(before + CENT)
@@ -208,15 +180,11 @@ withBrowser('the paywall in trouble', () => {
         kind === 'wall' ? { status: 403 } : { status: 402, headers: { 'PAYMENT-REQUIRED': offer } },
       ),
     )
-    await page
-      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
-      .click()
+    await finish(page)
     await page.getByText('Your payment is safe').and(page.getByText('at the moment')).waitFor()
     expect(await page.getByRole('button', { name: PAY }).count()).toBe(0)
     await page.unrouteAll()
-    await page
-      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
-      .click()
+    await finish(page)
     await page.getByText('Paid.').waitFor()
     expect([wallet.signed.length, await world.earned()]).toEqual([1, before + CENT])
   })
@@ -226,9 +194,7 @@ withBrowser('the paywall in trouble', () => {
     const { page, wallet, complaints } = await meet('/buy/changing')
     await payUnheard(page)
     world.market.price = '$0.02'
-    await page
-      .getByRole('button', { name: 'Finish my purchase (you will not be charged twice)' })
-      .click()
+    await finish(page)
     await page.getByRole('heading', { name: 'Bought for $0.01' }).waitFor()
     expect([wallet.signed.length, world.market.sold]).toEqual([1, 1])
     expect(await world.earned()).toBe(before + CENT)

@@ -1,7 +1,7 @@
 /** A shop that sells in a browser, on a chain whose node can be away, and whose responses can be lost. */
 import express, { type Express, type RequestHandler } from 'express'
 import type { Browser } from 'playwright-core'
-import { createPublicClient, http, parseAbi } from 'viem'
+import { balanceOf } from '../../../support/balance-of.js'
 import { startDevnet, type Devnet } from '../../../../src/devnet/index.js'
 import { RateError } from '../../../../src/errors.js'
 import { createGateway, type Gateway } from '../../../../src/gateway.js'
@@ -69,7 +69,7 @@ export async function openWorld(
   const server = await listen((req, res) => app(req, res))
   const world: World = {
     ...{ devnet, node, runs, stream, market, url: server.url, losesAnswers: false },
-    earned: () => earnedOn(devnet),
+    earned: () => balanceOf(devnet, devnet.merchant.address),
     async restart() {
       await gateway.close()
       gateway = open()
@@ -93,15 +93,6 @@ function ratesOf(market: Market): RateSource {
       return { rate: { units: 1n, scale: 0 }, asOf: Math.floor(Date.now() / 1000), source: 'test' }
     },
   }
-}
-
-function earnedOn({ rpcUrl, asset, merchant }: Devnet): Promise<bigint> {
-  return createPublicClient({ transport: http(rpcUrl) }).readContract({
-    address: asset,
-    abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
-    functionName: 'balanceOf',
-    args: [merchant.address],
-  })
 }
 
 /** A person with a wallet, in front of a page. */

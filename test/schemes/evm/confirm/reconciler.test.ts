@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, keccak256, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { LedgerStore, LedgerEntry } from '../../../../src/ledger/index.js'
@@ -24,7 +24,7 @@ import { startRpcProxy, type Fault } from '../../../support/rpc-proxy.js'
 import { signPayment } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
 import { patchedLedger } from '../../../support/patched-ledger.js'
-import { temporaryFolder, useCleanup } from '../../../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../../../support/cleanup.js'
 import { signedAuthorization, transferOf, undo, untilMined } from '../../../support/on-chain.js'
 
 const PRICE = 10_000n
@@ -33,21 +33,14 @@ const postgres = await findPostgres()
 const databases = ['SQLite', ...(postgres ? ['PostgreSQL' as const] : [])] as const
 const toEnd = useCleanup()
 
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
-
 type Options = NonNullable<Parameters<typeof openCore>[1]>
 
 function open(options: Options = {}): Core {
-  const core = openCore(devnet, { reconcileIntervalMs: 100, ...options })
-  toEnd.push(() => core.close())
-  return core
+  return closedBy(toEnd, openCore(devnet, { reconcileIntervalMs: 100, ...options }))
 }
 
 async function openProxied(options?: Options) {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
 }
 
@@ -232,8 +225,7 @@ describe('a gateway that starts', () => {
       await writeAheadOnly(ledger, payment)
       await ledger.payments.unlock(entryOf(payment))
     }
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     // Its chain it still says: else it is asked nothing else.
     proxy.fault = (method) => (method === 'eth_chainId' ? undefined : { kind: 'http', status: 503 })
     open({ ledger, rpcUrl: proxy.url, reconcileIntervalMs: 3_600_000 })

@@ -1,10 +1,10 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { recordId, type LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { isRefusal } from '../../../../src/schemes/scheme.js'
 import type { Hex, PaymentPayload } from '../../../../src/protocol/payment.js'
 import { storeMakers } from '../../../hostile/stores.js'
-import { useCleanup } from '../../../support/cleanup.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 import {
   askNode,
   offerOf,
@@ -26,6 +26,7 @@ import {
 import { startRpcProxy } from '../../../support/rpc-proxy.js'
 import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
+import { stopMining } from '../../../support/mining.js'
 
 type StoreMaker = (typeof storeMakers)[number][1]
 
@@ -34,14 +35,9 @@ const HAS = 1_000_000n
 const PRICE = 10_000n
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 function open(ledger: LedgerStore, reconcileIntervalMs = 100, options: CoreOptions = {}): Core {
-  const core = openCore(devnet, { ledger, reconcileIntervalMs, ...options })
-  toEnd.push(() => core.close())
-  return core
+  return closedBy(toEnd, openCore(devnet, { ledger, reconcileIntervalMs, ...options }))
 }
 
 /** Opens an empty ledger: as one process after the other, unless it is memory. */
@@ -50,9 +46,7 @@ async function openLedgers(make: StoreMaker): Promise<(() => LedgerStore) | unde
   if (store === undefined) return undefined
   toEnd.push(() => store.drop())
   const openOne = (): LedgerStore => {
-    const ledger = store.open()
-    toEnd.push(() => ledger.close())
-    return ledger
+    return closedBy(toEnd, store.open())
   }
   const first = openOne()
   return store.name === 'memory' ? () => first : openOne
@@ -189,8 +183,7 @@ describe('a refund', () => {
     refunder.close()
     const raw = (await ledger.payments.find(keyOf(payment.payload)))!
     await undo(devnet, payment.transaction)
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    toEnd.push(() => proxy.close())
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     const bytes = raw.state === 'settled' ? raw.submission!.raw : undefined
     proxy.fault = (method, [sent]) =>
       method.startsWith('eth_sendRawTransaction') && sent === bytes
@@ -207,7 +200,7 @@ describe('a refund', () => {
     const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
     const others = [await newPayer(devnet), await newPayer(devnet)]
     const payment = await sell(core, merchant, buyer)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     let waiting = 0
     let start: () => void = () => undefined
     const areAllHere = new Promise<void>((resolve) => (start = resolve))

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { recordId, type LedgerStore } from '../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../../../src/ledger/sqlite-ledger.js'
@@ -27,24 +27,19 @@ import { patchedLedger } from '../../../support/patched-ledger.js'
 import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { signPayment, type TestPayer } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
-import { temporaryFolder, useCleanup } from '../../../support/cleanup.js'
+import { temporaryFolder, useCleanup, closedBy } from '../../../support/cleanup.js'
+import { stopMining, resumeMining } from '../../../support/mining.js'
 
 const PRICE = 10_000n
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 
 function open(options: CoreOptions = {}): Core {
-  const core = openCore(devnet, { reconcileIntervalMs: 100, ...options })
-  toEnd.push(() => core.close())
-  return core
+  return closedBy(toEnd, openCore(devnet, { reconcileIntervalMs: 100, ...options }))
 }
 
 async function openProxied(options: CoreOptions) {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
 }
 
@@ -64,9 +59,7 @@ const stores: [string, () => () => LedgerStore][] = [
     () => {
       const folder = temporaryFolder(toEnd)
       return () => {
-        const ledger = openSqliteLedger(join(folder, 'ledger.db'))
-        toEnd.push(() => ledger.close())
-        return ledger
+        return closedBy(toEnd, openSqliteLedger(join(folder, 'ledger.db')))
       }
     },
   ],
@@ -166,11 +159,10 @@ describe('settled payments that a reorganisation undoes', () => {
     }
     const before = await merchantBalance()
     const payments = await Promise.all([0, 1, 2].map((payer) => sign(payer)))
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const settling = Promise.all(payments.map((payment) => settle(first, payment)))
     await until(() => first.happened().filter((event) => event === 'submitted').length === 3)
-    await devnet.mine()
-    await askNode(devnet, 'evm_setAutomine', true)
+    await resumeMining(devnet)
     const sent = new Set((await settling).map(({ transaction }) => transaction))
     expect(sent.size).toBeLessThan(3)
     first.close()
@@ -244,7 +236,7 @@ describe('settled payments that a reorganisation undoes', () => {
 
 /** Undoes a transaction; returns when it waits to be mined again. */
 async function undoUntilSentAgain(proxy: RpcProxy, transaction: string): Promise<void> {
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   proxy.fault = (method) =>
     method === 'eth_sendRawTransaction' ? { kind: 'http', status: 503 } : undefined
   await undo(devnet, transaction as Hex)
@@ -311,13 +303,13 @@ async function failPayment(
 ): Promise<{ payer: TestPayer; payment: PaymentPayload }> {
   const payer = await newPayer(devnet)
   const payment = await signPayment(payer, offer)
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const settling = settle(core, payment)
   await core.until('submitted')
   await emptyAccount(devnet, payer)
   await devnet.mine()
   expect(await settling).toMatchObject({ errorReason: 'invalid_transaction_state' })
-  await askNode(devnet, 'evm_setAutomine', true)
+  await resumeMining(devnet)
   return { payer, payment }
 }
 

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../../../src/protocol/payment.js'
-import { askNode, offerOf, openCore, type Core } from '../../../support/core.js'
+import { askNode, offerOf, openCore } from '../../../support/core.js'
 import { useDevnet } from '../../../support/devnet.js'
 import { newPayer } from '../../../support/on-chain.js'
 import { permit2On } from '../../../support/permit2.js'
 import { newNonce, signPayment, type TestPayer } from '../../../support/sign-payment.js'
+import { useOpened } from '../../../support/use-opened.js'
 
 /**
  * Most that a gas limit may be of what its transaction took, in percent. Circle's token looks once in a
@@ -16,11 +17,7 @@ const MOST_PERCENT = { 'ERC-3009': 125n, Permit2: 130n }
 describe.each(['ERC-3009', 'Permit2'] as const)('gas limits of payments by %s', (method) => {
   const devnet = useDevnet()
   const permit2 = permit2On(devnet)
-  let core: Core
-  beforeAll(() => {
-    core = openCore(devnet)
-  })
-  afterAll(() => core.close())
+  const core = useOpened(() => openCore(devnet))
 
   /** Settles payments at once, and tells what their transactions were allowed and what they took. */
   const settle = async (payments: readonly { payer: TestPayer; payTo?: Hex }[]) => {

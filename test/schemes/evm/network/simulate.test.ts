@@ -9,7 +9,7 @@ import { TransferSimulator } from '../../../../src/schemes/evm/network/simulate.
 import { readPermit } from '../../../../src/schemes/evm/permit2/payload.js'
 import { parseEcdsaSignature } from '../../../../src/schemes/evm/verify/signature.js'
 import { offerOf, usdc } from '../../../support/core.js'
-import { useCleanup } from '../../../support/cleanup.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 import { useDevnet } from '../../../support/devnet.js'
 import { newPayer } from '../../../support/on-chain.js'
 import { startRpcProxy } from '../../../support/rpc-proxy.js'
@@ -20,8 +20,7 @@ const devnet = useDevnet()
 const toEnd = useCleanup()
 
 it('a metered transfer that the node does not answer about stops no other one', async () => {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   let isAsked = false
   // Metered calls are made by the account that the payer has named: its code is replaced.
   proxy.fault = (method, params) => {

@@ -4,7 +4,7 @@ import type { Asset } from '../../../../src/money/assets.js'
 import { PermitDomains } from '../../../../src/money/permit-domains.js'
 import { findNetwork } from '../../../../src/protocol/networks.js'
 import { findPermits } from '../../../../src/schemes/evm/permit2/find-permits.js'
-import { useCleanup } from '../../../support/cleanup.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 import { useDevnet } from '../../../support/devnet.js'
 import { startRpcProxy, type Fault } from '../../../support/rpc-proxy.js'
 
@@ -18,8 +18,7 @@ const faults: readonly [string, Fault][] = [
   ['does not know the token yet', { kind: 'answer', result: '0x' }],
 ]
 it.each(faults)('a token is asked again after a node that %s', async (_how, fault) => {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   let requests = 0
   proxy.fault = (method) => (method === 'eth_call' && requests++ < 10 ? fault : undefined)
   const chain = new RpcChain({ network, rpcUrl: proxy.url })

@@ -1,5 +1,5 @@
 /** How tokens are offered: by their own signatures, by Permit2, or both. */
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { AssetOptions, KnownAssetOptions } from '../../../../src/config/options.js'
 import type { PaymentRequired } from '../../../../src/protocol/payment.js'
 import { shopOptions, useDevnet } from '../../../support/devnet.js'
@@ -7,12 +7,10 @@ import { startRpcProxy } from '../../../support/rpc-proxy.js'
 import { createGateway } from '../../../../src/gateway.js'
 import { openShop, paymentRequiredOf } from '../../../support/shop.js'
 import { until } from '../../../support/until.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 
 const devnet = useDevnet()
-const opened: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.close()
-})
+const toEnd = useCleanup()
 
 const PERMIT = (): AssetOptions => ({
   ...{ address: devnet.permitToken, symbol: 'PRM', decimals: 18, currency: 'USD', permit2: true },
@@ -37,7 +35,7 @@ async function openWith(...given: Parameters<typeof withAssets>) {
       app.get('/report', gateway.x402Protect('$0.01'), (_req, res) => void res.send('it')),
     withAssets(...given),
   )
-  opened.push(shop)
+  toEnd.push(() => shop.close())
   return async () => paymentRequiredOf(await shop.ask('/report'))
 }
 
@@ -63,8 +61,7 @@ describe('a token', () => {
   })
 
   it('with signed approvals is offered with their domain, once its contract has told it', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    opened.push(proxy)
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     const ask = await openWith([PERMIT()], proxy.url)
     const domain = { name: 'Permit Token', version: '1' }
     await until(async () => shown(await ask()).some(([, extra]) => 'name' in Object(extra)))
@@ -93,8 +90,7 @@ describe('a token', () => {
 
 describe('the check', () => {
   const check = async (...given: Parameters<typeof withAssets>) => {
-    const gateway = createGateway(withAssets(...given))
-    opened.push(gateway)
+    const gateway = closedBy(toEnd, createGateway(withAssets(...given)))
     const found = await gateway.check()
     return found
       .filter(({ subject }) => subject === 'token')
@@ -111,8 +107,7 @@ describe('the check', () => {
   })
 
   it('finds a network without Permit2', async () => {
-    const proxy = await startRpcProxy(devnet.rpcUrl)
-    opened.push(proxy)
+    const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
     proxy.fault = (method, params) =>
       method === 'eth_getCode' && String(params[0]).toLowerCase() === devnet.permit2.toLowerCase()
         ? { kind: 'answer', result: '0x' }

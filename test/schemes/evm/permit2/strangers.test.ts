@@ -20,6 +20,7 @@ import { callOf, toHex, untilMined } from '../../../support/on-chain.js'
 import { nonceOf, permit2On } from '../../../support/permit2.js'
 import { isSend, type RpcProxy, startRpcProxy } from '../../../support/rpc-proxy.js'
 import type { TestPayer } from '../../../support/sign-payment.js'
+import { withoutMining } from '../../../support/mining.js'
 
 const devnet = useDevnet()
 const { approvedPayer, assets, balanceOf, invalidate, newPayer, offer, sendFrom } =
@@ -101,8 +102,7 @@ async function mineAfterBurning(payer: TestPayer, payment: PaymentPayload, { to,
   })
   const fees = { maxFeePerGas: toHex(10n ** 11n), gas: '0x2dc6c0' }
   const first = { ...fees, maxPriorityFeePerGas: toHex(10n ** 10n) }
-  await askNode(devnet, 'evm_setAutomine', false)
-  try {
+  return withoutMining(devnet, async () => {
     await askNode(devnet, 'anvil_impersonateAccount', payer.address)
     await askNode(devnet, 'anvil_setBalance', payer.address, toHex(10n ** 18n))
     const from = payer.address
@@ -113,9 +113,7 @@ async function mineAfterBurning(payer: TestPayer, payment: PaymentPayload, { to,
     const receipt = await core.chain.getReceipt(transaction)
     expect(receipt?.succeeded).toBe(true)
     return receipt!
-  } finally {
-    await askNode(devnet, 'evm_setAutomine', true)
-  }
+  })
 }
 
 /** Multicall3 makes these calls for a stranger, with gas for all of them. */
@@ -202,17 +200,13 @@ describe('a payment that a stranger settles', () => {
 describe('a payment among many equal ones of its payer', () => {
   /** Settles payments in transactions of their own, by a stranger who does not wait for each. */
   async function settleEach(payer: TestPayer, count: number): Promise<void> {
-    await askNode(devnet, 'evm_setAutomine', false)
-    try {
+    await withoutMining(devnet, async () => {
       for (let sent = 0; sent < count; sent++) {
         const { to, data } = settling(await sign(payer, offer()))
         await askNode(devnet, 'eth_sendTransaction', { from: STRANGER, to, data, gas: '0x30d40' })
         if (sent % 50 === 49) await devnet.mine()
       }
-      await devnet.mine()
-    } finally {
-      await askNode(devnet, 'evm_setAutomine', true)
-    }
+    })
   }
 
   it('is not taken for unpaid until all of them were looked at, in several searches', async () => {

@@ -11,12 +11,13 @@ import {
 } from '../../../devnet/smart-account.js'
 import { useCleanup } from '../../../support/cleanup.js'
 import { deploy } from '../../../support/contracts.js'
-import { askNode, openCore, payingOn, type Core } from '../../../support/core.js'
+import { openCore, payingOn, type Core } from '../../../support/core.js'
 import { shopOptions, SHOP_TOKEN, useDevnet } from '../../../support/devnet.js'
 import { cancel } from '../../../support/on-chain.js'
 import { permit2On } from '../../../support/permit2.js'
 import { isSend, startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { openShop, paymentRequiredOf, type Shop } from '../../../support/shop.js'
+import { stopMining } from '../../../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
@@ -32,7 +33,6 @@ beforeEach(async () => {
   core = openCore(devnet, { rpcUrl: proxy.url, allowedFactories: [factory] })
 })
 afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
   core.close()
   await proxy.close()
 })
@@ -203,7 +203,7 @@ describe('five payments at once, by an account that is not deployed', () => {
     const shop = await openHere()
     const account = await counterfactualAccount(devnet, factory)
     const before = await merchantBalance()
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const mining = setInterval(() => void devnet.mine(), 200)
     const paying = Array.from({ length: 5 }, () => flows[name]!(shop, '/authorization', account))
     const paid = await Promise.all(paying).finally(() => clearInterval(mining))

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ExactEvmScheme } from '@x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import {
@@ -25,7 +25,7 @@ import {
   deployAccount,
   wrapPayment,
 } from '../../../devnet/smart-account.js'
-import { useCleanup } from '../../../support/cleanup.js'
+import { useCleanup, closedBy } from '../../../support/cleanup.js'
 import { deploy, endlessCode, walletCode } from '../../../support/contracts.js'
 import {
   askNode,
@@ -44,12 +44,10 @@ import { isSend, startRpcProxy } from '../../../support/rpc-proxy.js'
 import { openShop } from '../../../support/shop.js'
 import { signPayment } from '../../../support/sign-payment.js'
 import { until } from '../../../support/until.js'
+import { stopMining, resumeMining } from '../../../support/mining.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
-afterEach(async () => {
-  await askNode(devnet, 'evm_setAutomine', true)
-})
 const permit2 = permit2On(devnet)
 const { sign, settle, reserve, merchantBalance } = payingOn(devnet)
 
@@ -62,8 +60,7 @@ function open(options: CoreOptions = {}): Core {
 
 /** A core whose requests to the node pass a proxy. */
 async function openProxied(options: CoreOptions = {}) {
-  const proxy = await startRpcProxy(devnet.rpcUrl)
-  toEnd.push(() => proxy.close())
+  const proxy = closedBy(toEnd, await startRpcProxy(devnet.rpcUrl))
   return { proxy, core: open({ ...options, rpcUrl: proxy.url }) }
 }
 
@@ -275,7 +272,7 @@ describe('an account that is not deployed', () => {
     const core = open()
     const [before, account] = [await merchantBalance(), await counterfactualAccount(devnet)]
     await settle(core, await sign(3))
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const payments = [await sign(0), await payAs(account), await sign(1), await sign(2)]
     const reserved = await Promise.all(payments.map((payment) => reserve(core, payment)))
     const settling = reserved.map((one) => one.settle())
@@ -303,7 +300,7 @@ describe('an account that is not deployed', () => {
     const core = open({ ledger, settleTimeoutMs: 2000 })
     const account = await counterfactualAccount(devnet)
     const payment = await payAs(account)
-    await askNode(devnet, 'evm_setAutomine', false)
+    await stopMining(devnet)
     const pending = { success: false, errorReason: 'settlement_pending' }
     expect(await settle(core, payment)).toMatchObject(pending)
     expect(await settle(core, payment)).toMatchObject(pending)
@@ -311,8 +308,7 @@ describe('an account that is not deployed', () => {
     const { signature } = forged.payload as { signature: Hex }
     const stolen = { ...payment, payload: { ...payment.payload, signature } }
     expect(await verify(core, stolen)).toEqual(invalid('invalid_exact_evm_payload_signature'))
-    await askNode(devnet, 'evm_setAutomine', true)
-    await devnet.mine()
+    await resumeMining(devnet)
     expect(await settle(core, payment)).toMatchObject({ success: true })
   })
 
@@ -386,7 +382,7 @@ it('counts what waits to be mined to the budget of a factory', async () => {
   const core = open({ settleTimeoutMs: 2000 })
   const accounts = []
   for (let n = 0; n < 8; n++) accounts.push(await counterfactualAccount(devnet))
-  await askNode(devnet, 'evm_setAutomine', false)
+  await stopMining(devnet)
   const answers = await Promise.all(
     accounts.map(async (account) => settle(core, await payAs(account))),
   )

@@ -26,16 +26,13 @@ import { newPayer, operate } from '../../../support/on-chain.js'
 import { rewrite } from '../../../support/rewrite-signature.js'
 import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { newNonce, signPayment, type SigningOverrides } from '../../../support/sign-payment.js'
+import { useOpened } from '../../../support/use-opened.js'
 
 const devnet = useDevnet()
 const STRANGER: Hex = '0x1111111111111111111111111111111111111111'
 const UINT256_MAX = (2n ** 256n - 1n).toString()
-let core: Core
 
-beforeAll(() => {
-  core = openCore(devnet)
-})
-afterAll(() => core.close())
+const core = useOpened(() => openCore(devnet))
 
 /** Verifies what the first payer signs for an offer, changed as told. */
 async function verify(
