@@ -59,5 +59,4 @@ export default {
   // Another process would load everything again.
   maxWorkers: 1,
   workerIdleMemoryLimit: undefined,
-  collectCoverage: false,
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 
-/** Set by `.ci/run`: the file that gets the line "N passed, N failed". Turns coverage on, too. */
+/** Set by `.ci/run`: the file that gets the line "N passed, N failed". */
 const summaryFile = process.env.TEST_SUMMARY_FILE
 
 export default {
@@ -33,7 +33,6 @@ export default {
   reporters: summaryFile
     ? ['default', ['<rootDir>/.config/jest-summary.mjs', { file: summaryFile }]]
     : ['default'],
-  collectCoverage: summaryFile !== undefined,
   // V8 counts a function that never ran as one branch, however many it holds.
   coverageProvider: 'babel',
   // Pages run in a browser, where their tests drive them.
