@@ -31,6 +31,9 @@ export function receiverRules(allowPrivate: boolean): ReceiverRules {
   return { allowPrivate, resolve: allowPrivate ? resolveLocally : resolvePublicly }
 }
 
+/** How a URL of a machine in development can be taken. */
+const OTHERWISE = "the gateway's operator can allow others with webhooks.allowPrivate"
+
 /** Checks a URL without resolving its host. */
 function parseReceiverUrl(
   text: string,
@@ -42,7 +45,9 @@ function parseReceiverUrl(
   const example = 'like https://shop.example/webhooks'
   if (!schemes.test(text) || !URL.canParse(text))
     return {
-      message: `must be an absolute ${allowPrivate ? 'http(s)' : 'https'} URL, ${example}`,
+      message: allowPrivate
+        ? `must be an absolute http(s) URL, ${example}`
+        : `must be an absolute https URL, ${example}; ${OTHERWISE}`,
     }
   const url = new URL(text)
   if (url.username !== '' || url.password !== '')
@@ -81,7 +86,7 @@ function literalOf({ hostname }: URL): string | undefined {
 }
 
 function privateMessage(host: string): string {
-  return `leads to ${host}, which is not on the public Internet; the gateway's operator can allow it with webhooks.allowPrivate`
+  return `leads to ${host}, which is not on the public Internet; ${OTHERWISE}`
 }
 
 /**
