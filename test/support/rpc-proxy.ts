@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { listen } from './http.js'
 
 /** What the proxy does to one request. */
 export type Fault =
@@ -55,22 +54,14 @@ export async function startRpcProxy(
   { hasSync = false, hostname = '127.0.0.1' }: RpcProxyOptions = {},
 ): Promise<RpcProxy> {
   const methods: string[] = []
-  // Idle connections are the client's to close: it must not send into one that is being closed.
-  const server = createServer({ keepAliveTimeout: 0 }, (req, res) => {
+  const { port, close } = await listen((req, res) => {
     void relay(req, res).catch(() => res.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-
+  })
   const proxy: RpcProxy = {
     url: `http://${hostname}:${port}/v2/secret-provider-key`,
     methods,
     fault: undefined,
-    async close() {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close').catch(() => undefined)
-    },
+    close,
   }
   return proxy
 

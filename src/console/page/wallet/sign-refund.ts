@@ -6,7 +6,6 @@ import {
   sameAddress,
   type Provider,
 } from '../../../browser/provider.js'
-import type { Erc3009Payload } from '../../../protocol/erc3009.js'
 import { switchChain } from '../../../browser/sign-transfer.js'
 
 /** The document to sign (EIP-712). */
@@ -19,7 +18,14 @@ export interface TypedData {
   }
   readonly types: object
   readonly primaryType: string
-  readonly message: Erc3009Payload['authorization']
+  readonly message: {
+    readonly from: string
+    readonly to: string
+    readonly value: string
+    readonly validAfter: string
+    readonly validBefore: string
+    readonly nonce: string
+  }
 }
 
 /** Why a wallet does not sign, and the remedy. */
