@@ -25,7 +25,7 @@ export function deployingCall(deployment: Call, { from, ...transfer }: Call): Ca
  *
  * What accounts cost us before they have code counts by their factory.
  *
- * @returns Why it would fail.
+ * @returns Why it would fail; `is_deployed` if the payer has code by now, and pays without a deployment.
  * @throws {@link ChainError}
  */
 export async function checkDeployment(
@@ -35,7 +35,7 @@ export async function checkDeployment(
     transfer,
     simulation,
   }: { readonly transfer: DeployingTransfer; readonly simulation: TransferSimulation },
-): Promise<CheckedTransfer | Reason> {
+): Promise<CheckedTransfer | Reason | 'is_deployed'> {
   const { chain, relayers, payers, factories, gasLimits } = core
   const { facts, deployment } = transfer
   const method = methodOf(facts)
@@ -48,7 +48,10 @@ export async function checkDeployment(
   const call = method.call(transfer, { asset, from: sender })
   const limit = await gasLimits.estimate(deployingCall(deployment, call))
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
-  if (limit === 'reverts') return diagnose(core, asset, transfer)
+  if (limit === 'reverts') {
+    const isDeployed = (await chain.getCode(facts.payer)) !== '0x'
+    return isDeployed ? 'is_deployed' : diagnose(core, asset, transfer)
+  }
   return { simulation: { ...simulation, codeHash }, limit, sender, deployment }
 }
 

@@ -36,8 +36,12 @@ export async function checkOnChain(
     return simulation.balance === undefined ? method.reasons.noToken : method.reasons.notDeployed
   const { codeHash } = simulation
   const { deployment } = transfer
-  if (codeHash === undefined && deployment !== undefined)
-    return checkDeployment(core, asset, { transfer: { ...transfer, deployment }, simulation })
+  if (codeHash === undefined && deployment !== undefined) {
+    const deploying = { transfer: { ...transfer, deployment }, simulation }
+    const checked = await checkDeployment(core, asset, deploying)
+    if (checked !== 'is_deployed') return checked
+    return checkOnChain(core, asset, { ...transfer, deployment: undefined })
+  }
   const refused = await payers.refusalOf(facts.payer, codeHash)
   if (refused !== undefined) return refused
   if (codeHash === undefined) {

@@ -43,11 +43,11 @@ const payerOf = ({ address, owner }: CounterfactualAccount) => ({ ...owner, addr
 const payAs = async (account: CounterfactualAccount) =>
   wrapPayment(await sign(payerOf(account)), account)
 
-/** Does something once, right before the next transaction of ours reaches the node. */
-function beforeNextSend(work: () => Promise<void>): void {
+/** Does something once, right before the next such request reaches the node. */
+function beforeNext(is: (method: string) => boolean, work: () => Promise<void>): void {
   let isDone = false
   proxy.fault = async (method) => {
-    if (isDone || !isSend(method)) return
+    if (isDone || !is(method)) return
     isDone = true
     await work()
   }
@@ -74,7 +74,7 @@ describe('an account that a stranger deploys before our transaction', () => {
     const before = await merchantBalance()
     for (let times = 1; times <= 3; times++) {
       const account = await counterfactualAccount(devnet, factory)
-      beforeNextSend(() => deployAccount(devnet, account))
+      beforeNext(isSend, () => deployAccount(devnet, account))
       expect(await settle(core, await payAs(account))).toMatchObject({ success: true })
       expect(sent()).toBe(2 * times)
     }
@@ -84,6 +84,17 @@ describe('an account that a stranger deploys before our transaction', () => {
     expect(await merchantBalance()).toBe(before + 40_000n)
   })
 
+  it('pays by its transfer alone if that happens while it is checked', async () => {
+    const account = await counterfactualAccount(devnet, factory)
+    const payment = await payAs(account)
+    beforeNext(
+      (method) => method === 'eth_estimateGas',
+      () => deployAccount(devnet, account),
+    )
+    expect(await settle(core, payment)).toMatchObject({ success: true })
+    expect(sent()).toBe(1)
+  })
+
   it.each([
     ['gives its money away', empty],
     ['takes its signature back', cancelAs],
@@ -91,7 +102,7 @@ describe('an account that a stranger deploys before our transaction', () => {
     for (let times = 1; times <= 5; times++) {
       const account = await counterfactualAccount(devnet, factory)
       const payment = await payAs(account)
-      beforeNextSend(async () => {
+      beforeNext(isSend, async () => {
         await deployAccount(devnet, account)
         await evade(account, payment)
       })
@@ -108,13 +119,13 @@ describe('an account that a stranger deploys before our transaction', () => {
   it('waits, like any payer, once its own transactions have failed twice', async () => {
     const account = await counterfactualAccount(devnet, factory)
     const payments = [await payAs(account), await payAs(account)]
-    beforeNextSend(async () => {
+    beforeNext(isSend, async () => {
       await deployAccount(devnet, account)
       await empty(account)
     })
     expect(await settle(core, payments[0]!)).toMatchObject({ success: false })
     await devnet.mint(account.address, 1_000_000n)
-    beforeNextSend(() => empty(account))
+    beforeNext(isSend, () => empty(account))
     expect(await settle(core, payments[1]!)).toMatchObject({ success: false })
     await devnet.mint(account.address, 1_000_000n)
     expect(await settle(core, await payAs(account))).toMatchObject({
