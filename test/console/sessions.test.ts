@@ -6,7 +6,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { serveGateway, type GatewayApi, type Mounting } from '../router/api.js'
-import { temporaryFolder, useCleanup, type Cleanup } from '../support/cleanup.js'
+import { closedBy, temporaryFolder, useCleanup, type Cleanup } from '../support/cleanup.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { until } from '../support/until.js'
 import { ADMIN_TOKEN, adminOf, OPEN, PAY_TO, SHOP_TOKEN } from './admin.js'
@@ -117,7 +117,7 @@ function describeSessions(
       await browser.signIn(ADMIN_TOKEN)
       const secret = browser.cookie!.split('=')[1]!
       expect(secret).toMatch(/^[\w-]{43}$/)
-      const { sessions } = openLedger!()
+      const { sessions } = closedBy(toEnd, openLedger!())
       expect(await sessions.find(secret)).toBeUndefined()
     })
 

@@ -221,10 +221,10 @@ describe('one payment presented more than once', () => {
     const [buyer, before] = [devnet.payers[1]!, runs]
     const payment = await shop.sign('/slow', buyer)
     const copies = await Promise.all(Array.from({ length: 20 }, () => shop.pay('/slow', payment)))
-    const refused = copies.filter(({ status }) => status === 402)
     expect(copies.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(refused).toHaveLength(19)
-    // On a slow machine the last of them come when the first is served already.
+    // On a slow machine some wait in vain for the first, and the last come when it is served already.
+    const refused = copies.filter(({ status }) => status === 402)
+    expect(copies.filter(({ status }) => status === 503)).toHaveLength(19 - refused.length)
     const reasons = ['duplicate_settlement', 'invalid_exact_evm_nonce_already_used']
     for (const response of refused) expect(reasons).toContain(paymentRequiredOf(response).error)
     expect(runs).toBe(before + 1)

@@ -91,6 +91,11 @@ export class SqlStore {
     this.#options = options
   }
 
+  /** Whether it was used, and is open or being opened. */
+  get isOpen(): boolean {
+    return this.#opening !== undefined && !this.isClosed
+  }
+
   get isClosed(): boolean {
     return this.#closing !== undefined
   }

@@ -110,7 +110,7 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
  * @returns A function that ends the sweeps.
  */
 export function forgetLapsed(store: SqlStore): () => void {
-  return every(SWEEP_MS, () => sweep(store))
+  return every(SWEEP_MS, async () => store.isOpen && sweep(store))
 }
 
 /**

@@ -69,7 +69,7 @@ export async function keepBytes(
  */
 export function pruneBytes(store: SqlStore, options: PruneBytesOptions = {}): () => void {
   const { keptMs = KEPT_MS, sweepMs = SWEEP_MS } = options
-  return every(sweepMs, () => sweep(store, keptMs))
+  return every(sweepMs, async () => store.isOpen && sweep(store, keptMs))
 }
 
 /** Prunes page by page, until nothing is left. @throws `LedgerError`, also once the store is closed. */
