@@ -96,10 +96,10 @@ withBrowser('the console of an operator with many merchants', () => {
       await isLetGo
       await route.continue()
     })
-    await field.pressSequentially('store 77')
+    await field.pressSequentially('STORE 77')
     // The list is still the one of an earlier text.
     await page.keyboard.press('Enter')
-    expect(await field.inputValue()).toBe('store 77')
+    expect(await field.inputValue()).toBe('STORE 77')
     letGo()
     await page.locator('[aria-selected="true"]').getByText('m-43').waitFor()
     await page.keyboard.press('Enter')
