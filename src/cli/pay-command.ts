@@ -171,7 +171,7 @@ async function checkWritable(path: string): Promise<void> {
   })
   await checked.catch((error: NodeJS.ErrnoException) => {
     const { code = 'unknown' } = error
-    const message = `The file of --output cannot be written: ${path} (${code}). Nothing was bought.`
+    const message = `The file of --output cannot be written: ${path} (${code}). Nothing was bought. Name another file.`
     throw new Error(message, { cause: error })
   })
 }

@@ -1,5 +1,5 @@
 import type { Hex } from '../protocol/payment.js'
-import { waitUntilMinted, word } from './mint.js'
+import { waitUntilMined, word } from './mint.js'
 import { sendBatch } from './send-batch.js'
 import type { DevnetInfo } from './start-devnet.js'
 
@@ -21,7 +21,7 @@ export async function approvePermit2(
     ['eth_sendTransaction', { from: owner, to: asset, data }],
   ])
   await sendBatch(rpcUrl, [['evm_mine']])
-  await waitUntilMinted(rpcUrl, hash)
+  await waitUntilMined(rpcUrl, hash)
   await sendBatch(rpcUrl, [
     ['anvil_stopImpersonatingAccount', owner],
     ['anvil_setBalance', owner, '0x0'],

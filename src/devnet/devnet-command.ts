@@ -38,7 +38,7 @@ export async function runDevnetCommand({
   let lastWords: string | undefined
   try {
     if (!signal.aborted) {
-      // Whom `pay --devnet` and BUYER_KEY mean: they buy on routes with a maximum, too.
+      // The buyer of `pay --devnet` and BUYER_KEY: routes with a maximum need the approval.
       await approvePermit2(devnet, PAYERS[0]!.address)
       if (file === undefined) write(JSON.stringify(devnet))
       else await file.write(environmentFor(devnet))

@@ -56,13 +56,13 @@ export async function sendMint({ rpcUrl, to }: Mint, data: Hex): Promise<unknown
   return hash
 }
 
-/** Waits until a transaction is in a block. @throws Error when the token refused it. */
-export async function waitUntilMinted(rpcUrl: string, hash: unknown): Promise<void> {
+/** Waits until a transaction of a token is in a block. @throws Error if the token refused it. */
+export async function waitUntilMined(rpcUrl: string, hash: unknown): Promise<void> {
   for (;;) {
     const [receipt] = await sendBatch(rpcUrl, [['eth_getTransactionReceipt', hash]])
     if (isReceipt(receipt)) {
       if (receipt.status === '0x1') return
-      throw new Error('devnet: the token refused to mint')
+      throw new Error('devnet: the token refused a transaction')
     }
     await sleep(RECEIPT_POLL_MS)
   }

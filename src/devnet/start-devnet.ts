@@ -10,7 +10,7 @@ import {
   encodeMintEach,
   MINTER,
   sendMint,
-  waitUntilMinted,
+  waitUntilMined,
 } from './mint.js'
 import { type RpcCall, sendBatch } from './send-batch.js'
 
@@ -241,7 +241,7 @@ async function furnish(rpcUrl: string, mining: { instant: boolean }): Promise<vo
   ]
   const hash = await sendMint({ rpcUrl, to: INFO.multicall3 }, encodeAggregate(mints))
   if (!mining.instant) await sendBatch(rpcUrl, [['evm_mine']])
-  await waitUntilMinted(rpcUrl, hash)
+  await waitUntilMined(rpcUrl, hash)
 }
 
 /**
@@ -275,7 +275,7 @@ function describeDevnet(anvil: Anvil): Devnet {
     rpcUrl,
     ...INFO,
     mint: async (address, amount, token = INFO.asset) => {
-      await waitUntilMinted(rpcUrl, await sendInTurn(token, encodeMint(address, amount)))
+      await waitUntilMined(rpcUrl, await sendInTurn(token, encodeMint(address, amount)))
     },
     mine: async (blocks = 1) => {
       await sendBatch(rpcUrl, [['anvil_mine', toHex(blocks)]])

@@ -80,9 +80,9 @@ export class Meter {
   }
 
   /**
-   * Nothing is added any more.
+   * Ends the charging.
    *
-   * @returns What is charged, in units of the token; `undefined` of a payment whose price was fixed when it was taken.
+   * @returns The charge, in units of the token; `undefined` for a payment of a fixed price.
    */
   close(): bigint | undefined {
     this.#isClosed = true

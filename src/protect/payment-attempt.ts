@@ -38,7 +38,7 @@ export interface PaymentAttempt extends Exchange {
   readonly project: string
   readonly offer: Offer
   readonly payment: MatchedPayment
-  /** What the request buys. */
+  /** The purchase that the request asks for. */
   readonly bought: RequestedPurchase
   /** The payment's id, under which its payer may ask for the response again. */
   readonly claim: KeyClaim
@@ -197,9 +197,9 @@ function fingerprintOfPayment({ payload }: MatchedPayment): string {
 /**
  * The key under which the response is kept that a payment up to a maximum was charged for: the payment, in
  * the scope of what it buys. Its nonce alone would not do: a payer may sign it again for another token, of
- * which as many units are worth less. Who has only seen the payment on chain does not know the offer's id, and
- * holds nobody up. However the payment is written, it has one key: each may keep a response. The response is only
- * given to who may reserve the payment.
+ * which as many units are worth less. A stranger who has only seen the payment on chain does not know the offer's
+ * id, and holds nobody up. A payment has one key, however it is written: every key may keep a response. The response
+ * is only given to a request that may reserve the payment.
  */
 export function chargedKey({
   req,

@@ -68,7 +68,7 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
-  /** By the path of an Express route, the fixed prices that were asked there. @defaultValue there is one */
+  /** Fixed prices that were asked, by the path of their Express route. @defaultValue there is one */
   readonly fixedPrices?: Map<string, Set<string>> | undefined
   /** Lists what was sold. @defaultValue nothing is listed */
   readonly catalogue?: Pick<Catalogue, 'note'> | undefined
@@ -115,7 +115,7 @@ export class PaidRoute {
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
-  /** How records name its price; empty if it is not fixed. */
+  /** The names of its price in records; empty if it is not fixed. */
   readonly #priceNames: readonly string[]
   /** Whether the price is the most that may be charged. */
   readonly isMaximum: boolean
@@ -225,7 +225,9 @@ export class PaidRoute {
     const { fixedPrices } = this.#context
     // Without the path of its router, which may have parameters: there are as many as the app declares.
     const path = String(route?.path)
-    const prices = fixedPrices?.get(path) ?? new Set<string>()
+    const known = fixedPrices?.get(path)
+    if (known !== undefined) return known
+    const prices = new Set<string>()
     fixedPrices?.set(path, prices)
     return prices
   }
@@ -284,7 +286,7 @@ export class PaidRoute {
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }
 
-  /** What a payment buys. What was charged for one body does not pay for the answer to another. */
+  /** The purchase of a payment. What was charged for one body does not pay for the answer to another. */
   purchaseOf(
     req: Request,
     url: string,
@@ -470,7 +472,7 @@ export class PaidRoute {
   }
 }
 
-/** How records name a fixed price: as it is declared, or as a quote has it. */
+/** The names of a fixed price in records: as it is declared, and as a quote has it. */
 function namesOf({ price, askedPrice }: AskedPrice): readonly string[] {
   return price.kind === 'asset'
     ? [askedPrice]

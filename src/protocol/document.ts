@@ -96,7 +96,7 @@ const explain: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** What is counted of a value that has a length. */
+/** Units of lengths, by type. */
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' }
 
 function sized({ origin }: { origin: string }, bound: string, size: number | bigint): string {

@@ -13,7 +13,7 @@ interface SettledPayment {
   /** As {@link Reservation.lock}. */
   readonly lock: string | undefined
   readonly response: SettleResponse
-  /** What its payer has signed. */
+  /** The amount that its payer has signed. */
   readonly value: bigint
   /** What its record says was charged. */
   readonly charged: bigint

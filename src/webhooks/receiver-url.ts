@@ -31,7 +31,7 @@ export function receiverRules(allowPrivate: boolean): ReceiverRules {
   return { allowPrivate, resolve: allowPrivate ? resolveLocally : resolvePublicly }
 }
 
-/** How a URL of a machine in development can be taken. */
+/** The remedy for a receiver in development. */
 const OTHERWISE = "the gateway's operator can allow others with webhooks.allowPrivate"
 
 /** Checks a URL without resolving its host. */

@@ -1,7 +1,7 @@
 import { encodeFunctionData, erc20Abi, maxUint256 } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import type { Devnet } from '../../src/devnet/index.js'
-import { encodeMintEach, sendMint, waitUntilMinted } from '../../src/devnet/mint.js'
+import { encodeMintEach, sendMint, waitUntilMined } from '../../src/devnet/mint.js'
 import { type RpcCall, sendBatch } from '../../src/devnet/send-batch.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { methodOf } from '../../src/protocol/same-offer.js'
@@ -34,7 +34,7 @@ export async function fund(devnet: Devnet, buyers: readonly TestPayer[]): Promis
     const mint = { rpcUrl: devnet.rpcUrl, to: devnet.asset }
     const hash = await sendMint(mint, encodeMintEach(addresses, ONE_MILLION_USDC))
     await devnet.mine()
-    await waitUntilMinted(devnet.rpcUrl, hash)
+    await waitUntilMined(devnet.rpcUrl, hash)
   }
 }
 

@@ -115,7 +115,7 @@ export class Checkouts {
       const isOwn = row.payment !== null && idOf(row.payment) === payment
       const isSent = ['submitted', 'settled'].includes(row.payment_state ?? '')
       if (isOwn && (isSent || row.state === 'paid')) return 'taken'
-      // Nothing was sent for it yet: it is as late as any other.
+      // Nothing was sent for it yet, so it has no precedence.
       const others = isOwn ? { ...row, payment_state: null } : row
       if (isUnderWay(others)) return 'in_progress'
       const status = statusOf(others)

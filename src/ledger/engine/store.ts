@@ -91,7 +91,7 @@ export class SqlStore {
     this.#options = options
   }
 
-  /** Whether it was used, and is open or being opened. */
+  /** Whether it was used, and not closed since. */
   get isOpen(): boolean {
     return this.#opening !== undefined && !this.isClosed
   }

@@ -181,7 +181,7 @@ export class Settlement implements Reservation {
     return again
   }
 
-  /** What was written before is sent again as soon as it would succeed: its payer must not sign another. */
+  /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
     const { superseded } = this.#taken
     if (superseded === undefined) return this.#refuse(reason)
