@@ -7,6 +7,7 @@ import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'
 import { warnOfRisks } from './config/risk-warnings.js'
 import { Catalogue } from './discovery/catalogue.js'
+import { DeclaredRoutes } from './discovery/declared-routes.js'
 import { createDiscovery } from './discovery/discovery-router.js'
 import type { OpenApiDocument } from './discovery/openapi.js'
 import { ConfigError } from './errors.js'
@@ -344,7 +345,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     readMerchant,
     counters,
     catalogue,
-    declaredRoutes: new WeakMap(),
+    declaredRoutes: new DeclaredRoutes(),
     ledger,
     headerSizes: new HeaderSizes(),
     requests,

@@ -140,7 +140,7 @@ export function createX402Protect(gateway: PaidRoutesContext & DeclaringContext)
       const exchange = { req, res, next } as unknown as Exchange
       handlePaidRequest(context, paid, exchange).catch(next)
     }
-    context.declaredRoutes.set(x402Middleware, route)
+    context.declaredRoutes.add(x402Middleware, route)
     return x402Middleware
   }
   // What a route with `input` adds to the types of its handlers, the middleware does at run time.
