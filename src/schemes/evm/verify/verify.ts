@@ -176,7 +176,7 @@ async function verifyRecorded(
     return refuse('upto_facilitator_mismatch')
 
   const trustRecent = purpose !== 'verify'
-  const unchecked = { facts, isSubmitted, trustRecent }
+  const unchecked = { key, facts, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const { checked, ...signed } = found
