@@ -2,70 +2,20 @@
 import { describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
 import { sameHex } from '../../src/protocol/hex.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/protocol/payment.js'
 import { minedCount } from '../support/core.js'
-import { shopOptions, useDevnet } from '../support/devnet.js'
+import { useDevnet } from '../support/devnet.js'
 import { useShop } from '../support/shop.js'
-import { newNonce, type TestPayer } from '../support/sign-payment.js'
-import type { Kind } from './generator/kind.js'
+import type { TestPayer } from '../support/sign-payment.js'
 import { kinds } from './generator/kinds/kinds.js'
+import { offerOfKind, optionsOfKinds, payByKind, payersOfKind } from './paying-kinds.js'
 
 const devnet = useDevnet()
-const own = kinds.flatMap(({ asset }) => asset ?? [])
-const assets = ['USDC', ...new Map(own.map((asset) => [asset.address, asset])).values()]
 const shop = useShop(
   devnet,
   () => undefined,
-  () => ({
-    networks: {
-      'base-sepolia': {
-        ...shopOptions(devnet).networks!['base-sepolia']!,
-        assets,
-        allowedFactories: [devnet.accountFactory],
-      },
-    },
-    projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address } }],
-  }),
+  () => optionsOfKinds(devnet),
 )
-
-/** What a payer of a kind is asked to pay. */
-const offerFor = ({ shape, asset }: Kind): PaymentRequirements => ({
-  scheme: shape === 'upto' ? 'upto' : 'exact',
-  network: 'eip155:84532',
-  amount: '10000',
-  payTo: devnet.merchant.address,
-  maxTimeoutSeconds: 300,
-  asset: (asset?.address ?? devnet.asset) as Hex,
-  extra: {
-    ...(shape === 'eip3009' ? { name: 'USDC', version: '2' } : { assetTransferMethod: 'permit2' }),
-    ...(shape === 'upto' && { facilitatorAddress: privateKeyToAddress(devnet.relayerKeys[0]!) }),
-  },
-})
-
-/** Two payers of a kind, with money, and what else they need to pay. */
-async function payersOf(kind: Kind): Promise<readonly [TestPayer, TestPayer]> {
-  const keys = [newNonce(), newNonce()] as const
-  const owners = keys.map(privateKeyToAddress)
-  const accounts = (await kind.accountsOf?.(devnet, owners)) ?? owners
-  for (const account of accounts)
-    await devnet.mint(account, 1_000_000n, (kind.asset?.address ?? devnet.asset) as Hex)
-  const [one, other] = keys.map((privateKey, index) => ({ privateKey, address: accounts[index]! }))
-  return [one!, other!]
-}
-
-const pay = (kind: Kind, payer: TestPayer): Promise<PaymentPayload> => {
-  const offer = offerFor(kind)
-  const now = BigInt(Math.floor(Date.now() / 1000))
-  return kind.pay(payer, offer, {
-    amount: BigInt(offer.amount),
-    payTo: offer.payTo as Hex,
-    token: offer.asset as Hex,
-    chainId: devnet.chainId,
-    validAfter: now - 600n,
-    validBefore: now + 300n,
-    nonce: newNonce(),
-  })
-}
 
 const valueAt = (document: object, path: string): string =>
   path.split('.').reduce<unknown>((at, name) => (at as never)[name], document) as string
@@ -98,10 +48,10 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))(
   (_name, kind) => {
     it('vouches for no payment that differs in one member', async () => {
       const { facilitator } = shop.gateway
-      const offer = offerFor(kind)
-      const [payer, victim] = await payersOf(kind)
-      const payment = await pay(kind, payer)
-      const another = await pay(kind, victim)
+      const offer = offerOfKind(devnet, kind)
+      const [payer, victim] = (await payersOfKind(devnet, kind, 2)) as [TestPayer, TestPayer]
+      const payment = await payByKind(devnet, kind, payer)
+      const another = await payByKind(devnet, kind, victim)
       const sent = () => minedCount(devnet, privateKeyToAddress(devnet.relayerKeys[0]!))
       const before = await sent()
       const parts = Object.values(kind.parts).flat() as string[]

@@ -58,6 +58,6 @@ it('the pending spend counts the most that was signed with a nonce', async () =>
     expect(await pending.take(spend(100n, performance.now(), amount, nonce))).toBeUndefined()
   const another = spend(100n, performance.now())
   expect(await pending.take(another)).toBe('balance')
-  for (const _taker of [1, 2, 3]) pending.drop({ ...another.key, nonce, asset })
+  for (let taker = 0; taker < 3; taker++) pending.drop({ ...another.key, nonce, asset })
   expect(await pending.take(another)).toBeUndefined()
 })
