@@ -56,6 +56,8 @@ export interface Project {
   readonly merchant?: Merchant | undefined
   /** The merchant as configured (`MerchantOptions`). */
   readonly settings?: object | undefined
+  /** As in its options. */
+  readonly gasBudget?: number | undefined
   /** Who has paused it; nobody, while it takes payments. */
   readonly pausedBy?: PausedBy | undefined
   /** Its row, if it is one of the ledger. */

@@ -110,7 +110,7 @@ async function charge(
     const bought = route.purchaseOf(req, offered.resource.url, payment.requirements)
     const attempt = { project, payment, offer: offered, bought, ...exchange }
     logged = attempt
-    const result = await once(context, paymentIdKey(attempt), async (claim) => {
+    const result = await once(context, await paymentIdKey(context, attempt), async (claim) => {
       const taken = await once(context, chargedKey(attempt), async (charged) => {
         try {
           // The client may have disconnected while its request waited for a price, a limit or a key.

@@ -64,7 +64,7 @@ export async function settlePayment(
   const submitted = readSubmission(context, call)
   if (submitted.submission === undefined) return unsettledResponse(submitted.other)
   const submission = identifySubmission(submitted.submission)
-  const byId = paymentIdKey(context, res, submission)
+  const byId = await paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
   const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]
 

@@ -7,6 +7,7 @@ import { CodeGas } from '../../src/schemes/evm/network/code-gas.js'
 import { EvmScheme, openEvmContext } from '../../src/schemes/evm/evm-scheme.js'
 import { exactFormat, uptoFormat } from '../../src/schemes/evm/format.js'
 import { facilitatorOfRelayers } from '../../src/schemes/evm/formats.js'
+import { ProjectGas } from '../../src/schemes/evm/network/project-gas.js'
 import { settlementAssets } from '../../src/schemes/evm/network/settlement-asset.js'
 import { createSettlementNetwork } from '../../src/schemes/evm/network/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
@@ -114,6 +115,11 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
           chain,
           relayers,
           assets,
+          payments: ledger.payments,
+          projectGas: new ProjectGas({
+            counters: new Counters({ store: ledger.counts, logger, now }),
+            ...{ store: ledger.counts, now, projects: [] },
+          }),
           acceptContractPayers: options.acceptContractPayers,
           allowedFactories: options.allowedFactories,
           codeGas: new CodeGas({

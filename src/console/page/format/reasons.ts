@@ -38,6 +38,7 @@ const REASONS: Readonly<Record<string, string>> = {
   quote_expired: 'The quote has expired',
   unsupported_asset: 'The merchant does not take this token',
   payment_identifier_conflict: 'Another payment has the same identifier',
+  self_send_not_allowed: 'The payer is the merchant',
   payer_temporarily_refused: 'Recent transfers of this payer failed',
   payer_blacklisted: 'The token’s operator has blocked the payer',
   pay_to_blacklisted: 'The token’s operator has blocked the merchant',

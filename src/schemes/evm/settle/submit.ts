@@ -55,21 +55,24 @@ export class TransferSubmission {
   }
 
   async #send(): Promise<SubmitResult> {
-    const { core, checked: verified, entry } = this.#payment
+    const { core, checked: verified, entry, key, transfer } = this.#payment
     await core.relayers.requireReady()
+    const { validBefore } = transfer.facts
+    const hasWaited = await core.payers.takePlace(key, validBefore, () => this.#isDetached)
+    const known = hasWaited ? undefined : verified
     const sent = await withChangedPayer(async (checked) => {
       if (this.#isDetached) throw settlementTimeout()
       const prepared = await prepareTransfer(this.#payment, checked)
       if (typeof prepared === 'string') return prepared
       if (this.#isDetached) throw settlementTimeout()
       return core.relayers.send({
-        key: this.#payment.key,
+        key,
         charged: entry.charged,
         ...prepared,
         toSubmission: (next) => this.#toSubmission(next),
         onWriteAhead: (next, stored) => this.#onWriteAhead(next, stored),
       })
-    }, verified)
+    }, known)
     if (typeof sent === 'string') return { kind: 'refused', reason: sent }
     return { kind: 'sent', submission: sent.submission, isUnknown: sent.kind === 'unknown' }
   }
