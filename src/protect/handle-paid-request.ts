@@ -28,10 +28,11 @@ import { respondInvalidInput, respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
 import { settleThenRun } from './upfront-flow.js'
+import type { RedirectContext } from './undelivered.js'
 import type { WaivedCounter } from './waiver.js'
 
 /** Shared by the paid routes of a gateway. */
-export interface PaidRequestContext extends OnceContext, MatchContext {
+export interface PaidRequestContext extends OnceContext, MatchContext, RedirectContext {
   readonly facilitator: ReservingFacilitator
   /** The memory of all responses that are held. */
   readonly heldBudget: HeldBudget

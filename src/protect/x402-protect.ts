@@ -1,6 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
 import type { RouteInput } from '../discovery/declaration.js'
-import type { DeclaredRoutes } from '../discovery/declared-routes.js'
 import { ConfigError } from '../errors.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
@@ -85,11 +84,6 @@ export type X402Middleware<Input extends RouteInput | undefined = undefined> = [
       next: NextFunction,
     ) => void
 
-/** Context that registers declared routes. */
-interface DeclaringContext {
-  readonly declaredRoutes: DeclaredRoutes
-}
-
 /**
  * Dependencies of {@link openPaidRoutes}.
  *
@@ -97,8 +91,7 @@ interface DeclaringContext {
  */
 export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest' | 'waived'> &
   MerchantRoutesContext &
-  PaymentRateLimitContext &
-  DeclaringContext
+  PaymentRateLimitContext
 
 /**
  * Shared by all paid routes of a gateway, its own among them.
@@ -128,7 +121,7 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  *
  * @internal
  */
-export function createX402Protect(gateway: PaidRoutesContext & DeclaringContext): X402Protect {
+export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
   const context = { ...gateway, fixedPrices: new Map<string, Set<string>>() }
   const protect = (price: DeclaredPrice, options?: ProtectOptions): X402Middleware => {
     requireCall(price)

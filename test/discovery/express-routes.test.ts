@@ -9,7 +9,8 @@ function till() {
   const declared: DeclaredRoutes = new WeakMap()
   const pay = (): express.RequestHandler => {
     const middleware: express.RequestHandler = (_req, _res, next) => next()
-    const route: DeclaredRoute = { options: {}, declaration: undefined, price: async () => ({}) }
+    const price = async () => ({})
+    const route: DeclaredRoute = { options: {}, declaration: undefined, mayBeFree: false, price }
     declared.set(middleware, route)
     return middleware
   }
