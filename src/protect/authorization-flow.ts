@@ -10,6 +10,7 @@ import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
+import { PAYMENT_CHARGED } from '../protocol/headers.js'
 import { requestFields } from './log-fields.js'
 import {
   attachPayment,
@@ -262,6 +263,8 @@ async function endUncharged(
   switch (end.kind) {
     case 'ended':
       if (undelivered !== undefined) return undelivered
+      // The page asks: an error of a proxy would say nothing of it.
+      if (end.status >= 400) held.amend((res) => res.setHeader(PAYMENT_CHARGED, 'none'))
       held.send()
       return { kind: 'over' }
     case 'aborted':

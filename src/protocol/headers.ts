@@ -21,6 +21,9 @@ export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
 /** The older name of {@link PAYMENT_RESPONSE}. */
 export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
 
+/** Says `none` on an error of the handler, for which nothing was charged. */
+export const PAYMENT_CHARGED = 'PAYMENT-CHARGED'
+
 /** Carries what became of the extensions of a payment, in the answer of `settle`. */
 export const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'
 
