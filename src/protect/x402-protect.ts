@@ -9,7 +9,6 @@ import { openProblemPage } from './paywall/problem-page.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
 import { declareRoute } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
-import type { Exchange } from './payment-attempt.js'
 import type { DeclaredPrice } from './up-to.js'
 import { WaivedCounter } from './waiver.js'
 
@@ -128,11 +127,16 @@ export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
     const route = declareRoute(context, price, options)
     const problemPage = openProblemPage(options?.paywall, context.paywall)
     const paid = { skip: options?.skip, problemPage, ...route }
-    const x402Middleware: X402Middleware = (req, res, next) => {
-      // The types of a route's parameters and body matter to its handlers only.
-      const exchange = { req, res, next } as unknown as Exchange
-      handlePaidRequest(context, paid, exchange).catch(next)
-    }
+    // The types of a route's parameters and body matter to its handlers only. Whoever awaits it goes on once it has
+    // passed the request on, or answered it: before, what comes after would be free.
+    const x402Middleware = ((req: Request, res: Response, next: NextFunction) =>
+      new Promise<void>((decided) => {
+        const goOn = (error?: unknown): void => {
+          decided()
+          next(error)
+        }
+        handlePaidRequest(context, paid, { req, res, next: goOn }).then(decided, goOn)
+      })) as X402Middleware
     context.declaredRoutes.set(x402Middleware, route)
     return x402Middleware
   }
