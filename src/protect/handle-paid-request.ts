@@ -74,12 +74,18 @@ export async function handlePaidRequest(
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
+  // What strangers send may take long to check.
+  const isCounted = declaration?.input.body !== undefined
+  const exceeded = isCounted ? await context.countRequest?.({ req, res }) : undefined
+  if (exceeded !== undefined) return respondExit(res, exceeded)
   const input = declaration && (await readInput(declaration, req))
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(req)
   if (route === undefined) return respondNobodyPaid(res)
   if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
-  return context.requests.during(charge(context, route, { ...exchange, input: input?.value }))
+  return context.requests.during(
+    charge(context, route, { ...exchange, isCounted, input: input?.value }),
+  )
 }
 
 /** Routes of which it was said. */
@@ -117,7 +123,7 @@ async function charge(
       countUnmatched(context.counters, route, read)
       return respondExit(res, read)
     }
-    const exceeded = await context.countRequest?.({ req, res })
+    const exceeded = exchange.isCounted ? undefined : await context.countRequest?.({ req, res })
     if (exceeded !== undefined) return respondExit(res, exceeded)
 
     const { payment } = read

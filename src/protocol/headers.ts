@@ -1,6 +1,6 @@
 /** Header names of x402 v2 and the gateway API, and the codec of x402's headers. */
 
-import { isNestedTooDeep, MAX_NESTING } from './document.js'
+import { countMembers, MAX_NESTING } from './document.js'
 
 /** Carries the PaymentRequiredResponse of a 402. */
 export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'
@@ -69,7 +69,7 @@ export function decodeHeader(text: string): DecodedHeader {
   } catch {
     return { ok: false, problem: 'its base64 does not hold a JSON document in UTF-8' }
   }
-  if (isNestedTooDeep(value))
+  if (countMembers(value) === Infinity)
     return { ok: false, problem: `it is nested deeper than ${MAX_NESTING} levels` }
   return { ok: true, value }
 }
