@@ -35,9 +35,6 @@ interface Layer {
   readonly regexp?: RegExp & { readonly fast_slash?: boolean }
   readonly keys?: readonly { readonly name: string | number }[]
   readonly route?: Route | undefined
-  /** Matches the beginning of a path, or the whole path of a route. Older versions keep what it was in `path`. */
-  readonly match: (path: string) => boolean | { readonly path: string }
-  readonly path?: string
 }
 
 interface Stacked {
@@ -62,59 +59,21 @@ interface Gate {
 /** Walks through an app, or a router. */
 export function findRoutes(app: object, declared: DeclaredRoutes): FoundRoutes {
   const walk = new Walk(declared)
-  walk.stack(stackOf(app), mountOf(app), [])
+  const mounted = app as { path?: unknown }
+  const path: unknown = typeof mounted.path === 'function' ? mounted.path() : ''
+  walk.stack(stackOf(app), typeof path === 'string' ? path : '', [])
   return walk
 }
 
-/** Where an app is mounted. */
-function mountOf(app: object): string {
-  const mounted = app as { path?: unknown }
-  const path: unknown = typeof mounted.path === 'function' ? mounted.path() : ''
-  return typeof path === 'string' ? path : ''
-}
-
-/** A request, as Express finds its route. */
-interface Routed {
-  readonly method: string
-  readonly path: string
-}
-
-/** Whether the first route of an app for a request is a paid one, which lets nobody pass unpaid. */
-export function isPaidAt(app: object, declared: DeclaredRoutes, { method, path }: Routed): boolean {
-  const mount = mountOf(app)
-  if (!path.startsWith(mount)) return false
-  try {
-    const routed = { method: method.toLowerCase(), path: path.slice(mount.length) || '/' }
-    return isPaid(stackOf(app), declared, routed) === true
-  } catch {
-    // Express throws for a path that it cannot decode.
-    return false
-  }
-}
-
-/** @returns `undefined` if none of the layers is, or has, a route for the request. */
-function isPaid(
-  layers: readonly Layer[],
-  declared: DeclaredRoutes,
-  { method, path }: Routed,
-): boolean | undefined {
-  for (const layer of layers) {
-    const match = layer.match(path)
-    if (match === false) continue
-    const { route, handle } = layer
-    const { methods = {}, stack = [layer] } = route ?? {}
-    const own = method === 'head' && methods['head'] === undefined ? 'get' : method
-    if (route !== undefined && (methods[own] ?? methods['_all']) === undefined) continue
-    const paid = stack
-      .filter((one) => one.method === undefined || one.method === own)
-      .map((one) => one.handle && findDeclared(declared, one.handle))
-      .find(Boolean)
-    if (paid !== undefined || route !== undefined) return paid?.mayBeFree === false
-    const rest = path.slice((match === true ? layer : match).path?.length) || '/'
-    const found = isPaid(handle?.stack ?? [], declared, { method, path: rest })
-    if (found !== undefined) return found
-  }
-  return undefined
+/** Whether an app has a paid route for a request, which lets nobody pass unpaid. */
+export function isPaidAt(app: object, declared: DeclaredRoutes, method: string, path: string) {
+  const parts = path.split('/')
+  const isAt = (own: readonly string[]): boolean =>
+    own.length === parts.length &&
+    own.every((part, at) => part === parts[at] || (/^:\w+$/.test(part) && parts[at] !== ''))
+  return findRoutes(app, declared).routes.some(
+    (one) => one.method === method && !one.route.mayBeFree && isAt(one.path.split('/')),
+  )
 }
 
 class Walk implements FoundRoutes {

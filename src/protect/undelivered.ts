@@ -14,7 +14,10 @@ export interface Undelivered {
 /** Statuses of a failed condition or range. */
 const CONDITIONAL = [304, 412, 416]
 
-/** Statuses that clients follow by themselves, with the same payment. */
+/**
+ * Statuses that clients follow by themselves, with the same payment: it is not good at another paid route, nor behind a
+ * slash. Whatever else a redirect leads to may be the signed link that was bought.
+ */
 const REDIRECT = [301, 302, 303, 307, 308]
 
 /** Dependencies of {@link readUndelivered}. */
@@ -25,33 +28,21 @@ export interface RedirectContext {
 
 /** @returns `undefined` for a response that may be charged for. */
 export function readUndelivered(
-  context: RedirectContext,
+  { declaredRoutes, publicUrl }: RedirectContext,
   { req, res }: { readonly req: Request; readonly res: Response },
   status: number,
 ): Undelivered | undefined {
   if (CONDITIONAL.includes(status)) return { kind: 'undelivered', status }
   const location = REDIRECT.includes(status) ? res.getHeader('location') : undefined
+  const method = req.method === 'HEAD' ? 'GET' : req.method
   // A write was made by now, unless it is to be made there.
-  const isRepeated = status >= 307 || req.method === 'GET' || req.method === 'HEAD'
-  if (typeof location !== 'string' || !isRepeated) return undefined
-  return leadsToPaid(context, req, location) ? { kind: 'undelivered', status, location } : undefined
-}
-
-/**
- * Whether a redirect leads to a paid route of the same app, or only adds a slash: clients follow it with a payment
- * that is not good there. Everything else may be the signed link that was bought.
- */
-function leadsToPaid(
-  { declaredRoutes, publicUrl }: RedirectContext,
-  req: Request,
-  location: string,
-): boolean {
+  if (typeof location !== 'string' || (method !== 'GET' && status < 307)) return undefined
   // A buyer may name any host. So without `publicUrl`, no absolute URL is one of this app.
   const root = new URL(publicUrl ?? 'http://unnamed.invalid')
-  const own = new URL(req.originalUrl, root)
-  if (!URL.canParse(location, own.href)) return false
+  const own = new URL(URL.canParse(req.originalUrl, root.href) ? req.originalUrl : '/', root)
+  if (!URL.canParse(location, own.href)) return undefined
   const { origin, pathname, search } = new URL(location, own)
-  if (origin !== root.origin) return false
-  if (pathname === `${own.pathname}/` && search === own.search) return true
-  return isPaidAt(req.app, declaredRoutes, { method: req.method, path: pathname })
+  const addsSlash = pathname === `${own.pathname}/` && search === own.search
+  const isFree = addsSlash || isPaidAt(req.app, declaredRoutes, method, pathname)
+  return origin === root.origin && isFree ? { kind: 'undelivered', status, location } : undefined
 }
