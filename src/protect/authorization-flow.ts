@@ -1,6 +1,7 @@
 import type { Response } from 'express'
 import { ConfigError, LedgerError, isOutsideFailure } from '../errors.js'
 import { onceClosed } from '../http/once-closed.js'
+import type { Counters } from '../ledger/counters.js'
 import type { Logger } from '../logger.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
@@ -32,6 +33,7 @@ import { watchForStream } from './watch-for-stream.js'
 /** Dependencies of {@link runThenSettle}. */
 export interface AuthorizationFlowContext extends RedirectContext {
   readonly heldBudget: HeldBudget
+  readonly counters: Counters
   readonly waived: WaivedCounter
   readonly logger: Logger
   readonly requests: OpenRequests
@@ -263,6 +265,7 @@ async function endUncharged(
   switch (end.kind) {
     case 'ended':
       if (undelivered !== undefined) return undelivered
+      if (end.status >= 500) context.counters.count(attempt.project, 'refused', 'handler_failed')
       // The page asks: an error of a proxy would say nothing of it.
       if (end.status >= 400) held.amend((res) => res.setHeader(PAYMENT_CHARGED, 'none'))
       held.send()
