@@ -279,7 +279,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const { logger, projects } = resolved
   const requests = new OpenRequests()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  const warned = warnOfRisks({ ...resolved, isInMemory: store.isInMemory })
+  const warned = warnOfRisks({ ...resolved, ledger: store, stopping: requests.stopping })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   const telemetry = openTelemetry(resolved, events)
   const { metrics } = telemetry

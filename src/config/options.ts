@@ -452,8 +452,8 @@ export interface GatewayOptions {
   /** Limits requests to the API; `false` for no limit. @defaultValue 600 requests a minute */
   readonly rateLimit?: RateLimitOptions | false | undefined
   /**
-   * Limits requests to paid routes that carry a payment, by address (`req.ip`) and, once a payment
-   * was verified, by payer. Further requests get a 429 and are not charged; the same payment can be
+   * Limits requests to paid routes that carry a payment, or whose body is checked (`input.body`), by address (`req.ip`)
+   * and, once a payment was verified, by payer. Further requests get a 429 and are not charged; the same payment can be
    * used later. Behind a proxy, Express needs `trust proxy` to tell addresses apart.
    * @defaultValue false; with `facilitator`, 200 requests a minute
    */

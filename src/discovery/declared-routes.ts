@@ -18,6 +18,8 @@ export interface AdvertisedPrice {
 export interface DeclaredRoute {
   readonly options: DescribingOptions
   readonly declaration: Declaration | undefined
+  /** Whether some requests pass unpaid, or their answers are given away, by an option of the route. */
+  readonly mayBeFree: boolean
   /** Its price now. Never rejects. */
   readonly price: () => Promise<AdvertisedPrice>
 }

@@ -65,6 +65,17 @@ export function findRoutes(app: object, declared: DeclaredRoutes): FoundRoutes {
   return walk
 }
 
+/** Whether an app has a paid route for a request, which lets nobody pass unpaid. */
+export function isPaidAt(app: object, declared: DeclaredRoutes, method: string, path: string) {
+  const parts = path.split('/')
+  const isAt = (own: readonly string[]): boolean =>
+    own.length === parts.length &&
+    own.every((part, at) => part === parts[at] || (/^:\w+$/.test(part) && parts[at] !== ''))
+  return findRoutes(app, declared).routes.some(
+    (one) => one.method === method && !one.route.mayBeFree && isAt(one.path.split('/')),
+  )
+}
+
 class Walk implements FoundRoutes {
   readonly routes: FoundRoute[] = []
   readonly unread: string[] = []

@@ -7,7 +7,7 @@ import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
 import { isUnsent, unsettledResponse } from '../protocol/reason-words.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { checkBuyer, purchaseOf } from '../schemes/check-record.js'
-import { paymentEvent } from '../schemes/events.js'
+import { chargedMembers, paymentEvent } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
 import {
@@ -293,7 +293,11 @@ export class RemoteSettlement implements Reservation {
   }
 
   get #settledEvent() {
-    return { ...this.#event, ...amountMember(this.#payment) }
+    return {
+      ...this.#event,
+      ...amountMember(this.#payment),
+      ...chargedMembers(this.#payment.entry),
+    }
   }
 
   #unsettledEvent(facilitatorMessage: string | undefined) {

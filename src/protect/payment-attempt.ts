@@ -27,6 +27,8 @@ export interface Exchange {
   readonly req: Request
   readonly res: Response
   readonly next: NextFunction
+  /** Whether the rate limit has counted it for its address. @defaultValue false */
+  readonly isCounted?: boolean
   /** The request's input, as the route's schemas read it. */
   readonly input?: ReadInput | undefined
 }

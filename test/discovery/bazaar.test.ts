@@ -145,12 +145,34 @@ describe('readDeclaration', () => {
     ['a reference to another host', { output: { $ref: 'https://evil.example/x' } }, 'output'],
     ['a broken pattern', { input: { query: { type: 'string', pattern: '(' } } }, 'input.query'],
     ['a schema of zod 3', { input: { body: { _def: {} } } }, 'input.body'],
+    ['a shape of zod', { input: { query: { city: z.string() } } }, 'input.query'],
+    [
+      'a shape of zod named as keywords are',
+      { input: { query: { type: z.string() } } },
+      'input.query',
+    ],
+    ['a shape in words', { input: { query: { city: 'string' } } }, 'input.query'],
+    ['properties without a type', { output: { properties: { a: { type: 'string' } } } }, 'output'],
+    [
+      'zod in JSON Schema',
+      { input: { body: { type: 'object', properties: { a: z.string() } } } },
+      'input.body',
+    ],
     ['examples that are no JSON', { examples: { output: 1n } }, 'examples'],
   ])('refuses %s', (_what, options, option) => {
     expect(issuesOf(() => readDeclaration(options as DescribingOptions))).toEqual([
       expect.objectContaining({ option, code: 'invalid_value' }),
     ])
   })
+})
+
+describe('readDeclaration', () => {
+  it.each([{}, { description: 'Anything', examples: [1] }, { enum: ['a'] }])(
+    'takes %j',
+    (output) => {
+      expect(readDeclaration({ output })?.output?.json).toEqual(output)
+    },
+  )
 })
 
 describe('readListing', () => {

@@ -10,8 +10,13 @@ function till() {
   const declared = new DeclaredRoutes()
   const pay = (description = ''): express.RequestHandler => {
     const middleware: express.RequestHandler = (_req, _res, next) => next()
-    const options = { description }
-    const route: DeclaredRoute = { options, declaration: undefined, price: async () => ({}) }
+    const price = async () => ({})
+    const route: DeclaredRoute = {
+      options: { description },
+      declaration: undefined,
+      mayBeFree: false,
+      price,
+    }
     declared.add(middleware, route)
     return middleware
   }

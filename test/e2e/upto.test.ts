@@ -139,6 +139,7 @@ describe('a route with a maximum', () => {
       expect(shop.events[name]?.at(-1)).toMatchObject({
         scheme: 'upto',
         amount: charged.toString(),
+        maximum: expect.stringMatching(/^\d+$/),
       })
   })
 

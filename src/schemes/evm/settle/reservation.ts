@@ -4,7 +4,13 @@ import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
 import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../protocol/reasons.js'
-import { entryEvent, paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
+import {
+  chargedMembers,
+  entryEvent,
+  paymentEvent,
+  type EventBus,
+  type GatewayEvents,
+} from '../../events.js'
 import type { Reservation } from '../../scheme.js'
 import { chargedBefore, chargedOf, EXCEEDED, logLedgerFailure } from '../../settled-reservation.js'
 import {
@@ -290,7 +296,8 @@ export class Settlement implements Reservation {
 
   get #event() {
     const { payment, terms, payer, entry } = this.#payment
-    return { ...paymentEvent({ payment, terms, payer }), amount: amountOf(entry).toString() }
+    const event = paymentEvent({ payment, terms, payer })
+    return { ...event, amount: amountOf(entry).toString(), ...chargedMembers(entry) }
   }
 
   /** Emits an event of a payment. Of a refund, the asker is told. */
