@@ -129,18 +129,17 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  * @internal
  */
 export function createX402Protect(gateway: PaidRoutesContext & DeclaringContext): X402Protect {
-  const context = { ...gateway, fixedPrices: new Map<string, Set<string>>() }
   const protect = (price: DeclaredPrice, options?: ProtectOptions): X402Middleware => {
     requireCall(price)
-    const route = declareRoute(context, price, options)
-    const problemPage = openProblemPage(options?.paywall, context.paywall)
+    const route = declareRoute(gateway, price, options)
+    const problemPage = openProblemPage(options?.paywall, gateway.paywall)
     const paid = { skip: options?.skip, problemPage, ...route }
     const x402Middleware: X402Middleware = (req, res, next) => {
       // The types of a route's parameters and body matter to its handlers only.
       const exchange = { req, res, next } as unknown as Exchange
-      handlePaidRequest(context, paid, exchange).catch(next)
+      handlePaidRequest(gateway, paid, exchange).catch(next)
     }
-    context.declaredRoutes.set(x402Middleware, route)
+    gateway.declaredRoutes.set(x402Middleware, route)
     return x402Middleware
   }
   // What a route with `input` adds to the types of its handlers, the middleware does at run time.
