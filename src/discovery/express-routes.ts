@@ -76,6 +76,15 @@ export function isPaidAt(app: object, declared: DeclaredRoutes, method: string, 
   )
 }
 
+/** Finds the paths, as they are declared, that the router of a route is mounted at. */
+export function findMounts(app: object, route: object, outer: readonly string[] = []): string[] {
+  return stackOf(app).flatMap(({ route: own, handle, ...layer }) => {
+    if (own !== undefined) return own === route ? [outer.join('')] : []
+    if (handle?.stack === undefined || outer.length >= MAX_DEPTH) return []
+    return (mountsOf(layer) ?? []).flatMap((mount) => findMounts(handle, route, [...outer, mount]))
+  })
+}
+
 class Walk implements FoundRoutes {
   readonly routes: FoundRoute[] = []
   readonly unread: string[] = []

@@ -170,17 +170,18 @@ export async function endRefused(
 
 /**
  * The key under which the payment's response is stored: the payment's id, in the scope of project, payer,
- * method and resource. Ids may be guessed: nobody takes one from another payer, see {@link claimantOf}. `originalUrl`
- * counts because a route's own `resourceUrl` may leave parts out.
+ * method, resource, route and declared price. Ids may be guessed: nobody takes one from another payer, see
+ * {@link claimantOf}. `originalUrl` counts because a route's own `resourceUrl` may leave parts out.
  */
 export async function paymentIdKey(
   { facilitator }: { readonly facilitator: Pick<ReservingFacilitator, 'formats'> },
-  { req, res, project, offer, payment }: PresentedAttempt,
+  { req, res, project, payment, bought }: PresentedAttempt,
 ): Promise<WaitingRequest | undefined> {
   const { paymentId } = payment
   if (!paymentId.ok || paymentId.value === undefined) return undefined
   const payer = await claimantOf(facilitator, payment)
-  const resource = [req.method, offer.resource.url, req.originalUrl]
+  const { url = '', route = '', price = '' } = bought
+  const resource = [req.method, url, req.originalUrl, route, price]
   return {
     key: idempotencyKey('resource', project, payer, ...resource, paymentId.value),
     fingerprint: fingerprintOfPayment(payment),
@@ -211,8 +212,8 @@ export function chargedKey({
 }: PresentedAttempt): WaitingRequest | undefined {
   if (!isReadable(payment) || payment.requirements.scheme !== UPTO) return undefined
   const entry = ledgerEntryOf(payment, { project, purchase: bought })
-  const { resource = '', offer = '' } = entry.purchase ?? {}
-  const signed = [recordId(entry), entry.asset, entry.value.toString(), offer]
+  const { resource = '', price = '', offer = '' } = entry.purchase ?? {}
+  const signed = [recordId(entry), entry.asset, entry.value.toString(), offer, price]
   const key = idempotencyKey('charged', project, ...signed, resource, req.method, req.originalUrl)
   return { key, fingerprint: key, project, res }
 }

@@ -121,11 +121,10 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  * @internal
  */
 export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
-  const context = { ...gateway, fixedPrices: new Map<string, Set<string>>() }
   const protect = (price: DeclaredPrice, options?: ProtectOptions): X402Middleware => {
     requireCall(price)
-    const route = declareRoute(context, price, options)
-    const problemPage = openProblemPage(options?.paywall, context.paywall)
+    const route = declareRoute(gateway, price, options)
+    const problemPage = openProblemPage(options?.paywall, gateway.paywall)
     const paid = { skip: options?.skip, problemPage, ...route }
     // The types of a route's parameters and body matter to its handlers only. Whoever awaits it goes on once it has
     // passed the request on, or answered it: before, what comes after would be free.
@@ -135,9 +134,9 @@ export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
           decided()
           next(error)
         }
-        handlePaidRequest(context, paid, { req, res, next: goOn }).then(decided, goOn)
+        handlePaidRequest(gateway, paid, { req, res, next: goOn }).then(decided, goOn)
       })) as X402Middleware
-    context.declaredRoutes.add(x402Middleware, route)
+    gateway.declaredRoutes.add(x402Middleware, route)
     return x402Middleware
   }
   // What a route with `input` adds to the types of its handlers, the middleware does at run time.

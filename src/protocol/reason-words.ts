@@ -114,6 +114,8 @@ const OTHER = {
     'The facilitator did not settle the payment, for a reason that is not known here.',
   invalid_exact_evm_transaction_simulation_failed: 'The token refuses the transfer.',
   permit2_simulation_failed: 'Permit2 or the token refuses the transfer.',
+  price_changed:
+    'The payment was made at another price of this resource, and buys nothing here. If it was charged, ask the seller for a refund; otherwise pay the offer of this response.',
 } as const
 
 const WORDS: Readonly<Record<Reason, string>> = { ...FINAL, ...UNSENT, ...UNDECIDED, ...OTHER }

@@ -66,6 +66,7 @@ export const reasons = [
   'resource_mismatch',
   'quote_mismatch',
   'quote_expired',
+  'price_changed',
   'payment_identifier_conflict',
   'contract_payer_not_accepted',
   'payer_temporarily_refused',

@@ -53,6 +53,7 @@ export const TABLES = {
     applied_rate: 'TEXT',
     /** Members of `Purchase`. */
     resource: 'TEXT',
+    price: 'TEXT',
     offer: 'TEXT',
     payment_id: 'TEXT',
     client: 'TEXT',
@@ -292,6 +293,10 @@ const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
 export const keyOf = (table: keyof typeof TABLES): readonly string[] =>
   PRIMARY_KEYS[table]?.split(', ') ?? Object.keys(TABLES[table]).slice(0, 1)
 
+/** Paid, and nothing was given for it. A refund counts as a delivery. */
+export const UNDELIVERED =
+  "state = 'settled' AND delivered = 0 AND kind = 'payment' AND (charged IS NULL OR charged <> '0')"
+
 const FINAL = "(state = 'settled' OR state = 'failed')"
 
 /** The chain is last: lists of one network pass over the others' payments without reading them. */
@@ -310,6 +315,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     // Locked and open records are few among many.
     locked: '(lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0',
     open: `(created_at) WHERE state = 'submitted'`,
+    undelivered: `(created_at) WHERE ${UNDELIVERED}`,
     // The reorg watch reads records that became final recently.
     settled: `(updated_at) WHERE state = 'settled'`,
     failed: `(updated_at) WHERE state = 'failed'`,

@@ -36,6 +36,7 @@ const REASONS: Readonly<Record<string, string>> = {
   resource_mismatch: 'The payment is for another resource',
   quote_mismatch: 'The quote is for something else',
   quote_expired: 'The quote has expired',
+  price_changed: 'The payment was made at another price',
   unsupported_asset: 'The merchant does not take this token',
   payment_identifier_conflict: 'Another payment has the same identifier',
   self_send_not_allowed: 'The payer is the merchant',

@@ -78,6 +78,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   resource_mismatch: 'wrongSetup',
   quote_mismatch: 'offerChanged',
   quote_expired: 'offerChanged',
+  price_changed: 'alreadyUsed',
   upto_facilitator_mismatch: 'offerChanged',
   invalid_upto_evm_payload_settlement_exceeds_amount: 'wrongSetup',
   payment_identifier_conflict: 'alreadyUsed',
