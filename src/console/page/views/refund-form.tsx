@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import { ask, newKey, toProblem } from '../api/client.js'
+import { ask, toProblem } from '../api/client.js'
 import type { SessionNetwork, Settlement } from '../api/documents.js'
+import { findKept, keep, sendKept, type KeptRefund } from '../api/kept-refund.js'
 import { useAction } from '../api/use-load.js'
 import { formatToken, unitsOf } from '../format/money.js'
 import { TextField } from '../parts/field.js'
@@ -37,15 +38,44 @@ export function RefundForm({ payment, network, left, path, onRefund }: RefundFor
   const units = unitsOf(amount, decimals)
   const most = unitsOf(left, decimals) ?? 0n
   const error = errorOf(units, { most, shown: `${left} ${symbol}`, decimals })
+  const shownOf = (kept: KeptRefund): string =>
+    formatToken({ ...payment, amount: kept.body.authorization.value })
+  const send = async (sign: () => Promise<KeptRefund>): Promise<void> => {
+    const isDone = await action.run(async () => {
+      const kept = findKept(payment.id) ?? (await sign())
+      setStep('Sent to the gateway; waiting for the chain…')
+      await sendKept(payment.id, path, kept)
+      announce(`Refund of ${shownOf(kept)} was sent.`)
+    })
+    setStep('')
+    // Without an answer, the list may tell.
+    if (isDone || findKept(payment.id) !== undefined) onRefund()
+  }
   const refund = async (wallet: Wallet): Promise<void> => {
     if (units === undefined || error !== undefined) return
     const asked = { payment, network, amount: units, path, reason: reason.trim() }
-    const isDone = await action.run(() => refundBy(wallet, asked, setStep))
-    setStep('')
-    if (!isDone) return
-    announce(`Refund of ${formatToken({ ...payment, amount: units.toString() })} was sent.`)
-    onRefund()
+    await send(() => signedBy(wallet, asked, setStep))
   }
+  const kept = findKept(payment.id)
+  if (kept !== undefined && !action.isBusy)
+    return (
+      <div class="refund">
+        <h3>Was this refund made?</h3>
+        <Notice>
+          No answer has come for the refund of {shownOf(kept)}. Send it again to find out: the same
+          refund is made once, however often it is sent.
+        </Notice>
+        <ProblemNotice problem={action.problem} />
+        <button
+          type="button"
+          class="button button-main"
+          aria-disabled={action.isBusy}
+          onClick={() => void send(() => Promise.resolve(kept))}
+        >
+          Send the same refund again
+        </button>
+      </div>
+    )
   return (
     <form class="refund" onSubmit={(event) => event.preventDefault()}>
       <h3>Refund</h3>
@@ -128,12 +158,12 @@ interface AskedRefund {
   readonly reason: string
 }
 
-/** Prepares a refund, asks for its signature, and sends it to the gateway. */
-async function refundBy(
+/** Prepares a refund, asks for its signature, and keeps it until it is answered. */
+async function signedBy(
   { provider, info }: Wallet,
   asked: AskedRefund,
   tell: (step: string) => void,
-): Promise<void> {
+): Promise<KeptRefund> {
   const { payment, network, amount, path, reason } = asked
   try {
     tell(`Asking ${info.name} for the account…`)
@@ -144,9 +174,8 @@ async function refundBy(
     checkRefund(typedData, asked)
     tell(`Sign the refund in ${info.name}.`)
     const signature = await signRefund(provider, account, typedData)
-    tell('Sent to the gateway; waiting for the chain…')
     const body = { authorization: typedData.message, signature, ...(reason && { reason }) }
-    await ask('POST', path, { body, key: newKey() })
+    return keep(payment.id, body)
   } catch (error) {
     throw error instanceof WalletError ? toProblem(error.message) : error
   }
