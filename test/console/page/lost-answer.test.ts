@@ -20,7 +20,7 @@ const world = useOpened(() =>
 const REFUNDS = /\/settlements\/[0-9a-f]+\/refunds$/
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-const WAS_IT_MADE = { level: 3, name: 'Was this refund made?' } as const
+const WAS_IT_MADE = 'Was the refund of 0.25 USDC made?'
 
 withBrowser('a partial refund whose answer is lost', () => {
   let page: Page
@@ -48,7 +48,7 @@ withBrowser('a partial refund whose answer is lost', () => {
       return route.abort()
     })
     await button(page, 'Refund with Test Wallet').click()
-    await page.getByRole('heading', WAS_IT_MADE).waitFor()
+    await page.getByText(WAS_IT_MADE).waitFor()
     return {
       paidBack: async () => before.earned - (await world.earned()),
       signed: () => wallet.signed.length - before.signed,
@@ -60,7 +60,7 @@ withBrowser('a partial refund whose answer is lost', () => {
   it('is the same refund when it is sent again', async () => {
     const { paidBack, signed } = await loseAnswer('sent', { isSent: true })
     await comeBack()
-    await button(page, 'Send the same refund again').click()
+    await button(page, 'Try again').click()
     await page.getByText('At most 0.75 USDC').waitFor()
     expect([await paidBack(), signed()]).toEqual([ONCE, 1])
     // The next one is another one.
@@ -75,12 +75,12 @@ withBrowser('a partial refund whose answer is lost', () => {
     await comeBack()
     expect(await paidBack()).toBe(0n)
     await page.reload()
-    await page.getByRole('heading', WAS_IT_MADE).waitFor()
+    await page.getByText(WAS_IT_MADE).waitFor()
     const other = await page.context().newPage()
     await other.goto(page.url())
-    await button(other, 'Send the same refund again').click()
+    await button(other, 'Try again').click()
     await other.getByText('At most 0.75 USDC').waitFor()
-    await button(page, 'Send the same refund again').click()
+    await button(page, 'Try again').click()
     await page.getByText('At most 0.75 USDC').waitFor()
     expect([await paidBack(), signed()]).toEqual([ONCE, 1])
     await other.close()

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { ask, toProblem } from '../api/client.js'
+import { ask, Problem, toProblem } from '../api/client.js'
 import type { SessionNetwork, Settlement } from '../api/documents.js'
-import { findKept, keep, sendKept, type KeptRefund } from '../api/kept-refund.js'
+import { findKept, sendOnce, type SignedRefund } from '../api/kept-refund.js'
 import { useAction } from '../api/use-load.js'
 import { formatToken, unitsOf } from '../format/money.js'
 import { TextField } from '../parts/field.js'
@@ -38,14 +38,13 @@ export function RefundForm({ payment, network, left, path, onRefund }: RefundFor
   const units = unitsOf(amount, decimals)
   const most = unitsOf(left, decimals) ?? 0n
   const error = errorOf(units, { most, shown: `${left} ${symbol}`, decimals })
-  const shownOf = (kept: KeptRefund): string =>
-    formatToken({ ...payment, amount: kept.body.authorization.value })
-  const send = async (sign: () => Promise<KeptRefund>): Promise<void> => {
+  const shownOf = ({ authorization: { value } }: SignedRefund): string =>
+    formatToken({ ...payment, amount: value })
+  const send = async (sign: () => Promise<SignedRefund>): Promise<void> => {
     const isDone = await action.run(async () => {
-      const kept = findKept(payment.id) ?? (await sign())
+      const signed = await sign()
       setStep('Sent to the gateway; waiting for the chain…')
-      await sendKept(payment.id, path, kept)
-      announce(`Refund of ${shownOf(kept)} was sent.`)
+      announce(`Refund of ${shownOf(await sendOnce(payment.id, path, signed))} was sent.`)
     })
     setStep('')
     // Without an answer, the list may tell.
@@ -57,25 +56,12 @@ export function RefundForm({ payment, network, left, path, onRefund }: RefundFor
     await send(() => signedBy(wallet, asked, setStep))
   }
   const kept = findKept(payment.id)
-  if (kept !== undefined && !action.isBusy)
-    return (
-      <div class="refund">
-        <h3>Was this refund made?</h3>
-        <Notice>
-          No answer has come for the refund of {shownOf(kept)}. Send it again to find out: the same
-          refund is made once, however often it is sent.
-        </Notice>
-        <ProblemNotice problem={action.problem} />
-        <button
-          type="button"
-          class="button button-main"
-          aria-disabled={action.isBusy}
-          onClick={() => void send(() => Promise.resolve(kept))}
-        >
-          Send the same refund again
-        </button>
-      </div>
-    )
+  if (kept !== undefined && !action.isBusy) {
+    const said = action.problem?.message ?? 'No answer has come.'
+    const detail = `Was the refund of ${shownOf(kept)} made? ${said} Try again to find out: the same refund is made once.`
+    const again = (): void => void send(() => Promise.resolve(kept))
+    return <ProblemNotice problem={new Problem(0, { detail })} onRetry={again} />
+  }
   return (
     <form class="refund" onSubmit={(event) => event.preventDefault()}>
       <h3>Refund</h3>
@@ -158,12 +144,12 @@ interface AskedRefund {
   readonly reason: string
 }
 
-/** Prepares a refund, asks for its signature, and keeps it until it is answered. */
+/** Prepares a refund, and asks for its signature. */
 async function signedBy(
   { provider, info }: Wallet,
   asked: AskedRefund,
   tell: (step: string) => void,
-): Promise<KeptRefund> {
+): Promise<SignedRefund> {
   const { payment, network, amount, path, reason } = asked
   try {
     tell(`Asking ${info.name} for the account…`)
@@ -174,8 +160,7 @@ async function signedBy(
     checkRefund(typedData, asked)
     tell(`Sign the refund in ${info.name}.`)
     const signature = await signRefund(provider, account, typedData)
-    const body = { authorization: typedData.message, signature, ...(reason && { reason }) }
-    return keep(payment.id, body)
+    return { authorization: typedData.message, signature, ...(reason && { reason }) }
   } catch (error) {
     throw error instanceof WalletError ? toProblem(error.message) : error
   }

@@ -112,7 +112,7 @@ interface RemainingProps {
 function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
   const session = useSession()
   const network = findNetwork(session, of.network)
-  const nonce = findKept(of.id)?.body.authorization.nonce
+  const nonce = findKept(of.id)?.authorization.nonce
   if (refunds.some((one) => one.nonce === nonce)) forget(of.id)
   // Failed refunds may reserve their amount for a while: then the gateway refuses.
   const taken = refunds
