@@ -11,12 +11,18 @@ export function setLimitKey(res: Response, key: string): void {
   res.locals['x402LimitKey'] = key
 }
 
-/** Who is counted: by {@link setLimitKey}, else the project, else the address. */
+/**
+ * Who is counted: by {@link setLimitKey}, else the project, else the address. A project's settlements have places of
+ * their own: what was verified can be settled, however much more is to be verified.
+ */
 export function limitKeyOf(req: Request, res: Response): string {
   const key: unknown = res.locals['x402LimitKey']
   if (typeof key === 'string') return key
   const project = projectOf(res)
-  return project ? `project:${project.id}` : `address:${ipKeyGenerator(req.ip ?? '')}`
+  const isSettle = req.path === '/api/v2/payment/settle'
+  return project
+    ? `project:${project.id}${isSettle ? ':settle' : ''}`
+    : `address:${ipKeyGenerator(req.ip ?? '')}`
 }
 
 const MINUTE_MS = 60_000

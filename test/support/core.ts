@@ -70,6 +70,8 @@ export interface Core {
   readonly events: { readonly name: keyof GatewayEvents; readonly event: object }[]
   /** What was logged as an error. */
   readonly errors: { readonly message: string; readonly fields: object | undefined }[]
+  /** What was logged as a warning. */
+  readonly warnings: string[]
   /** Names of the events, in order. */
   happened(): (keyof GatewayEvents)[]
   /** Resolves when an event happens, or has happened. */
@@ -84,6 +86,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const { ledger = createMemoryLedger(), now = Date.now, settleTimeoutMs = 50_000 } = options
   const events: Core['events'] = []
   const errors: Core['errors'] = []
+  const warnings: string[] = []
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
   for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
   const closing = new AbortController()
@@ -91,7 +94,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const logger = {
     debug: () => undefined,
     info: () => undefined,
-    warn: () => undefined,
+    warn: (message: string) => void warnings.push(message),
     error: (message: string, fields?: object) => void errors.push({ message, fields }),
   }
   const relayers = new RelayerPool({
@@ -157,6 +160,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     ledger,
     events,
     errors,
+    warnings,
     happened: () => events.map(({ name }) => name),
     until: (name) =>
       new Promise((resolve) => {

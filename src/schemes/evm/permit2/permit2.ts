@@ -98,8 +98,8 @@ export const permit2: TransferMethod = {
     const moved = `${payment.asset} ${payment.payTo} ${amountOf(payment)}`
     const nameOf = ({ transaction, blockHash }: FoundTransaction): string =>
       `${id} ${moved} ${transaction} ${blockHash}`.toLowerCase()
-    const { transfers, isWhole } = await findTransfers(chain, payment)
-    const left = transfers.filter((one) => !ruledOut.has(nameOf(one)))
+    const { transactions, isWhole } = await findTransfers(chain, payment)
+    const left = transactions.filter((one) => !ruledOut.has(nameOf(one))).toReversed()
     const isBelievable = isBelieved(chain, id)
     return {
       transactions: left.slice(0, MOST_TRANSFERS).map(({ transaction }) => transaction),
