@@ -1,7 +1,6 @@
 /** `/api/v2/merchant/project` and `tokens`: what a merchant sees and changes of its own project. */
 import type { Response } from 'express'
 import { z } from 'zod'
-import { RequestProblem } from '../http/respond-problem.js'
 import { merchantAuthor } from '../router/acting.js'
 import { projectOf } from '../router/authenticate.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
@@ -44,16 +43,7 @@ const ownTokens: TokensOwner = {
   authorOf: (res) => merchantAuthor(res),
   keyOf: ({ req, res }, body) =>
     readHeaderKey(req, { res, project: ownProject(res).id, endpoint: 'tokens', body }),
-  async beforeCreation({ directory, ledger }, project) {
-    const stored = await ledger.projects.listTokens(project)
-    const configured = directory.isConfigured(project) ? directory.find(project) : undefined
-    const inUse = stored.filter(({ revokedAt }) => revokedAt === undefined).length
-    if (inUse + (configured?.tokenHashes.length ?? 0) < MAX_OWN_TOKENS) return
-    throw new RequestProblem(
-      'too_many_tokens',
-      `${MAX_OWN_TOKENS} tokens are in use: revoke one before you create another.`,
-    )
-  },
+  most: MAX_OWN_TOKENS,
 }
 
 /** A merchant's endpoints for its own project. */
