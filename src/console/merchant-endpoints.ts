@@ -18,9 +18,6 @@ const documents = lazyDocuments(() => import('./documents.js'))
 /** Members that merchants change themselves: none of them moves money. */
 const OWN_MEMBERS: readonly string[] = ['name', 'branding']
 
-/** Longest logo that a merchant may set itself: every gateway keeps it in memory. */
-const MAX_OWN_LOGO = 16 * 1024
-
 /** Tokens that are in use, up to which a merchant may make more. */
 const MAX_OWN_TOKENS = 20
 
@@ -116,10 +113,5 @@ function requireOwnMembers(merchant: Readonly<Record<string, unknown>>): void {
   // A path would have the buyers' browsers load anything of the app that sells, with their cookies.
   if (data !== undefined && !data.logo.startsWith('data:'))
     errors.push({ path: 'merchant.branding.logo', message: 'must be a data: URL of a picture' })
-  else if (data !== undefined && data.logo.length > MAX_OWN_LOGO)
-    errors.push({
-      path: 'merchant.branding.logo',
-      message: `must have at most ${MAX_OWN_LOGO} characters`,
-    })
   if (errors.length > 0) throw invalidBody(errors)
 }

@@ -88,9 +88,7 @@ const SELDOM: readonly (readonly [string, (ledger: LedgerStore) => Promise<unkno
 
 /** What an idle gateway asks within seconds, so that the test knows when it has asked everything. */
 const SOON: readonly RegExp[] = [
-  /FROM x402_checkouts AS c\s+WHERE c.payment/,
-  /FROM x402_checkouts AS c\s+WHERE c.state = 'open'/,
-  /delete from x402_checkouts/i,
+  /x402_checkouts AS c/,
   /x402_owners/,
   /set "locked_until"/,
   /set "claimed_until"/,
@@ -143,6 +141,11 @@ function describePlans(name: string, open: (toEnd: Cleanup) => Promise<Filled>):
     let filled: Filled
     beforeAll(async () => {
       filled = await open(toEnd)
+    })
+
+    it('a statement that reads everything is found', async () => {
+      const text = `SELECT id FROM x402_checkouts WHERE amount = '2.00'`
+      expect(await filled.explain({ text, values: [] })).not.toEqual([])
     })
 
     /** Statements whose cost follows what there is, with what they read too much of. */

@@ -22,7 +22,7 @@ import {
 /** How a checkout ends that nobody has paid. */
 const UNPAID = ['expired', 'canceled'] as const
 
-/** Checkouts that one look finds paid, and that it finds lapsed. */
+/** Checkouts that one look finds due. */
 const DUE_AT_ONCE = 100
 
 /** Checkouts that one statement forgets. Others wait for it. */
@@ -136,7 +136,7 @@ export class Checkouts {
       if (statusOf(row) === 'paid') return 'paid'
       if (isUnderWay(row)) return 'in_progress'
       if (statusOf(row) === 'open') await conclude(database, row, 'canceled')
-      return checkoutOf(await readAgain(database, row))
+      return await findOne(database, id)
     })
   }
 
@@ -150,21 +150,21 @@ export class Checkouts {
   listDue(): Promise<readonly string[]> {
     return this.#store.run(async ({ db, sql, now }) => {
       const isItsPayment = sql`a.id = c.payment AND a.resource IS NOT DISTINCT FROM c.purchase`
-      const paid = await sql<{ readonly id: string }>`
+      const { rows } = await sql<{ readonly id: string }>`
         SELECT c.id FROM x402_checkouts AS c
         WHERE c.payment IS NOT NULL AND c.state <> 'paid' AND coalesce(
           (SELECT a.state FROM x402_authorizations AS a WHERE ${isItsPayment}), 'settled') = 'settled'
-        LIMIT ${sql.lit(DUE_AT_ONCE)}`.execute(db)
-      const lapsed = await sql<{ readonly id: string }>`
+        UNION ALL
         SELECT c.id FROM x402_checkouts AS c
         WHERE c.state = 'open' AND c.expires_at <= (SELECT ${now}) AND NOT EXISTS (
-          SELECT 1 FROM x402_authorizations AS a WHERE ${isItsPayment} AND (a.state = 'submitted'
+          SELECT 1 FROM x402_authorizations AS a WHERE ${isItsPayment} AND (
+            a.state IN ('submitted', 'settled')
             OR a.state IN ('reserved', 'failed') AND a.lock_owner IS NOT NULL
               AND a.locked_until >= (SELECT ${now})
             OR a.state = 'reserved' AND a.lock_owner IS NULL
               AND CAST(a.valid_before AS NUMERIC) * 1000 >= (SELECT ${now}) - ${sql.lit(LAPSED_MS)}))
         LIMIT ${sql.lit(DUE_AT_ONCE)}`.execute(db)
-      return [...new Set([...paid.rows, ...lapsed.rows].map(({ id }) => id))]
+      return [...new Set(rows.map(({ id }) => id))]
     })
   }
 
@@ -192,7 +192,7 @@ export class Checkouts {
       await conclude(database, row, status)
       const { project } = row
       const type = `checkout.${status}` as const
-      const data = describe(checkoutOf(await readAgain(database, row)))
+      const data = describe((await findOne(database, id))!)
       const endpoints = await database.db
         .selectFrom('x402_webhook_endpoints')
         .select('id')
@@ -309,10 +309,6 @@ async function insert(
 async function findOne(database: SqlDatabase, id: string): Promise<Checkout | undefined> {
   const row = await selectCheckouts(database, database.db).where('c.id', '=', id).executeTakeFirst()
   return row && checkoutOf(row)
-}
-
-async function readAgain(database: SqlDatabase, { id }: CheckoutRow): Promise<CheckoutRow> {
-  return selectCheckouts(database, database.db).where('c.id', '=', id).executeTakeFirstOrThrow()
 }
 
 /** Ends a checkout. Of one that was not paid, only a payment that failed is still of interest: it may be paid late. */

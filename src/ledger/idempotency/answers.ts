@@ -136,21 +136,19 @@ export class Answers implements IdempotencyStore {
   async #purge(): Promise<void> {
     if (performance.now() - this.#purgedAt < PURGE_EVERY_MS) return
     this.#purgedAt = performance.now()
-    const purgePage = () =>
-      this.#store.run(({ db, now, plus }) => {
-        const expired = db
-          .selectFrom('x402_idempotency')
-          .select('key')
-          .where('updated_at', '<', timeOnce(db, plus(-ANSWERS_KEPT_MS)))
+    for (let count = AT_ONCE; count === AT_ONCE; await nextTurn()) {
+      const purged = await this.#store.run(({ db, now, plus }) => {
+        const expired = db.selectFrom('x402_idempotency').select('key').orderBy('updated_at')
+        const kept = timeOnce(db, plus(-ANSWERS_KEPT_MS))
+        return db
+          .deleteFrom('x402_idempotency')
+          .where('key', 'in', expired.where('updated_at', '<', kept).limit(AT_ONCE))
           .where('claimed_until', '<', now)
-          .orderBy('updated_at')
-          .limit(AT_ONCE)
-        const deleted = db.deleteFrom('x402_idempotency').where('key', 'in', expired)
-        return deleted.where('claimed_until', '<', now).returning('key').execute()
+          .returning('key')
+          .execute()
       })
-    for (let page; page === undefined || page.length === AT_ONCE; await nextTurn()) {
-      page = await purgePage()
-      for (const { key } of page) this.#options.budget?.remove(key)
+      for (const { key } of purged) this.#options.budget?.remove(key)
+      count = purged.length
     }
   }
 }

@@ -4,6 +4,7 @@ import type { NewToken, PageQuery } from '../projects.js'
 import type { ProjectSnapshot, ProjectUpdate, StoredProject, StoredToken } from '../projects.js'
 import { sha256 } from '../../crypto/sha256.js'
 import { makeChange, Undone, type Changing } from './changes.js'
+import { differenceOf } from './difference.js'
 import { limited } from './limited.js'
 import { auditedOf, tellPayTo } from './pay-to.js'
 import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
@@ -282,6 +283,6 @@ async function update(
     .where('id', '=', id)
     .execute()
   await tellPayTo(changing, before, after)
-  const [was, is] = [auditedOf(before), auditedOf(after)]
-  return { action: 'project.updated', project: id, before: was, after: is }
+  const changed = differenceOf(auditedOf(before), auditedOf(after))
+  return { action: 'project.updated', project: id, ...changed }
 }
