@@ -105,9 +105,9 @@ export interface ChangeAuthor {
 /**
  * The result of a change. `taken`: the project exists. `deleted`: it existed; ids are not used again, because
  * payments belong to them. `missing`: there is no such project or token. `changed`: the project has another
- * version by now.
+ * version by now. `full`: the project has as many as it may have.
  */
-export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
+export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed' | 'full'
 
 /** All that is needed to find the project of a request. */
 export interface ProjectSnapshot {

@@ -339,8 +339,8 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   x402_checkouts: {
     listed: '(project, created_at, id)',
-    due: `(expires_at) WHERE state = 'open'`,
-    open: `(project, created_at, id) WHERE state = 'open'`,
+    due: '(state, expires_at)',
+    state: '(project, state, created_at, id)',
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
   x402_resources: { project: '(project, sold_at)', sold: '(sold_at)' },
