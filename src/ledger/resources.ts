@@ -10,8 +10,6 @@ export interface ResourceSales {
   /** How it is listed: JSON. The newest replaces an earlier one. */
   readonly listing: string
   readonly count: number
-  /** When it was sold last (ms since the epoch). */
-  readonly sold_at: number
 }
 
 /** A resource that was sold, with all its sales. */
@@ -20,22 +18,25 @@ export interface SoldResource {
   readonly project: string
   readonly listing: string
   readonly count: number
+  /** When its last sale was written, by the database's clock (ms since the epoch). */
   readonly soldAt: number
+  /** The time of that clock when it was read. */
+  readonly readAt: number
 }
 
 /** Resources of one project that are kept and listed: those that were sold last. */
 export const RESOURCES_OF_PROJECT = 500
 
-/** Resources that are read at once. */
-const MAX_READ = 10_000
+/** Resources that are read at once: SQLite blocks the event loop meanwhile. */
+export const RESOURCES_OF_PAGE = 100
 
 /** Time between two looks for resources of a project that are too many (ms). */
 const FORGET_MS = 60_000
 
 /** Adds sales in the order of their keys: two gateways that added in different orders would deadlock. */
-const ADD: Statement = ({ isPostgres, rows }) => `
+const ADD: Statement = ({ isPostgres, now, rows }) => `
    INSERT INTO x402_resources AS r (id, project, listing, count, sold_at)
-   SELECT id, project, listing, count, sold_at FROM (${rows(SOLD)}) AS w WHERE true ORDER BY id
+   SELECT id, project, listing, count, ${now} FROM (${rows(SOLD)}) AS w WHERE true ORDER BY id
    ON CONFLICT (id) DO UPDATE SET count = r.count + excluded.count, listing = excluded.listing,
      sold_at = ${isPostgres ? 'greatest' : 'max'}(r.sold_at, excluded.sold_at)`
 
@@ -44,7 +45,6 @@ const SOLD = {
   project: 'text',
   listing: 'text',
   count: 'bigint',
-  sold_at: 'bigint',
 } as const
 
 /** Keeps resources in a table. */
@@ -73,20 +73,35 @@ export class Resources {
     }
   }
 
-  /** Reads the resources that were sold last, of all projects. */
-  listResources(): Promise<readonly SoldResource[]> {
-    return this.#store.run(async ({ db }) => {
+  /**
+   * Reads a page of the resources that were sold since a time, the last sold first.
+   *
+   * @param before - The last resource of the page before.
+   */
+  listResources(
+    since: number,
+    before?: Pick<SoldResource, 'soldAt' | 'id'>,
+  ): Promise<readonly SoldResource[]> {
+    return this.#store.run(async ({ db, now }) => {
       const rows = await db
         .selectFrom('x402_resources')
         .selectAll()
+        .select(now.as('now'))
+        .where('sold_at', '>=', since)
+        .$if(before !== undefined, (query) =>
+          query.where(({ eb, refTuple, tuple }) =>
+            eb(refTuple('sold_at', 'id'), '<', tuple(before?.soldAt ?? 0, before?.id ?? '')),
+          ),
+        )
         .orderBy('sold_at', 'desc')
-        .orderBy('id')
-        .limit(MAX_READ)
+        .orderBy('id', 'desc')
+        .limit(RESOURCES_OF_PAGE)
         .execute()
-      return rows.map(({ sold_at, count, ...row }) => ({
+      return rows.map(({ sold_at, count, now: readAt, ...row }) => ({
         ...row,
         count: Number(count),
         soldAt: Number(sold_at),
+        readAt: Number(readAt),
       }))
     })
   }
@@ -96,16 +111,19 @@ export class Resources {
       db
         .deleteFrom('x402_resources')
         .where('project', '=', project)
-        .where(
-          'sold_at',
-          '<',
-          db
-            .selectFrom('x402_resources')
-            .select('sold_at')
-            .where('project', '=', project)
-            .orderBy('sold_at', 'desc')
-            .offset(RESOURCES_OF_PROJECT - 1)
-            .limit(1),
+        .where(({ eb, refTuple, selectFrom }) =>
+          eb(
+            refTuple('sold_at', 'id'),
+            '<',
+            selectFrom('x402_resources')
+              .select(['sold_at', 'id'])
+              .where('project', '=', project)
+              .orderBy('sold_at', 'desc')
+              .orderBy('id', 'desc')
+              .offset(RESOURCES_OF_PROJECT - 1)
+              .limit(1)
+              .$asTuple('sold_at', 'id'),
+          ),
         )
         .execute(),
     )

@@ -272,7 +272,7 @@ export const TABLES = {
     listing: 'TEXT NOT NULL',
     /** How often it was sold. */
     count: 'BIGINT NOT NULL',
-    /** When it was sold last, by the gateway's clock. */
+    /** When its last sale was written: gateways read what was written since they looked. */
     sold_at: 'BIGINT NOT NULL',
   },
   /** Secrets that all processes share. */
@@ -337,7 +337,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     open: `(project, created_at, id) WHERE state = 'open'`,
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
-  x402_resources: { project: '(project, sold_at)', sold: '(sold_at)' },
+  x402_resources: { project: '(project, sold_at, id)', sold: '(sold_at, id)' },
   x402_console_sessions: { token: '(token, used_at)' },
 }
 
