@@ -43,6 +43,7 @@ export interface Sale {
 export interface ListedResource extends Listing {
   readonly id: string
   readonly project: string
+  readonly claimed: number
   readonly count: number
   readonly soldAt: number
   /** What searches look into, in lower case. */
@@ -88,14 +89,19 @@ export class Catalogue {
     this.noteListing(project, listingOf(url, resource, { method, bazaar, entry }))
   }
 
-  /** Notes a sale. */
-  noteListing(project: string, listing: Listing): void {
+  /**
+   * Notes a sale.
+   *
+   * @param claimed - 1 if the listing is what the buyer says of it.
+   */
+  noteListing(project: string, listing: Listing, claimed: 0 | 1 = 0): void {
     const { resource, method = '', type } = listing
     const key = JSON.stringify([project, type, method, resource])
     const before = this.#sales.get(key)
-    if (before === undefined && this.#sales.size >= MAX_KEPT) return
+    if (before === undefined ? this.#sales.size >= MAX_KEPT : claimed && !saysSo(before, listing))
+      return
     const count = (before?.count ?? 0) + 1
-    this.#sales.set(key, { project, listing, count })
+    this.#sales.set(key, { project, listing, claimed, count })
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref()
   }
 
@@ -188,8 +194,13 @@ export class Catalogue {
 interface Sales {
   readonly project: string
   readonly listing: Listing
+  readonly claimed: 0 | 1
   readonly count: number
 }
+
+/** Whether a buyer has said the same before: the first stands, and the seller's own more so. */
+const saysSo = (before: Sales, listing: Listing): boolean =>
+  before.claimed === 1 && JSON.stringify(before.listing) === JSON.stringify(listing)
 
 function rowOf([key, { listing, ...sales }]: readonly [string, Sales]): ResourceSales {
   return { id: sha256(key, 'base64url'), ...sales, listing: JSON.stringify(listing) }

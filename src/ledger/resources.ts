@@ -7,8 +7,10 @@ export interface ResourceSales {
   /** A hash of what the resource is: its project, URL and method. */
   readonly id: string
   readonly project: string
-  /** How it is listed: JSON. The newest replaces an earlier one. */
+  /** How it is listed: JSON. */
   readonly listing: string
+  /** 1 if its buyer says so, and not its seller. */
+  readonly claimed: number
   readonly count: number
 }
 
@@ -17,6 +19,7 @@ export interface SoldResource {
   readonly id: string
   readonly project: string
   readonly listing: string
+  readonly claimed: number
   readonly count: number
   /** When its last sale was written, by the database's clock (ms since the epoch). */
   readonly soldAt: number
@@ -33,17 +36,26 @@ export const RESOURCES_OF_PAGE = 100
 /** Time between two looks for resources of a project that are too many (ms). */
 const FORGET_MS = 60_000
 
-/** Adds sales in the order of their keys: two gateways that added in different orders would deadlock. */
+/** A listing that was not sold like that for so long (ms) is what its seller has changed. */
+const STANDS_MS = 7 * 24 * 3_600_000
+
+/**
+ * Adds sales in the order of their keys: two gateways that added in different orders would deadlock. What a seller says
+ * replaces a listing; of what buyers say the first stands, and sales of anything else are left out.
+ */
 const ADD: Statement = ({ isPostgres, now, rows }) => `
-   INSERT INTO x402_resources AS r (id, project, listing, count, sold_at)
-   SELECT id, project, listing, count, ${now} FROM (${rows(SOLD)}) AS w WHERE true ORDER BY id
+   INSERT INTO x402_resources AS r (id, project, listing, claimed, count, sold_at)
+   SELECT id, project, listing, claimed, count, ${now} FROM (${rows(SOLD)}) AS w WHERE true ORDER BY id
    ON CONFLICT (id) DO UPDATE SET count = r.count + excluded.count, listing = excluded.listing,
-     sold_at = ${isPostgres ? 'greatest' : 'max'}(r.sold_at, excluded.sold_at)`
+     claimed = excluded.claimed, sold_at = ${isPostgres ? 'greatest' : 'max'}(r.sold_at, excluded.sold_at)
+   WHERE excluded.claimed = 0 OR r.claimed = 1 AND
+     (r.listing = excluded.listing OR r.sold_at < excluded.sold_at - ${STANDS_MS})`
 
 const SOLD = {
   id: 'text',
   project: 'text',
   listing: 'text',
+  claimed: 'int',
   count: 'bigint',
 } as const
 
@@ -86,7 +98,7 @@ export class Resources {
       const rows = await db
         .selectFrom('x402_resources')
         .selectAll()
-        .select(now.as('now'))
+        .select(now.$castTo<number | string>().as('now'))
         .where('sold_at', '>=', since)
         .$if(before !== undefined, (query) =>
           query.where(({ eb, refTuple, tuple }) =>

@@ -3,6 +3,7 @@ import { publicRootOf } from '../http/public-url.js'
 import { z } from 'zod'
 import type { ListedResource } from '../discovery/catalogue.js'
 import { BAZAAR } from '../discovery/bazaar.js'
+import { listsOrigin } from '../merchants/project.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { X402_VERSION } from '../protocol/payment.js'
 import { notLoaded } from './authenticate.js'
@@ -128,6 +129,7 @@ async function filterOf(
     const [entry] = one.accepts
     const merchant = directory.findMerchant(one.project)
     if (merchant === undefined || merchant.listed === false || entry === undefined) return false
+    if (one.claimed === 1 && !listsOrigin(merchant, one.resource)) return false
     return (
       (type === undefined || one.type === type) &&
       (paid === undefined || entry.payTo.toLowerCase() === paid) &&
@@ -140,7 +142,15 @@ async function filterOf(
 
 /** Makes the documents of resources. @param root - Where the reader finds this gateway's own app. */
 function describedAt(root: string) {
-  return ({ id: _i, project: _p, words: _w, soldAt, count, ...listing }: ListedResource) => {
+  return ({
+    id: _i,
+    project: _p,
+    words: _w,
+    claimed: _c,
+    soldAt,
+    count,
+    ...listing
+  }: ListedResource) => {
     const lastUpdated = new Date(soldAt).toISOString()
     const resource = listing.resource.startsWith('/') ? root + listing.resource : listing.resource
     const sales = { count, last: lastUpdated }

@@ -66,7 +66,7 @@ describe.each(storeMakers)('a stranger at a catalogue of 10,000 resources in %s'
       await ledger.resources.addSales(
         Array.from({ length: RESOURCES_OF_PROJECT }, (_, one) => {
           const number = n * RESOURCES_OF_PROJECT + one
-          return { id: `r${number}`, project, listing: listingOf(number), count: 1 }
+          return { id: `r${number}`, project, listing: listingOf(number), claimed: 0, count: 1 }
         }),
       )
     const api = await serveGateway({ ...CLOSED, projects, ledger })

@@ -10,7 +10,7 @@ import { until } from '../support/until.js'
 import { stores } from '../webhooks/stores.js'
 
 const sale = (id: string, more: Partial<ResourceSales> = {}): ResourceSales => ({
-  ...{ id, project: 'shop', listing: `{"resource":"${id}"}`, count: 1 },
+  ...{ id, project: 'shop', listing: `{"resource":"${id}"}`, claimed: 0, count: 1 },
   ...more,
 })
 
@@ -36,6 +36,24 @@ describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
       { id: 'b', project: 'shop', listing: '{"resource":"b"}', count: 61, soldAt },
     ])
     expect(await ledger.resources.listResources(sold[0]!.readAt + 1)).toEqual([])
+  })
+
+  it('keep what a seller says of one, and the first of what buyers say while it is sold like that', async () => {
+    const { ledger, pass } = await openStore(toEnd)
+    const say = async (listing: string, claimed = 1) => {
+      await ledger.resources.addSales([sale('a', { listing, claimed })])
+      const [{ count, ...sold }] = (await ledger.resources.listResources(0)) as [SoldResource]
+      return [sold.listing, count]
+    }
+    expect(await say('first')).toEqual(['first', 1])
+    expect(await say('other')).toEqual(['first', 1])
+    expect(await say('first')).toEqual(['first', 2])
+    await pass(8 * 24 * 3_600_000)
+    expect(await say('later')).toEqual(['later', 3])
+    expect(await say('own', 0)).toEqual(['own', 4])
+    await pass(8 * 24 * 3_600_000)
+    expect(await say('other')).toEqual(['own', 4])
+    expect(await say('own anew', 0)).toEqual(['own anew', 5])
   })
 
   it('forget the oldest of a project that has too many, and none of another', async () => {

@@ -270,6 +270,8 @@ export const TABLES = {
     project: 'TEXT NOT NULL',
     /** `Listing` as JSON. */
     listing: 'TEXT NOT NULL',
+    /** 1 if its buyer named it, 0 if its seller did. */
+    claimed: 'INTEGER NOT NULL',
     /** How often it was sold. */
     count: 'BIGINT NOT NULL',
     /** When its last sale was written: gateways read what was written since they looked. */
