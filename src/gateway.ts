@@ -287,7 +287,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
   const recent = new RecentOutcomes(resolved.now)
   countEvents(events, counters)
-  const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
+  const catalogue = new Catalogue({ store: ledger.resources, logger })
   const permits = new PermitDomains()
   const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, resolved.now)
   const formats = evmFormats({ ...resolved, callers, permits })

@@ -219,9 +219,10 @@ export interface MerchantOptions {
   readonly branding?: Pick<PaywallOptions, 'logo' | 'accent' | 'texts'> | undefined
   /**
    * Whether the public catalogue of the gateway, `/discovery/resources`, lists what was sold: URL,
-   * description, price, how often and when last. @defaultValue true
+   * description, price, how often and when last. Origins such as `'https://shop.example'` are of servers
+   * that settle here: what they sell is listed, too. @defaultValue true
    */
-  readonly listed?: boolean | undefined
+  readonly listed?: boolean | readonly string[] | undefined
   /**
    * Whether buyers and resource servers of x402 version 1 are served, too: by routes, and by verify, settle
    * and supported of the API. @defaultValue the gateway's

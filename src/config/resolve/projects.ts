@@ -9,12 +9,13 @@ import type { Merchant, Project, ReadMerchant } from '../../merchants/project.js
 import type { Asset } from '../../money/assets.js'
 import { brandingSchema } from '../../protect/paywall/options.js'
 import { compare, parseDecimal } from '../../money/decimal.js'
+import { isPublicUrl } from '../../http/http-url.js'
 import type { DocumentError } from '../../protocol/document.js'
 import { suggestName } from '../../protocol/did-you-mean.js'
 import { sameHex } from '../../protocol/hex.js'
 import { sameNetwork, type Network } from '../../protocol/networks.js'
 import { isName, NOT_A_NAME, quoteName } from '../../protocol/visible-text.js'
-import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
+import { addressOf, currency, mistake, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, MerchantOptions, ProjectOptions } from '../options.js'
 import { isObject } from '../../protocol/document.js'
@@ -41,6 +42,13 @@ const limit = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+const origin = z
+  .string()
+  .refine(
+    (text) => isPublicUrl(text) && new URL(text).origin === text,
+    mistake('invalid_value', "must be an origin, e.g. 'https://shop.example'"),
+  )
+
 const merchantSchema = z.strictObject({
   name: z
     .string()
@@ -60,7 +68,7 @@ const merchantSchema = z.strictObject({
   repeatSettlements: z.boolean().default(false),
   redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
   branding: brandingSchema.optional(),
-  listed: z.boolean().default(true),
+  listed: z.union([z.boolean(), z.array(origin).max(100)]).default(true),
   v1: z.boolean().optional(),
 } satisfies FieldsOf<MerchantOptions>)
 
