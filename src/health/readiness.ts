@@ -37,6 +37,8 @@ export interface ReadinessOptions extends Omit<
 export class ReadinessWatch {
   readonly #options: ReadinessOptions
   readonly #checking = deduped(() => this.#check())
+  /** What the check that runs has not heard from yet. */
+  readonly #awaited = new Set<Place>()
   #last: { readonly readiness: Readiness; readonly at: number } | undefined
 
   constructor(options: ReadinessOptions) {
@@ -45,14 +47,16 @@ export class ReadinessWatch {
 
   /** Reads the current state. Answers within a second and never rejects. */
   async read(): Promise<Readiness> {
-    if (this.#options.closed.aborted) return notReady('check_failed', 'The gateway is closed.')
+    if (this.#options.closed.aborted)
+      return notReady([{ subject: 'gateway' }], 'check_failed', 'The gateway is closed.')
     const known = this.#within(FRESH_MS)
     if (known !== undefined) return known
     const done = new AbortController()
     const patience = sleep(PROBE_MS, undefined, { signal: done.signal }).catch(() => undefined)
     const checked = await Promise.race([this.#checking(), patience])
     done.abort()
-    return checked ?? this.#within(USABLE_MS) ?? notReady('timeout', 'The check is still running.')
+    const late = (): Readiness => notReady([...this.#awaited], 'timeout', 'does not answer yet.')
+    return checked ?? this.#within(USABLE_MS) ?? late()
   }
 
   #within(ageMs: number): Readiness | undefined {
@@ -60,12 +64,21 @@ export class ReadinessWatch {
     return last && performance.now() - last.at < ageMs ? last.readiness : undefined
   }
 
+  #await<Found>(place: Place, work: Promise<Found>): Promise<Found> {
+    this.#awaited.add(place)
+    return work.finally(() => this.#awaited.delete(place))
+  }
+
   async #check(): Promise<Readiness> {
     const { ledger, cores, now } = this.#options
+    const readLedger = findings({ subject: 'ledger' }, () => checkLedger(ledger))
     const found = await Promise.all([
-      findings({ subject: 'ledger' }, () => checkLedger(ledger)),
-      ...cores.map((core) => checkCore(core, now)),
-      facilitatorFindings(this.#options),
+      this.#await({ subject: 'ledger' }, readLedger),
+      ...cores.map((core) => {
+        const place: Place = { subject: 'network', network: core.chain.network.caip2 }
+        return this.#await(place, checkCore(core, now))
+      }),
+      this.#await({ subject: 'facilitator' }, facilitatorFindings(this.#options)),
     ])
     const checks = found.flat().map(({ cause: _cause, ...shown }) => shown)
     const readiness = { isReady: checks.every(({ status }) => status !== 'error'), checks }
@@ -74,8 +87,8 @@ export class ReadinessWatch {
   }
 }
 
-function notReady(code: Finding['code'], message: string): Readiness {
-  return { isReady: false, checks: [failed({ subject: 'gateway' }, { code, message })] }
+function notReady(places: readonly Place[], code: Finding['code'], message: string): Readiness {
+  return { isReady: false, checks: places.map((place) => failed(place, { code, message })) }
 }
 
 /** Checks a node, and that one of its relayers has gas money. */
