@@ -317,6 +317,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     projects,
     readMerchant,
     logger,
+    now: resolved.now,
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = new Lazy(async () => {

@@ -1,15 +1,14 @@
-import { resolve } from 'node:path'
 import { openConfig } from '../config/read/config-file.js'
 import { ConfigError, isConfigError } from '../errors.js'
 import { describeDatabase, explainFailure, failureKind } from '../ledger/engine/explain-failure.js'
-import { readLocation, type LedgerLocation } from '../ledger/engine/location.js'
+import type { LedgerLocation } from '../ledger/engine/location.js'
 import type { LedgerCopy } from '../ledger/operate/copy-ledger.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
 import { openMaintenance } from '../ledger/operate/open-maintenance.js'
 import { EXIT, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError } from './flags.js'
-import { ledgerLocation } from './ledger-location.js'
+import { ledgerLocation, locationOf } from './ledger-location.js'
 import { Progress } from './progress.js'
 
 export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger] [--last]
@@ -116,11 +115,6 @@ function report(
     'The source was changed meanwhile: a gateway still uses it. Stop it, and run this again.',
   )
   return EXIT.failed
-}
-
-function locationOf(option: 'from' | 'to', text: string, cwd: string): LedgerLocation {
-  const isUrl = /^(?:postgres(?:ql)?:\/\/|sqlite:)/.test(text)
-  return isUrl ? readLocation(text, cwd, option) : { file: resolve(cwd, text) }
 }
 
 function openNamed(option: 'from' | 'to', location: LedgerLocation): LedgerMaintenance {

@@ -28,7 +28,8 @@ export function ledgerLocation(
   { env, folder }: Pick<OpenedConfig, 'env' | 'folder'>,
   { ledger, cwd }: { readonly ledger?: string | undefined; readonly cwd: string },
 ): NamedLedger {
-  if (ledger !== undefined) return { location: { file: resolve(folder, ledger) }, option: 'ledger' }
+  if (ledger !== undefined)
+    return { location: locationOf('ledger', ledger, folder), option: 'ledger' }
   const variable = databaseVariable(env, SERVE_DATABASE)
   const file = join(folder, LEDGER_FILE)
   if (variable !== undefined) {
@@ -44,6 +45,12 @@ export function ledgerLocation(
     `${file} does not exist, but ${other} does: choose one with --ledger`,
     'unusable_ledger',
   )
+}
+
+/** Reads a flag that names a ledger: a path, or a URL. A mistyped URL is no path, where an empty ledger would begin. */
+export function locationOf(option: string, text: string, folder: string): LedgerLocation {
+  const isUrl = /^(?:\w+:\/\/|(?:postgres(?:ql)?|sqlite):)/.test(text)
+  return isUrl ? readLocation(text, folder, option) : { file: resolve(folder, text) }
 }
 
 /** Tells operators of a ledger that they may have meant to move. */

@@ -5,6 +5,7 @@ import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
 import { explainFailure } from '../ledger/engine/explain-failure.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { createMemoryLedger } from '../ledger/memory-ledger.js'
+import { openPostgresLedger } from '../ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../ledger/sqlite-ledger.js'
 import {
   describeUnused,
@@ -15,7 +16,7 @@ import {
 
 /** Sources of a gateway's options, and of its ledger. */
 export interface OptionsSource extends ConfigSource {
-  /** SQLite file, relative to the configuration. */
+  /** SQLite file, relative to the configuration, or a URL. */
   readonly ledger: string | undefined
   /** Keeps payments in memory only. */
   readonly memory?: boolean
@@ -48,17 +49,18 @@ export async function openOptions(source: OptionsSource): Promise<OpenedOptions>
 }
 
 function openLedger(named: NamedLedger | undefined, creates: boolean): LedgerStore {
-  if (named === undefined || 'url' in named.location) return createMemoryLedger()
-  const { file } = named.location
-  if (!creates && !existsSync(file)) return createMemoryLedger()
+  if (named === undefined) return createMemoryLedger()
+  const { location, option } = named
   try {
-    return openSqliteLedger(file)
+    if ('url' in location) return openPostgresLedger(location.url, { option })
+    if (!creates && !existsSync(location.file)) return createMemoryLedger()
+    return openSqliteLedger(location.file)
   } catch (error) {
     if (!isConfigError(error)) throw error
-    const [issue] = error.issues
-    if (issue?.code !== 'unusable_ledger') throw error
+    const [{ code, message } = {}] = error.issues
+    if (code !== 'unusable_ledger') throw new ConfigError(option, message ?? '', code)
     const hint = 'or start with --memory, which forgets payments when the process ends'
-    throw new ConfigError(error.option, `${issue.message}, ${hint}`, issue.code)
+    throw new ConfigError(option, `${message}, ${hint}`, code)
   }
 }
 

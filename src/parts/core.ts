@@ -113,6 +113,7 @@ function openNetwork(
     createSettlementNetwork({
       chain,
       relayers,
+      now,
       assets: settlementAssets(assets),
       onGas: (project, wei) => counters.spendFor(project, network.chainId, wei),
       acceptContractPayers,

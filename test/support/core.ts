@@ -114,6 +114,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
           chain,
           relayers,
           assets,
+          now,
           acceptContractPayers: options.acceptContractPayers,
           allowedFactories: options.allowedFactories,
           codeGas: new CodeGas({

@@ -50,6 +50,8 @@ export function factoryCodeHash(factory: Address): Hex {
 export interface PayerGuardOptions {
   /** Gas that payments of each wallet code took and lost. */
   readonly codeGas: CodeGas
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   /** Whether accounts with code may pay. @defaultValue true */
   readonly acceptContractPayers?: boolean | undefined
   /** Called when more gas was lost within an hour than all codes together may lose. */
@@ -99,6 +101,7 @@ interface Loss {
  */
 export class PayerGuard {
   readonly #codeGas: CodeGas
+  readonly #now: PayerGuardOptions['now']
   readonly #acceptsCode: boolean
   readonly #onLoss: PayerGuardOptions['onLoss']
   readonly #failures = new LRUCache<Address, Failures>({ max: REMEMBERED })
@@ -113,8 +116,9 @@ export class PayerGuard {
   /** Whether `onLoss` was called, and the budget is not half free again. */
   #isReported = false
 
-  constructor({ codeGas, acceptContractPayers = true, onLoss }: PayerGuardOptions) {
+  constructor({ codeGas, now, acceptContractPayers = true, onLoss }: PayerGuardOptions) {
     this.#codeGas = codeGas
+    this.#now = now
     this.#acceptsCode = acceptContractPayers
     this.#onLoss = onLoss
   }
@@ -148,7 +152,7 @@ export class PayerGuard {
     if (!this.#mayLose(codeHash, limit.gas)) return false
     const lapsesAt = Math.min(
       Number(validBefore) * 1000 + LAPSE_MARGIN_MS,
-      Date.now() + LONGEST_PENDING_MS,
+      this.#now() + LONGEST_PENDING_MS,
     )
     this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt })
     return true
@@ -246,7 +250,7 @@ export class PayerGuard {
 
   /** Gas pending of each code; forgets what has lapsed. */
   #pendingGas(): Map<Hex, bigint> {
-    const now = Date.now()
+    const now = this.#now()
     const pending = new Map<Hex, bigint>()
     for (const [id, { codeHash, gas, lapsesAt }] of this.#pending)
       if (lapsesAt < now) this.#pending.delete(id)

@@ -10,7 +10,7 @@ const devnet = useDevnet()
 
 it('the pending spend counts those of the last 200 payments of a payer that ended after its balance was read', async () => {
   const network = findNetwork('base-sepolia')!
-  const pending = new PendingSpend(new RpcChain({ network, rpcUrl: devnet.rpcUrl }))
+  const pending = new PendingSpend(new RpcChain({ network, rpcUrl: devnet.rpcUrl }), Date.now)
   // Has nothing on chain, which is asked where the balance that was read does not suffice.
   const from = privateKeyToAddress(newNonce())
   const { asset, merchant } = devnet
