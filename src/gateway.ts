@@ -9,7 +9,7 @@ import { warnOfRisks } from './config/risk-warnings.js'
 import { Catalogue } from './discovery/catalogue.js'
 import { createDiscovery } from './discovery/discovery-router.js'
 import type { OpenApiDocument } from './discovery/openapi.js'
-import { ConfigError } from './errors.js'
+import { ConfigError, type OutsideFailure } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
@@ -39,6 +39,7 @@ import { createEventBus, type GatewayEvents, type GatewayListener } from './sche
 import { isRefusal } from './schemes/scheme.js'
 import type { Refusal, Reservation, SchemeFormats } from './schemes/scheme.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
+import { wasWatched } from './telemetry/payment-watch.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
@@ -353,6 +354,11 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
     wakeWebhooks,
+    noteFailure(error: OutsideFailure) {
+      if (wasWatched(error)) return
+      metrics?.countError(error)
+      recent.note({ kind: 'error', error })
+    },
     hasProbes: () => probes.isServed,
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),
