@@ -37,8 +37,8 @@ export interface ReadinessOptions extends Omit<
 export class ReadinessWatch {
   readonly #options: ReadinessOptions
   readonly #checking = deduped(() => this.#check())
-  /** What the check that runs has not heard from yet. */
-  readonly #awaited = new Set<Place>()
+  /** Whether the check that runs waits for the ledger. */
+  #awaitsLedger = false
   #last: { readonly readiness: Readiness; readonly at: number } | undefined
 
   constructor(options: ReadinessOptions) {
@@ -47,15 +47,15 @@ export class ReadinessWatch {
 
   /** Reads the current state. Answers within a second and never rejects. */
   async read(): Promise<Readiness> {
-    if (this.#options.closed.aborted)
-      return notReady([{ subject: 'gateway' }], 'check_failed', 'The gateway is closed.')
+    if (this.#options.closed.aborted) return notReady('check_failed', 'The gateway is closed.')
     const known = this.#within(FRESH_MS)
     if (known !== undefined) return known
     const done = new AbortController()
     const patience = sleep(PROBE_MS, undefined, { signal: done.signal }).catch(() => undefined)
     const checked = await Promise.race([this.#checking(), patience])
     done.abort()
-    const late = (): Readiness => notReady([...this.#awaited], 'timeout', 'does not answer yet.')
+    const subject = this.#awaitsLedger ? 'ledger' : 'gateway'
+    const late = (): Readiness => notReady('timeout', 'The check is still running.', subject)
     return checked ?? this.#within(USABLE_MS) ?? late()
   }
 
@@ -64,21 +64,14 @@ export class ReadinessWatch {
     return last && performance.now() - last.at < ageMs ? last.readiness : undefined
   }
 
-  #await<Found>(place: Place, work: Promise<Found>): Promise<Found> {
-    this.#awaited.add(place)
-    return work.finally(() => this.#awaited.delete(place))
-  }
-
   async #check(): Promise<Readiness> {
     const { ledger, cores, now } = this.#options
+    this.#awaitsLedger = true
     const readLedger = findings({ subject: 'ledger' }, () => checkLedger(ledger))
     const found = await Promise.all([
-      this.#await({ subject: 'ledger' }, readLedger),
-      ...cores.map((core) => {
-        const place: Place = { subject: 'network', network: core.chain.network.caip2 }
-        return this.#await(place, checkCore(core, now))
-      }),
-      this.#await({ subject: 'facilitator' }, facilitatorFindings(this.#options)),
+      readLedger.finally(() => (this.#awaitsLedger = false)),
+      ...cores.map((core) => checkCore(core, now)),
+      facilitatorFindings(this.#options),
     ])
     const checks = found.flat().map(({ cause: _cause, ...shown }) => shown)
     const readiness = { isReady: checks.every(({ status }) => status !== 'error'), checks }
@@ -87,8 +80,12 @@ export class ReadinessWatch {
   }
 }
 
-function notReady(places: readonly Place[], code: Finding['code'], message: string): Readiness {
-  return { isReady: false, checks: places.map((place) => failed(place, { code, message })) }
+function notReady(
+  code: Finding['code'],
+  message: string,
+  subject: Finding['subject'] = 'gateway',
+): Readiness {
+  return { isReady: false, checks: [failed({ subject }, { code, message })] }
 }
 
 /** Checks a node, and that one of its relayers has gas money. */

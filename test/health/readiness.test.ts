@@ -115,7 +115,7 @@ describe('the probes', () => {
     proxy.fault = () => new Promise(() => undefined)
     const found = await probe()
     expect(found.status).toBe(503)
-    expect(found.body.checks).toMatchObject([{ subject: 'network', code: 'timeout' }])
+    expect(found.body.checks).toMatchObject([{ subject: 'gateway', code: 'timeout' }])
     expect((await probe('/livez')).status).toBe(200)
   })
 
