@@ -10,7 +10,7 @@ import { Catalogue } from './discovery/catalogue.js'
 import { DeclaredRoutes } from './discovery/declared-routes.js'
 import { createDiscovery } from './discovery/discovery-router.js'
 import type { OpenApiDocument } from './discovery/openapi.js'
-import { ConfigError } from './errors.js'
+import { ConfigError, type OutsideFailure } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
@@ -40,6 +40,7 @@ import { createEventBus, type GatewayEvents, type GatewayListener } from './sche
 import { isRefusal } from './schemes/scheme.js'
 import type { Refusal, Reservation, SchemeFormats } from './schemes/scheme.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
+import { wasWatched } from './telemetry/payment-watch.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
@@ -318,6 +319,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     projects,
     readMerchant,
     logger,
+    now: resolved.now,
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = new Lazy(async () => {
@@ -353,6 +355,11 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
     wakeWebhooks,
+    noteFailure(error: OutsideFailure) {
+      if (wasWatched(error)) return
+      metrics?.countError(error)
+      recent.note({ kind: 'error', error })
+    },
     hasProbes: () => probes.isServed,
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),

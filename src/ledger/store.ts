@@ -36,6 +36,8 @@ export interface SqlLedgerOptions extends LocksOptions {
   readonly isInMemory?: boolean
   /** How much room stored answers may take. @defaultValue as much as they need */
   readonly answers?: AnswerBudget
+  /** The option or variable that names the database, for errors. @defaultValue `ledger` */
+  readonly option?: string
   /** Called when the ledger is closed. */
   readonly endWith?: () => void
 }

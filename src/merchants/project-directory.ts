@@ -28,6 +28,8 @@ export interface DirectoryOptions {
   readonly store?: ProjectStore | undefined
   readonly readMerchant: ReadMerchant
   readonly logger: Logger
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
 }
 
 /** The holder of an identify token. */
@@ -184,14 +186,13 @@ export class ProjectDirectory {
   }
 
   async #refresh(): Promise<void> {
-    const { store, logger } = this.#options
+    const { store, logger, now } = this.#options
     if (store === undefined) return
     this.#lookedAt = performance.now()
     this.#isStale = false
     try {
       for (const project of this.#waiting)
-        if (project.nextPayTo && project.nextPayTo.at <= Date.now())
-          await store.applyNextPayTo(project)
+        if (project.nextPayTo && project.nextPayTo.at <= now()) await store.applyNextPayTo(project)
       if ((await store.version()) !== this.#version) {
         const read = await store.load(this.#version)
         if (read.changed?.length !== 0) this.#take(read)

@@ -5,6 +5,7 @@ import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { RemoteCallers } from '../facilitator/remote-callers.js'
 import { createSchemeFacilitator } from '../facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../health/report-at-start.js'
+import { warnOfPayees } from '../health/check-payees.js'
 import { warnOfLowRelayers } from '../health/low-relayers.js'
 import type { Counters } from '../ledger/counters.js'
 import type { PermitDomains } from '../money/permit-domains.js'
@@ -64,6 +65,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   const { logger } = resolved
   const { metrics, watchers } = parts.telemetry
   warnOfLowRelayers(parts.events, logger)
+  warnOfPayees(parts.events, logger)
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const context = openEvmContext({ ...resolved, ...parts, networks })
@@ -114,6 +116,7 @@ function openNetwork(
     createSettlementNetwork({
       chain,
       relayers,
+      now,
       assets: settlementAssets(assets),
       payments: ledger.payments,
       projectGas: new ProjectGas({ counters, store: ledger.counts, now, projects }),

@@ -150,6 +150,7 @@ async function charge(
     if (result.kind !== 'produced') respondExit(res, result)
   } catch (error) {
     if (!isOutsideFailure(error)) throw error
+    if (logged.payment !== undefined) context.noteFailure?.(error)
     respondExit(res, outsideFailure(context, error, logged))
   }
 }

@@ -41,7 +41,7 @@ describe.each(storeMakers)('a tenant beside 300 merchants in %s', (name, make) =
     const { projects: configured, networks } = resolveOptions(OPEN)
     const directory = new ProjectDirectory({
       ...{ projects: configured, store: { ...bound(projects), announces: false, load } },
-      ...{ readMerchant: merchantReader(networks), logger: recordLog() },
+      ...{ readMerchant: merchantReader(networks), logger: recordLog(), now: Date.now },
     })
     toEnd.push(() => directory.close())
     await directory.refresh()

@@ -54,7 +54,7 @@ const fill = (dialect: SqlDialect): readonly string[] => [
 ]
 
 const DAY = Math.floor(NOW / DAY_MS)
-const SALE = { listing: '{}', count: 1, sold_at: NOW }
+const SALE = { claimed: 0, listing: '{}', count: 1, sold_at: NOW }
 
 /** Locks are renewed every 200 ms, claims of keys every 1.5 s. */
 const OPTIONS = { lockMs: 3000, bytes: { sweepMs: 1000 } }

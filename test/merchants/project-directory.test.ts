@@ -19,11 +19,14 @@ const author = () => ({ actor: 'tester', change: randomBytes(8).toString('hex') 
 const toEnd = useCleanup()
 
 /** A directory of the configured project `shop`, on a store. */
-function openDirectory(store: ProjectStore): { directory: ProjectDirectory; log: RecordedLog } {
+function openDirectory(
+  store: ProjectStore,
+  now: () => number = Date.now,
+): { directory: ProjectDirectory; log: RecordedLog } {
   const log = recordLog()
   const { projects, networks } = resolveOptions(OPEN)
   const readMerchant = merchantReader(networks)
-  const directory = new ProjectDirectory({ projects, store, readMerchant, logger: log })
+  const directory = new ProjectDirectory({ projects, store, readMerchant, logger: log, now })
   toEnd.push(() => directory.close())
   return { directory, log }
 }
@@ -49,6 +52,24 @@ describe('The directory of projects', () => {
     expect(directory.find('shop')?.merchant?.name).toBe('Configured')
     expect(directory.findMerchant('shop')?.name).toBe('Configured')
     expect(log.lines).toEqual([expect.stringMatching(/^warn .*"project":"shop"/)])
+  })
+
+  it('pays at the address that has waited, by the clock of the gateway', async () => {
+    const { projects } = createMemoryLedger()
+    await projects.createProject({ id: 'acme', settings: merchant }, author())
+    const nextPayTo = { payTo: `0x${'cd'.repeat(20)}`, afterMs: 3_600_000 } as const
+    const change = { id: 'acme', settings: merchant, version: 1, nextPayTo }
+    await projects.updateProject(change, author())
+    const applied: string[] = []
+    const applyNextPayTo: ProjectStore['applyNextPayTo'] = async (project) => {
+      applied.push(project.id)
+      return projects.applyNextPayTo(project)
+    }
+    const store = { ...bound(projects), applyNextPayTo }
+    const { directory } = openDirectory(store, () => Date.now() + 7_200_000)
+    await directory.refresh()
+    await directory.refresh()
+    expect(applied).toContain('acme')
   })
 
   it('keeps a project that no longer fits the configuration, which cannot be paid', async () => {

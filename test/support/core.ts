@@ -123,6 +123,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
             counters: new Counters({ store: ledger.counts, logger, now }),
             ...{ store: ledger.counts, now, projects: [] },
           }),
+          now,
           acceptContractPayers: options.acceptContractPayers,
           allowedFactories: options.allowedFactories,
           codeGas: new CodeGas({

@@ -65,6 +65,8 @@ export interface PayerGuardOptions {
   readonly codeGas: CodeGas
   /** Tells what a payer has paid before. */
   readonly payments: Pick<PaymentStore, 'list'>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   /** Whether accounts with code may pay. @defaultValue true */
   readonly acceptContractPayers?: boolean | undefined
   /** Called when more gas was lost within an hour than all codes together may lose. */
@@ -115,6 +117,7 @@ interface Loss {
  */
 export class PayerGuard {
   readonly #codeGas: CodeGas
+  readonly #now: PayerGuardOptions['now']
   readonly #acceptsCode: boolean
   readonly #onLoss: PayerGuardOptions['onLoss']
   readonly #failures = new LRUCache<Address, Failures>({ max: REMEMBERED })
@@ -134,9 +137,11 @@ export class PayerGuard {
   /** Whether `onLoss` was called, and the budget is not half free again. */
   #isReported = false
 
-  constructor({ codeGas, payments, acceptContractPayers = true, onLoss }: PayerGuardOptions) {
+  constructor(options: PayerGuardOptions) {
+    const { codeGas, payments, now, acceptContractPayers = true, onLoss } = options
     this.#codeGas = codeGas
     this.#payments = payments
+    this.#now = now
     this.#acceptsCode = acceptContractPayers
     this.#onLoss = onLoss
   }
@@ -174,11 +179,11 @@ export class PayerGuard {
 
   #countPlace(key: PaymentKey, validBefore: bigint): boolean {
     const places = this.#places.get(key.from) ?? new Map<string, number>()
-    for (const [id, lapsesAt] of places) if (lapsesAt < Date.now()) places.delete(id)
+    for (const [id, lapsesAt] of places) if (lapsesAt < this.#now()) places.delete(id)
     const free = this.mustGoAlone(key.from) ? 1 : FREE_PLACES
     const most = Math.max(1, free + this.#standingOf(key.from))
     if (places.size >= most && !places.has(recordId(key))) return false
-    this.#places.set(key.from, places.set(recordId(key), lapseOf(validBefore)))
+    this.#places.set(key.from, places.set(recordId(key), lapseOf(validBefore, this.#now())))
     return true
   }
 
@@ -214,7 +219,7 @@ export class PayerGuard {
     const id = recordId(key)
     if (codeHash === undefined || limit === undefined || this.#pending.has(id)) return true
     if (!this.#mayLose(codeHash, limit.gas)) return false
-    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt: lapseOf(validBefore) })
+    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt: lapseOf(validBefore, this.#now()) })
     return true
   }
 
@@ -322,7 +327,7 @@ export class PayerGuard {
 
   /** Gas pending of each code; forgets what has lapsed. */
   #pendingGas(): Map<Hex, bigint> {
-    const now = Date.now()
+    const now = this.#now()
     const pending = new Map<Hex, bigint>()
     for (const [id, { codeHash, gas, lapsesAt }] of this.#pending)
       if (lapsesAt < now) this.#pending.delete(id)
@@ -348,8 +353,8 @@ export class PayerGuard {
 }
 
 /** When a payment can no longer be mined (ms since the epoch). @param validBefore - Unix seconds. */
-function lapseOf(validBefore: bigint): number {
-  return Math.min(Number(validBefore) * 1000 + LAPSE_MARGIN_MS, Date.now() + LONGEST_PENDING_MS)
+function lapseOf(validBefore: bigint, now: number): number {
+  return Math.min(Number(validBefore) * 1000 + LAPSE_MARGIN_MS, now + LONGEST_PENDING_MS)
 }
 
 /** Gas of a code, lost lately or pending, that what it has earned before does not cover. */

@@ -75,6 +75,7 @@ interface Balance {
  */
 export class PendingSpend {
   readonly #chain: Chain
+  readonly #now: () => number
   /** By payer and token, then by nonce. */
   readonly #byPayer = new Map<string, Map<string, Pending>>()
   /** By payer: payments that ended lately, in the order of their ends. */
@@ -82,8 +83,10 @@ export class PendingSpend {
   /** By payer and contract: the request for its balance that is under way. */
   readonly #asking = new Map<string, Promise<Balance>>()
 
-  constructor(chain: Chain) {
+  /** @param now - Milliseconds since the epoch. */
+  constructor(chain: Chain, now: () => number) {
     this.#chain = chain
+    this.#now = now
   }
 
   /**
@@ -134,7 +137,7 @@ export class PendingSpend {
   #shortage({ balance, allowance, used, at }: Balance, spend: Spend): Shortage | undefined {
     const payer = payerId(spent(spend))
     const own = nonceId(spend.key)
-    const lapsed = BigInt(Math.floor(Date.now() / 1000)) - LAPSE_SECONDS
+    const lapsed = BigInt(Math.floor(this.#now() / 1000)) - LAPSE_SECONDS
     const others: Pending[] = []
     for (const [nonce, one] of this.#pendingOf(payer)) {
       if (one.validBefore < lapsed) this.#remove(payer, nonce)

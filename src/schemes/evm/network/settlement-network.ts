@@ -49,7 +49,7 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     relayers,
     assets,
     gasLimits: new GasLimits(chain),
-    pendingSpend: new PendingSpend(chain),
+    pendingSpend: new PendingSpend(chain, parts.now),
     simulator: new TransferSimulator(chain),
     payers: new PayerGuard(parts),
     deployments: new Deployments(),

@@ -20,7 +20,10 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 let ledger: LedgerStore
 let counters: Counters
 let transactions = 0
+/** How far the clock of the gateway is ahead (ms). */
+let later = 0
 beforeEach(() => {
+  later = 0
   ledger = createMemoryLedger()
   counters = new Counters({ store: ledger.counts, logger: silent, now: Date.now })
 })
@@ -31,7 +34,10 @@ afterEach(async () => {
 
 const newGuard = (onLoss?: (loss: { readonly gas: bigint }) => void): PayerGuard => {
   const codeGas = new CodeGas({ chainId: 84532, counters, store: ledger.counts, now: Date.now })
-  return new PayerGuard({ codeGas, payments: ledger.payments, onLoss })
+  return new PayerGuard({
+    ...{ codeGas, payments: ledger.payments, onLoss },
+    now: () => Date.now() + later,
+  })
 }
 const keyOf = (index: number) =>
   ({ chainId: 84532, contract: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const
@@ -76,6 +82,13 @@ describe('the gas that payers with code have pending', () => {
     const past = BigInt(Math.floor(Date.now() / 1000) - 120)
     expect(guard.take(keyOf(1), checked(900_000n), past)).toBe(true)
     expect(guard.take(keyOf(2), checked(900_000n), LATER)).toBe(true)
+  })
+
+  it('lapses by the clock of the gateway', () => {
+    const guard = newGuard()
+    expect(guard.take(keyOf(1), checked(900_000n), LATER)).toBe(true)
+    later = 3_600_000
+    expect(guard.take(keyOf(2), checked(900_000n), LATER + 3600n)).toBe(true)
   })
 
   it('counts only against its own code', () => {

@@ -11,7 +11,7 @@ const devnet = useDevnet()
 /** A payer without a balance on chain, which is asked where the balance that was read does not suffice. */
 function openSpend() {
   const network = findNetwork('base-sepolia')!
-  const pending = new PendingSpend(new RpcChain({ network, rpcUrl: devnet.rpcUrl }))
+  const pending = new PendingSpend(new RpcChain({ network, rpcUrl: devnet.rpcUrl }), Date.now)
   const from = privateKeyToAddress(newNonce())
   const { asset, merchant } = devnet
   /** A payment, by a payer whose balance was read at some time. */
