@@ -70,6 +70,7 @@ export const reasons = [
   'payment_identifier_conflict',
   'contract_payer_not_accepted',
   'payer_temporarily_refused',
+  'self_send_not_allowed',
   'settlement_too_expensive',
   'payer_blacklisted',
   'pay_to_blacklisted',

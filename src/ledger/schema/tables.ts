@@ -271,9 +271,11 @@ export const TABLES = {
     project: 'TEXT NOT NULL',
     /** `Listing` as JSON. */
     listing: 'TEXT NOT NULL',
+    /** 1 if its buyer named it, 0 if its seller did. */
+    claimed: 'INTEGER NOT NULL',
     /** How often it was sold. */
     count: 'BIGINT NOT NULL',
-    /** When it was sold last, by the gateway's clock. */
+    /** When its last sale was written: gateways read what was written since they looked. */
     sold_at: 'BIGINT NOT NULL',
   },
   /** Secrets that all processes share. */
@@ -339,11 +341,11 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   x402_checkouts: {
     listed: '(project, created_at, id)',
-    due: `(expires_at) WHERE state = 'open'`,
-    open: `(project, created_at, id) WHERE state = 'open'`,
+    due: '(state, expires_at)',
+    state: '(project, state, created_at, id)',
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
-  x402_resources: { project: '(project, sold_at)', sold: '(sold_at)' },
+  x402_resources: { project: '(project, sold_at, id)', sold: '(sold_at, id)' },
   x402_console_sessions: { token: '(token, used_at)' },
 }
 

@@ -39,6 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
   price_changed: 'The payment was made at another price',
   unsupported_asset: 'The merchant does not take this token',
   payment_identifier_conflict: 'Another payment has the same identifier',
+  self_send_not_allowed: 'The payer is the merchant',
   payer_temporarily_refused: 'Recent transfers of this payer failed',
   payer_blacklisted: 'The token’s operator has blocked the payer',
   pay_to_blacklisted: 'The token’s operator has blocked the merchant',

@@ -84,6 +84,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   payment_identifier_conflict: 'alreadyUsed',
   contract_payer_not_accepted: 'contractAccount',
   payer_temporarily_refused: 'tryLater',
+  self_send_not_allowed: 'wrongSetup',
   settlement_too_expensive: 'tooExpensive',
   payer_blacklisted: 'payerBlocked',
   pay_to_blacklisted: 'sellerBlocked',
