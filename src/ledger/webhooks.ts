@@ -42,6 +42,8 @@ export const OPERATOR_EVENTS = [
   'network.failing',
   /** A payment's transaction has been waiting for long. */
   'payments.pending',
+  /** A payment is paid, and its buyer has got nothing for it. */
+  'payments.undelivered',
   /** Nothing could be delivered to a webhook for a day. */
   'webhook.failing',
   /** Many payments fail for reasons that are not the buyers'. */

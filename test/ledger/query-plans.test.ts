@@ -62,6 +62,7 @@ const READS: readonly Read[] = [
   ],
   ['what was refunded', (ledger) => ledger.refunds.refundedOf(['f'.repeat(32), 'e'.repeat(32)])],
   ['who asked for refunds', (ledger) => ledger.refunds.requestsOf(['f'.repeat(32)])],
+  ['what is paid, not delivered', (ledger) => ledger.payments.findUndelivered()],
   ['what is submitted', (ledger) => ledger.payments.listSubmitted()],
   [
     'a page of what is submitted',
@@ -263,7 +264,7 @@ async function openSqlite(analyzedAt?: number) {
 /** Whether a step of a plan of SQLite finds its rows by an index, or goes through rows found before. */
 function isBounded(step: string, text: string): boolean {
   // The few rows of these indexes are under way.
-  if (/^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending)$/.test(step))
+  if (/^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending|undelivered)$/.test(step))
     return true
   if (step.startsWith('SCAN x402_')) return false
   if (!/INDEX x402_authorizations_(listed|payer|resource|reference|refunded)/.test(step))
