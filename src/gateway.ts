@@ -7,9 +7,10 @@ import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'
 import { warnOfRisks } from './config/risk-warnings.js'
 import { Catalogue } from './discovery/catalogue.js'
+import { DeclaredRoutes } from './discovery/declared-routes.js'
 import { createDiscovery } from './discovery/discovery-router.js'
 import type { OpenApiDocument } from './discovery/openapi.js'
-import { ConfigError } from './errors.js'
+import { ConfigError, type OutsideFailure } from './errors.js'
 import { countEvents } from './facilitator/count-events.js'
 import { decodingFacilitator } from './facilitator/decoding-facilitator.js'
 import type { Facilitator, ReservingFacilitator } from './facilitator/facilitator.js'
@@ -39,6 +40,7 @@ import { createEventBus, type GatewayEvents, type GatewayListener } from './sche
 import { isRefusal } from './schemes/scheme.js'
 import type { Refusal, Reservation, SchemeFormats } from './schemes/scheme.js'
 import { createMetricsRouter } from './telemetry/metrics-router.js'
+import { wasWatched } from './telemetry/payment-watch.js'
 import { RecentOutcomes } from './telemetry/recent-outcomes.js'
 import { openTelemetry } from './telemetry/telemetry.js'
 import type { UcpHandler } from './ucp/business-profile.js'
@@ -278,7 +280,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const { logger, projects } = resolved
   const requests = new OpenRequests()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  const warned = warnOfRisks({ ...resolved, isInMemory: store.isInMemory })
+  const warned = warnOfRisks({ ...resolved, ledger: store, stopping: requests.stopping })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   const telemetry = openTelemetry(resolved, events)
   const { metrics } = telemetry
@@ -286,7 +288,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
   const recent = new RecentOutcomes(resolved.now)
   countEvents(events, counters)
-  const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
+  const catalogue = new Catalogue({ store: ledger.resources, logger })
   const permits = new PermitDomains()
   const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, resolved.now)
   const formats = evmFormats({ ...resolved, callers, permits })
@@ -317,6 +319,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     projects,
     readMerchant,
     logger,
+    now: resolved.now,
     store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
   })
   const dispatcher = new Lazy(async () => {
@@ -344,7 +347,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     readMerchant,
     counters,
     catalogue,
-    declaredRoutes: new WeakMap(),
+    declaredRoutes: new DeclaredRoutes(),
     ledger,
     headerSizes: new HeaderSizes(),
     requests,
@@ -352,6 +355,11 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
     wakeWebhooks,
+    noteFailure(error: OutsideFailure) {
+      if (wasWatched(error)) return
+      metrics?.countError(error)
+      recent.note({ kind: 'error', error })
+    },
     hasProbes: () => probes.isServed,
     merchants: merchantsOf(projects),
     settledAssets: settledAssetsOf(resolved),

@@ -214,7 +214,9 @@ function secretsOf(url: string): readonly string[] {
   if (!URL.canParse(url)) return []
   const { host, hostname, pathname, searchParams, username, password } = new URL(url)
   const parts = [...pathname.split('/'), ...searchParams.values(), username, password]
-  return [host, hostname, ...parts.filter((part) => part.length >= SHORTEST_KEY)]
+  // A name of one word, as containers have, is no secret, and may be any word of a message.
+  const names = [host, hostname].filter((name) => /[.:]/.test(name))
+  return [...names, ...parts.filter((part) => part.length >= SHORTEST_KEY)]
 }
 
 /** Idle connections that are kept open to one node. */

@@ -46,14 +46,15 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   try {
     return await runCommand(argv, context)
   } catch (error) {
+    // Messages may quote a server, a file or an argument.
+    const complain = (text: string): void => context.complain(visibleLines(text))
     if (error instanceof UsageError) {
-      context.complain(`${error.message}\n\n${error.usage ?? usageOf(argv) ?? USAGE}`)
+      complain(`${error.message}\n\n${error.usage ?? usageOf(argv) ?? USAGE}`)
       return EXIT.misused
     }
     if (isConfigError(error))
-      for (const { option, message } of error.issues) context.complain(`${option}: ${message}`)
-    // Unlike those, other messages may quote a server.
-    else context.complain(visibleLines(error instanceof Error ? error.message : String(error)))
+      for (const { option, message } of error.issues) complain(`${option}: ${message}`)
+    else complain(error instanceof Error ? error.message : String(error))
     return EXIT.failed
   }
 }

@@ -1,16 +1,15 @@
 import { openConfig, type OpenedConfig } from '../config/read/config-file.js'
 import { resolveOptions } from '../config/resolve/resolve-options.js'
-import { ConfigError, isConfigError } from '../errors.js'
+import { ConfigError } from '../errors.js'
 import { exportWriter, type ExportFormat } from '../ledger/export-format.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
-import { explainFailure, failureKind } from '../ledger/engine/explain-failure.js'
 import { openMaintenance } from '../ledger/operate/open-maintenance.js'
 import type { Asset } from '../money/assets.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError, type CommandLine } from './flags.js'
 import { COPY_USAGE, copyLedgerCommand } from './ledger-copy.js'
-import { ledgerLocation, withoutDatabase } from './ledger-location.js'
+import { explained, ledgerLocation, withoutDatabase } from './ledger-location.js'
 import { Progress } from './progress.js'
 
 const LOCATION = `  --config       the configuration of serve [gateway.config.json]
@@ -167,22 +166,15 @@ async function withLedger(
 ): Promise<void> {
   const { config, ledger: file } = options.flags
   const opened = await openConfig({ ...context, config })
-  const { location, option } = ledgerLocation(opened, { ledger: file, cwd: context.cwd })
-  let ledger: LedgerMaintenance | undefined
-  try {
-    ledger = openMaintenance(location, options)
-    await work(ledger)
-  } catch (error) {
-    if (context.signal.aborted)
-      throw new Error('Interrupted: the work is not finished.', { cause: error })
-    if (error instanceof TypeError) throw error
-    if (isConfigError(error))
-      throw new ConfigError(error.issues.map((issue) => ({ ...issue, option })))
-    const message = explainFailure(failureKind(error), location)
-    throw new ConfigError(option, message, 'unusable_ledger')
-  } finally {
-    await ledger?.close()
-  }
+  const named = ledgerLocation(opened, { ledger: file, cwd: context.cwd })
+  const done = explained(named, async () => {
+    const ledger = openMaintenance(named.location, options)
+    await work(ledger).finally(() => ledger.close())
+  })
+  return done.catch((error: unknown) => {
+    if (!context.signal.aborted) throw error
+    throw new Error('Interrupted: the work is not finished.', { cause: error })
+  })
 }
 
 /** The tokens of the configuration; none without a configuration. */

@@ -1,15 +1,14 @@
-import { resolve } from 'node:path'
 import { openConfig } from '../config/read/config-file.js'
 import { ConfigError, isConfigError } from '../errors.js'
-import { describeDatabase, explainFailure, failureKind } from '../ledger/engine/explain-failure.js'
-import { readLocation, type LedgerLocation } from '../ledger/engine/location.js'
+import { describeDatabase, failureKind } from '../ledger/engine/explain-failure.js'
+import type { LedgerLocation } from '../ledger/engine/location.js'
 import type { LedgerCopy } from '../ledger/operate/copy-ledger.js'
 import type { LedgerMaintenance } from '../ledger/operate/maintenance.js'
 import { openMaintenance } from '../ledger/operate/open-maintenance.js'
 import { EXIT, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError } from './flags.js'
-import { ledgerLocation } from './ledger-location.js'
+import { explained, ledgerLocation, locationOf } from './ledger-location.js'
 import { Progress } from './progress.js'
 
 export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger] [--last]
@@ -39,26 +38,29 @@ export async function copyLedgerCommand(
   const isLast = flags['last'] !== undefined
   if (from === undefined) throw new UsageError('--from is missing.', COPY_USAGE)
   const opened = await openConfig({ ...context, config: flags['config'] })
-  const source = locationOf('from', from, context.cwd)
+  const { cwd } = context
+  const source = { option: 'from', location: locationOf('from', from, cwd) }
   const target =
     to === undefined
-      ? ledgerLocation(opened, { cwd: context.cwd }).location
-      : locationOf('to', to, context.cwd)
-  if (JSON.stringify(source) === JSON.stringify(target))
+      ? ledgerLocation(opened, { cwd })
+      : { option: 'to', location: locationOf('to', to, cwd) }
+  if (JSON.stringify(source.location) === JSON.stringify(target.location))
     throw new UsageError('--from and --to name the same ledger.', COPY_USAGE)
-  const ours = openNamed('from', source)
+  const ours = await explained(source, () => openMaintenance(source.location))
   try {
-    if ((await explained('from', source, ours.missingMigrations())).length > 0)
+    if ((await explained(source, () => ours.missingMigrations())).length > 0)
       throw new ConfigError(
         'from',
         'is no ledger of this version: start this version on it once, or run ledger migrate',
         'unusable_ledger',
       )
-    const theirs = openNamed('to', target)
+    const theirs = await explained(target, () => openMaintenance(target.location, { create: true }))
     try {
-      if ((await explained('to', target, theirs.missingMigrations())).length > 0)
-        await explained('to', target, theirs.migrate())
-      return report(await copy(ours, theirs, { context, isLast }), { target, isLast, context })
+      await explained(target, async () => {
+        if ((await theirs.missingMigrations()).length > 0) await theirs.migrate()
+      })
+      const copied = await copy(ours, theirs, { context, isLast })
+      return report(copied, { target: target.location, isLast, context })
     } finally {
       await theirs.close()
     }
@@ -116,32 +118,4 @@ function report(
     'The source was changed meanwhile: a gateway still uses it. Stop it, and run this again.',
   )
   return EXIT.failed
-}
-
-function locationOf(option: 'from' | 'to', text: string, cwd: string): LedgerLocation {
-  const isUrl = /^(?:postgres(?:ql)?:\/\/|sqlite:)/.test(text)
-  return isUrl ? readLocation(text, cwd, option) : { file: resolve(cwd, text) }
-}
-
-function openNamed(option: 'from' | 'to', location: LedgerLocation): LedgerMaintenance {
-  try {
-    return openMaintenance(location, { create: option === 'to' })
-  } catch (error) {
-    if (!isConfigError(error)) throw error
-    throw new ConfigError(error.issues.map((issue) => ({ ...issue, option })))
-  }
-}
-
-/** Explains the failure of a database without its password. */
-async function explained<Result>(
-  option: 'from' | 'to',
-  location: LedgerLocation,
-  work: Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work
-  } catch (error) {
-    if (isConfigError(error)) throw error
-    throw new ConfigError(option, explainFailure(failureKind(error), location), 'unusable_ledger')
-  }
 }

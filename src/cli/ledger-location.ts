@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { OpenedConfig } from '../config/read/config-file.js'
 import { databaseVariable, SERVE_DATABASE, type Environment } from '../config/read/variables.js'
-import { ConfigError } from '../errors.js'
+import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
+import { explainFailure, failureKind } from '../ledger/engine/explain-failure.js'
 import { readLocation, type LedgerLocation } from '../ledger/engine/location.js'
 
 /** Default ledger, relative to the configuration file. */
@@ -28,7 +29,8 @@ export function ledgerLocation(
   { env, folder }: Pick<OpenedConfig, 'env' | 'folder'>,
   { ledger, cwd }: { readonly ledger?: string | undefined; readonly cwd: string },
 ): NamedLedger {
-  if (ledger !== undefined) return { location: { file: resolve(folder, ledger) }, option: 'ledger' }
+  if (ledger !== undefined)
+    return { location: locationOf('ledger', ledger, folder), option: 'ledger' }
   const variable = databaseVariable(env, SERVE_DATABASE)
   const file = join(folder, LEDGER_FILE)
   if (variable !== undefined) {
@@ -44,6 +46,32 @@ export function ledgerLocation(
     `${file} does not exist, but ${other} does: choose one with --ledger`,
     'unusable_ledger',
   )
+}
+
+/** Reads a flag that names a ledger: a path, or a URL. A mistyped URL is no path, where an empty ledger would begin. */
+export function locationOf(option: string, text: string, folder: string): LedgerLocation {
+  const isUrl = /^(?:\w+:\/\/|(?:postgres(?:ql)?|sqlite):)/.test(text)
+  return isUrl ? readLocation(text, folder, option) : { file: resolve(folder, text) }
+}
+
+/**
+ * Works on the database of a ledger.
+ *
+ * @throws {@link ConfigError} for its failures, with the option and the cause, and without a password.
+ */
+export async function explained<Result>(
+  { location, option }: NamedLedger,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof TypeError) throw error
+    if (isConfigError(error))
+      throw new ConfigError(error.issues.map((issue) => ({ ...issue, option })))
+    const kind = isLedgerError(error) ? (error.cause as Error).message : failureKind(error)
+    throw new ConfigError(option, explainFailure(kind, location), 'unusable_ledger')
+  }
 }
 
 /** Tells operators of a ledger that they may have meant to move. */

@@ -83,12 +83,12 @@ async function hear(
     throw new Error(`--gateway: ${NO_GATEWAY}`)
   listener.accept(secret)
   const { print, complain, signal } = context
-  print(`Listening at ${body.url} until Ctrl-C. Events are signed with ${visible(secret)}`)
+  print(`Listening at ${visible(body.url)} until Ctrl-C. Events are signed with ${visible(secret)}`)
   try {
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
     await call(`${endpoints}/${id}`, { method: 'DELETE', token }).catch(() =>
-      complain(`The webhook ${id} could not be deleted: delete it at the gateway.`),
+      complain(`The webhook ${visible(id)} could not be deleted: delete it at the gateway.`),
     )
   }
   return EXIT.ok

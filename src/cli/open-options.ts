@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { openConfig, type ConfigSource, type OpenedConfig } from '../config/read/config-file.js'
 import { resolveOptions, type ResolvedOptions } from '../config/resolve/resolve-options.js'
-import { ConfigError, isConfigError, isLedgerError } from '../errors.js'
-import { explainFailure } from '../ledger/engine/explain-failure.js'
 import type { LedgerStore } from '../ledger/index.js'
 import { createMemoryLedger } from '../ledger/memory-ledger.js'
+import { openPostgresLedger } from '../ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../ledger/sqlite-ledger.js'
 import {
   describeUnused,
+  explained,
   ledgerLocation,
   withoutDatabase,
   type NamedLedger,
@@ -15,7 +15,7 @@ import {
 
 /** Sources of a gateway's options, and of its ledger. */
 export interface OptionsSource extends ConfigSource {
-  /** SQLite file, relative to the configuration. */
+  /** SQLite file, relative to the configuration, or a URL. */
   readonly ledger: string | undefined
   /** Keeps payments in memory only. */
   readonly memory?: boolean
@@ -42,36 +42,23 @@ export async function openOptions(source: OptionsSource): Promise<OpenedOptions>
   const named = memory ? undefined : ledgerLocation({ ...opened, env }, { ledger: file, cwd })
   if (named?.unused !== undefined) warn(describeUnused(named.unused))
   const options = opened.with(resolveOptions, env)
-  const ledger = options.ledger ?? openLedger(named, creates)
-  if (named !== undefined) await requireUsable(ledger, named)
+  const open = async (): Promise<LedgerStore> => {
+    const ledger = options.ledger ?? openLedger(named, creates)
+    await ledger.payments.listSubmitted().catch(async (error: unknown) => {
+      await ledger.close()
+      throw error
+    })
+    return ledger
+  }
+  const ledger = named === undefined ? await open() : await explained(named, open)
   return { opened, named, resolved: { ...options, ledger } }
 }
 
 function openLedger(named: NamedLedger | undefined, creates: boolean): LedgerStore {
-  if (named === undefined || 'url' in named.location) return createMemoryLedger()
-  const { file } = named.location
-  if (!creates && !existsSync(file)) return createMemoryLedger()
-  try {
-    return openSqliteLedger(file)
-  } catch (error) {
-    if (!isConfigError(error)) throw error
-    const [issue] = error.issues
-    if (issue?.code !== 'unusable_ledger') throw error
-    const hint = 'or start with --memory, which forgets payments when the process ends'
-    throw new ConfigError(error.option, `${issue.message}, ${hint}`, issue.code)
-  }
-}
-
-async function requireUsable(
-  ledger: LedgerStore,
-  { location, option }: NamedLedger,
-): Promise<void> {
-  try {
-    await ledger.payments.listSubmitted()
-  } catch (error) {
-    await ledger.close()
-    if (!isLedgerError(error)) throw error
-    const kind = error.cause instanceof Error ? error.cause.message : error.code
-    throw new ConfigError(option, explainFailure(kind, location), 'unusable_ledger')
-  }
+  if (named === undefined) return createMemoryLedger()
+  const { location, option } = named
+  if ('url' in location) return openPostgresLedger(location.url, { option })
+  return creates || existsSync(location.file)
+    ? openSqliteLedger(location.file)
+    : createMemoryLedger()
 }

@@ -85,7 +85,7 @@ function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
   if (data !== undefined && ['GET', 'HEAD'].includes(method))
     throw new UsageError(`--data and ${method} exclude each other.`, USAGE)
   const type = data === undefined ? {} : { 'content-type': 'application/json' }
-  return { url, method, headers: { ...type, ...headers }, data }
+  return { url: new URL(url).href, method, headers: { ...type, ...headers }, data }
 }
 
 const ONE_URL = 'One http(s) URL is expected.'

@@ -14,8 +14,8 @@ const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file 
   X402_* variables, which override it. Logs to standard error, one JSON object per line.
 
   --config       the configuration [gateway.config.json]
-  --ledger       SQLite file for payments, relative to the configuration [data/ledger.db, or the database
-                 of X402_DATABASE_URL or DATABASE_URL]
+  --ledger       SQLite file for payments, relative to the configuration, or a postgres:// URL [data/ledger.db,
+                 or the database of X402_DATABASE_URL or DATABASE_URL, which hide a password from ps]
   --memory       keeps payments in memory until the process ends
   --port         [PORT, else 4402]
   --host         [HOST, else 127.0.0.1]

@@ -13,6 +13,7 @@ import { checkFacilitator } from './check-facilitator.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
 import { checkUpto } from './check-permit2.js'
+import { checkPayees } from './check-payees.js'
 import { checkProjects } from './check-projects.js'
 import { checkRelayers } from './check-relayers.js'
 import { checkTokens } from './check-tokens.js'
@@ -65,7 +66,7 @@ export async function facilitatorFindings({
 
 /** Checks a network, and its relayers and tokens if the node answers for the right chain. */
 async function checkCore(
-  { ledger, networks, now }: CheckedParts,
+  { ledger, networks, projects, now }: CheckedParts,
   { chain, relayers, factories }: OwnNetwork,
 ): Promise<readonly Finding[]> {
   const { caip2 } = chain.network
@@ -80,6 +81,7 @@ async function checkCore(
     checkUpto(chain, relayers),
     checkFactories(chain, factories),
     checkTokens(chain, assets),
+    findings(place, () => checkPayees(chain, projects)),
   ])
   return [...own, ...rest.flat()]
 }

@@ -29,7 +29,8 @@ export type FindingSubject =
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
  * not expose its domain. `token_decimals_mismatch`: it has other decimals. `permit2_missing`: the network
  * lacks a contract that Permit2 payments need. `merchant_missing`: the
- * project has tokens, but no merchant. `header_too_large`: proxies or clients refuse the header of
+ * project has tokens, but no merchant. `pay_to_blacklisted`, `token_paused`: the operator of a token stops all payments
+ * to a merchant. `header_too_large`: proxies or clients refuse the header of
  * its 402s by default. `network_unsupported`: the facilitator does not settle on that network.
  * `check_failed`: an unexpected error.
  */
@@ -53,6 +54,8 @@ export type FindingCode =
   | 'token_decimals_mismatch'
   | 'permit2_missing'
   | 'merchant_missing'
+  | 'pay_to_blacklisted'
+  | 'token_paused'
   | 'header_too_large'
   | 'network_unsupported'
   | 'check_failed'

@@ -37,6 +37,8 @@ export interface ReadinessOptions extends Omit<
 export class ReadinessWatch {
   readonly #options: ReadinessOptions
   readonly #checking = deduped(() => this.#check())
+  /** Whether the check that runs waits for the ledger. */
+  #awaitsLedger = false
   #last: { readonly readiness: Readiness; readonly at: number } | undefined
 
   constructor(options: ReadinessOptions) {
@@ -52,7 +54,9 @@ export class ReadinessWatch {
     const patience = sleep(PROBE_MS, undefined, { signal: done.signal }).catch(() => undefined)
     const checked = await Promise.race([this.#checking(), patience])
     done.abort()
-    return checked ?? this.#within(USABLE_MS) ?? notReady('timeout', 'The check is still running.')
+    const subject = this.#awaitsLedger ? 'ledger' : 'gateway'
+    const late = (): Readiness => notReady('timeout', 'The check is still running.', subject)
+    return checked ?? this.#within(USABLE_MS) ?? late()
   }
 
   #within(ageMs: number): Readiness | undefined {
@@ -62,8 +66,10 @@ export class ReadinessWatch {
 
   async #check(): Promise<Readiness> {
     const { ledger, cores, now } = this.#options
+    this.#awaitsLedger = true
+    const readLedger = findings({ subject: 'ledger' }, () => checkLedger(ledger))
     const found = await Promise.all([
-      findings({ subject: 'ledger' }, () => checkLedger(ledger)),
+      readLedger.finally(() => (this.#awaitsLedger = false)),
       ...cores.map((core) => checkCore(core, now)),
       facilitatorFindings(this.#options),
     ])
@@ -74,8 +80,12 @@ export class ReadinessWatch {
   }
 }
 
-function notReady(code: Finding['code'], message: string): Readiness {
-  return { isReady: false, checks: [failed({ subject: 'gateway' }, { code, message })] }
+function notReady(
+  code: Finding['code'],
+  message: string,
+  subject: Finding['subject'] = 'gateway',
+): Readiness {
+  return { isReady: false, checks: [failed({ subject }, { code, message })] }
 }
 
 /** Checks a node, and that one of its relayers has gas money. */

@@ -1,3 +1,4 @@
+import type { OutsideFailure } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { IdempotencyClaim, KeptAnswer } from './store.js'
 import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
@@ -5,6 +6,8 @@ import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 /** Dependencies of {@link once}. */
 export interface OnceContext extends WaitContext {
   readonly logger: Logger
+  /** Counts a payment that a failure outside has prevented, unless it was counted. */
+  readonly noteFailure?: (error: OutsideFailure) => void
 }
 
 /** The outcome of a request that runs once. */

@@ -5,7 +5,7 @@ import type { Ledger, LedgerStore } from './index.js'
 import { migrate } from './schema/migrate.js'
 import { LockOwner } from './owners/lock-owner.js'
 import { OwnerSession } from './owners/owner-session.js'
-import { preparing } from './engine/prepared-statements.js'
+import { ledgerPool } from './engine/prepared-statements.js'
 import { loadKysely } from './engine/load-kysely.js'
 import { requirePeers } from './engine/require-peers.js'
 import type { LedgerDatabase } from './schema/tables.js'
@@ -44,10 +44,10 @@ const MIGRATION_LOCK = 0x78343032
  * ```
  */
 export interface PostgresPool {
-  /** Borrows a connection. `release` returns it to the pool. */
+  /** Borrows a connection. `release` returns it to the pool, which ends one that is lost. */
   connect(): Promise<{
     query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
-    release(): void
+    release(isLost?: boolean): void
   }>
   /** Ends all connections. The ledger does not call this. */
   end(): Promise<void>
@@ -106,7 +106,10 @@ export function openPostgresLedger(
     await owner.start(database)
     return database
   }
-  return new SqlLedger(new SqlStore({ open, end }), owner, { ...options, changes })
+  return new SqlLedger(new SqlStore({ open, end, option: options?.option }), owner, {
+    ...options,
+    changes,
+  })
 }
 
 /** Announces changed projects by `NOTIFY`, and receives announcements by `LISTEN` on the session. */
@@ -133,10 +136,10 @@ export function migratePostgres(
   db: KyselyModule.Kysely<LedgerDatabase>,
   patient: ReturnType<typeof preparePool>,
 ): Promise<void> {
-  const { pool, end } = patient
+  const { prepared, end } = patient
   const kysely = loadKysely()
   return migrate({ db, kysely, dialect: POSTGRES }, async (work) => {
-    const dialect = new kysely.PostgresDialect({ pool: pool() })
+    const dialect = new kysely.PostgresDialect({ pool: prepared() })
     const transaction = new kysely.Kysely<LedgerDatabase>({ dialect }).transaction()
     try {
       await transaction.execute(async (connection) => {
@@ -169,12 +172,8 @@ export function preparePool(
   timeouts: Partial<typeof STATEMENT_TIMEOUTS> = STATEMENT_TIMEOUTS,
 ) {
   if (typeof poolOrUrl !== 'string') {
-    return {
-      pool: () => poolOrUrl as KyselyModule.PostgresPool,
-      // It may be the pool of another package, which names no statements.
-      prepared: () => poolOrUrl as KyselyModule.PostgresPool,
-      end: async () => undefined,
-    }
+    const own = ledgerPool(poolOrUrl as KyselyModule.PostgresPool, false)
+    return { pool: () => poolOrUrl, prepared: () => own, end: async () => undefined }
   }
   if (!/^postgres(ql)?:\/\//.test(poolOrUrl) || !URL.canParse(poolOrUrl))
     throw new ConfigError(
@@ -203,7 +202,7 @@ export function preparePool(
   return {
     pool: keptPool,
     /** The pool for a ledger. */
-    prepared: () => preparing(keptPool()),
+    prepared: () => ledgerPool(keptPool()),
     end: async () => pool?.end(),
   }
 }

@@ -113,6 +113,8 @@ export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
 export interface ProjectSnapshot {
   /** Number of the last change that it is known to contain. */
   readonly version: number
+  /** Ids of the projects that it tells of, also of those that are gone. Absent: all. */
+  readonly changed?: readonly string[] | undefined
   /** Oldest first. */
   readonly projects: readonly StoredProject[]
   /** Without revoked ones. */

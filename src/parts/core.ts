@@ -5,6 +5,7 @@ import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import type { RemoteCallers } from '../facilitator/remote-callers.js'
 import { createSchemeFacilitator } from '../facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../health/report-at-start.js'
+import { warnOfPayees } from '../health/check-payees.js'
 import { warnOfLowRelayers } from '../health/low-relayers.js'
 import type { Counters } from '../ledger/counters.js'
 import type { PermitDomains } from '../money/permit-domains.js'
@@ -16,6 +17,7 @@ import type { EventBus } from '../schemes/events.js'
 import type { SchemeFormats } from '../schemes/scheme.js'
 import { CodeGas } from '../schemes/evm/network/code-gas.js'
 import { EvmScheme, openEvmContext } from '../schemes/evm/evm-scheme.js'
+import { ProjectGas } from '../schemes/evm/network/project-gas.js'
 import { settlementAssets } from '../schemes/evm/network/settlement-asset.js'
 import {
   createSettlementNetwork,
@@ -63,6 +65,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   const { logger } = resolved
   const { metrics, watchers } = parts.telemetry
   warnOfLowRelayers(parts.events, logger)
+  warnOfPayees(parts.events, logger)
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
   const context = openEvmContext({ ...resolved, ...parts, networks })
@@ -81,7 +84,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
 
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
-  { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
+  { logger, now, settleTimeoutMs, projects }: ResolvedOptions,
   { ledger, events, counters, telemetry, closed, stopping, permits }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
@@ -113,7 +116,10 @@ function openNetwork(
     createSettlementNetwork({
       chain,
       relayers,
+      now,
       assets: settlementAssets(assets),
+      payments: ledger.payments,
+      projectGas: new ProjectGas({ counters, store: ledger.counts, now, projects }),
       onGas: (project, wei) => counters.spendFor(project, network.chainId, wei),
       acceptContractPayers,
       allowedFactories,

@@ -25,6 +25,9 @@ const MAX_REPRICINGS = 3
 /** How often pending transactions are checked (ms). */
 const LOOK_INTERVAL_MS = 500
 
+/** How often it is logged at most that this fails (ms). */
+const LOG_MS = 60_000
+
 /** Transactions that are remembered as reported: every payment of a batch reads its receipt. */
 const REPORTED = 10_000
 
@@ -70,8 +73,8 @@ export class RelayerPool {
   #judgePayment: JudgePayment = () => Promise.resolve('open')
   /** Whether transactions are being looked after now. */
   #isLooking = false
-  /** Whether the last failure of that was logged. */
-  #isLogged = false
+  /** When it was logged last that this failed, by `performance.now()`. */
+  #loggedAt = -Infinity
 
   constructor(options: RelayerPoolOptions) {
     const { chain, ledger, closed } = options
@@ -125,7 +128,7 @@ export class RelayerPool {
    * Sends a call from the least busy relayer that can, in one transaction with others that come at
    * the same time.
    *
-   * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
+   * @throws As {@link RelayerPool.requireReady}. What was written down before that may be mined.
    */
   send(member: BatchMember): Promise<SentTransaction> {
     return this.#batcher.send(member)
@@ -135,7 +138,7 @@ export class RelayerPool {
    * Sends a call in a transaction of its own, from one relayer after the other until a node has it
    * or no other relayer would do better.
    *
-   * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
+   * @throws As {@link RelayerPool.requireReady}. What was written down before that may be mined.
    */
   async sendAlone(request: TransactionRequest): Promise<SendResult> {
     const attempts = new Attempts()
@@ -239,17 +242,17 @@ export class RelayerPool {
     this.#isLooking = true
     try {
       await this.#relayers.lookAfter()
-      this.#isLogged = false
     } catch (error) {
       const isOutside = error instanceof ChainError || isLedgerError(error)
-      // Once until it succeeds: it is tried twice a second.
-      if (!this.#isLogged && !closed.aborted)
-        logger[isOutside ? 'warn' : 'error']('Pending transactions could not be checked.', {
-          network: this.#chain.network.caip2,
-          error,
-        })
-      this.#isLogged = true
+      // It is tried twice a second, and succeeds whenever nothing is pending.
+      if (performance.now() - this.#loggedAt < LOG_MS || closed.aborted) return
+      this.#loggedAt = performance.now()
+      logger[isOutside ? 'warn' : 'error']('Pending transactions could not be checked.', {
+        network: this.#chain.network.caip2,
+        error,
+      })
+    } finally {
+      this.#isLooking = false
     }
-    this.#isLooking = false
   }
 }

@@ -14,6 +14,7 @@ import { merchantOf } from './authenticate.js'
 import { defineEndpoint, type Endpoint, type RequestBody } from './define-endpoint.js'
 import { withError } from './plugins/verify-error.js'
 import { quoteFiat } from './quote-fiat.js'
+import { isOutsideFailure } from '../errors.js'
 import { settlePayment } from './settle-payment.js'
 import { submissionBody } from './submission.js'
 import { WITH_CHAIN, WITH_RATE, WITH_TRANSACTION } from './usual-problems.js'
@@ -165,7 +166,11 @@ export const paymentEndpoints: readonly Endpoint[] = [
       { code: 'transaction_failed', variant: 'settle', members: documents('settleRefusalMembers') },
       ...WITH_TRANSACTION,
     ],
-    handle: settlePayment,
+    handle: (context, call) =>
+      settlePayment(context, call).catch((error: unknown) => {
+        if (isOutsideFailure(error)) context.noteFailure?.(error)
+        throw error
+      }),
   }),
   defineEndpoint({
     ...common,

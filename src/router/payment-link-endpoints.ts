@@ -43,7 +43,10 @@ const pageOfShop = (description: string, example: string) =>
   z
     .string()
     .max(MAX_URL_LENGTH, `must have at most ${MAX_URL_LENGTH} characters`)
-    .refine(isPublicUrl, `must be an http(s) URL without a password, like ${example}`)
+    .refine(
+      isPublicUrl,
+      `must be an http(s) URL without a password or line breaks, like ${example}`,
+    )
     .nullish()
     .meta({ description, examples: [example] })
 

@@ -121,10 +121,14 @@ export class Metrics implements PaymentWatcher {
       },
       submitted: () => undefined,
       end: (how) => {
-        if (how.kind !== 'error') return
-        this.#errors.inc({ code: isOutsideFailure(how.error) ? how.error.code : 'internal_error' })
+        if (how.kind === 'error') this.countError(how.error)
       },
     }
+  }
+
+  /** Counts a payment that an error has prevented. */
+  countError(error: unknown): void {
+    this.#errors.inc({ code: isOutsideFailure(error) ? error.code : 'internal_error' })
   }
 
   /** Counts an attempt to deliver a webhook. */

@@ -32,6 +32,12 @@ export interface PaymentWatcher {
   begin(presented: PresentedPayment): PaymentWatch
 }
 
+/** Errors that have ended the watch of a payment. */
+const watched = new WeakSet<object>()
+
+/** Whether a payment's watch has ended with an error: others come before it begins, as when a key is claimed. */
+export const wasWatched = (error: object): boolean => watched.has(error)
+
 /** Runs a phase. An error ends the payment's watch. */
 export async function during<T>(
   watch: PaymentWatch,
@@ -45,6 +51,7 @@ export async function during<T>(
     return done
   } catch (error) {
     endPhase()
+    if (error instanceof Error) watched.add(error)
     watch.end({ kind: 'error', error })
     throw error
   }

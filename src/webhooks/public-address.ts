@@ -22,8 +22,8 @@ const PRIVATE_IPV4 = [
 /** IPv6 of the public Internet; everything else is refused. */
 const PUBLIC_IPV6 = ['2000::/3']
 
-/** Exceptions inside 2000::/3: Teredo and other protocols, documentation, 6to4. */
-const PRIVATE_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
+/** Exceptions inside 2000::/3: Teredo and other protocols, documentation, 6to4, and AS112, which answers nobody. */
+const PRIVATE_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 const privateIpv4 = blockList(PRIVATE_IPV4, 'ipv4')
 const publicIpv6 = blockList(PUBLIC_IPV6, 'ipv6')

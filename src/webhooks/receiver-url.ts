@@ -53,6 +53,7 @@ function parseReceiverUrl(
   if (url.username !== '' || url.password !== '')
     return { message: 'must not contain a user or password: deliveries are signed instead' }
   if (url.hash !== '') return { message: 'must have no fragment (#…)' }
+  if (url.port === '0') return { message: 'must have a port above 0' }
   const literal = literalOf(url)
   if (!allowPrivate && literal !== undefined && !isPublicAddress(literal))
     return { message: privateMessage(literal) }

@@ -20,6 +20,12 @@ describe('redacting an RPC URL', () => {
     expect(redactUrl('execution reverted: v2', url)).toBe('execution reverted: v2')
   })
 
+  it('leaves a word as it is that is also the name of a container', () => {
+    const url = 'http://node:8545/0123456789abcdef'
+    const text = `the node rejected it: ECONNREFUSED node:8545, 0123456789abcdef`
+    expect(redactUrl(text, url)).toBe('the node rejected it: ECONNREFUSED [redacted], [redacted]')
+  })
+
   it('hides a text that is not a URL completely', () => {
     expect(redactUrl('cannot open ::nonsense::', '::nonsense::')).toBe('cannot open [rpc url]')
   })

@@ -75,6 +75,8 @@ describe('creating a payment link', () => {
     [{ successUrl: 'https://user:pass@shop.example/' }, 'successUrl'],
     [{ successUrl: '/thanks' }, 'successUrl'],
     [{ successUrl: `https://shop.example/${'x'.repeat(2048)}` }, 'successUrl'],
+    [{ successUrl: 'https://shop.example/\r\nSet-Cookie: a=b' }, 'successUrl'],
+    [{ cancelUrl: 'https://shop.example/\ncart' }, 'cancelUrl'],
     [{ cancelUrl: 'data:text/html,hi' }, 'cancelUrl'],
     [{ expiresIn: 59 }, 'expiresIn'],
     [{ expiresIn: 90 * 24 * 3600 + 1 }, 'expiresIn'],

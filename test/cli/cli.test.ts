@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import type { CliContext } from '../../src/cli/context.js'
 import type { Environment } from '../../src/config/read/variables.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import { useCleanup, temporaryFolder } from '../support/cleanup.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 
 const KEY = `0x${'5e'.repeat(32)}`
 const TOKEN = 'x402_token-of-the-shop'
@@ -28,6 +29,7 @@ const CONFIG = {
   projects: [{ id: 'acme', tokens: [TOKEN], merchant: { payTo: PAY_TO } }],
 }
 
+const postgres = await findPostgres()
 const cwd = temporaryFolder(useCleanup(afterAll))
 beforeEach(async () => {
   await rm(join(cwd, 'gateway.config.json'), { force: true })
@@ -360,6 +362,40 @@ describe('the ledger of serve', () => {
     )
     expect(complained).not.toContain('pa55word')
   })
+
+  it.each([
+    ['postgres://me:pa55word@127.0.0.1:9/none', /^ledger: nobody listens at 127\.0\.0\.1:9/],
+    ['postgres:/me:pa55word@127.0.0.1:9/none', /^ledger: must be a URL like postgres:/],
+    ['mysql://me:pa55word@127.0.0.1:9/none', /^ledger: must be a URL like postgres:/],
+  ])('takes a URL of --ledger for no file: %s', async (url, said) => {
+    const files = await readdir(cwd)
+    const { code, complained } = await run(['serve', '--port', '0', '--ledger', url], ENVIRONMENT)
+    expect(code).toBe(1)
+    expect(complained).toMatch(said)
+    expect(complained).not.toContain('pa55word')
+    expect(await readdir(cwd)).toStrictEqual(files)
+  })
+
+  const itOnPostgres = postgres === undefined ? it.skip : it
+  itOnPostgres('keeps payments in the PostgreSQL of --ledger', async () => {
+    const schema = await createSchema(postgres!)
+    try {
+      const { complained, code } = await serve(['--ledger', schema.url], ENVIRONMENT)
+      expect(code).toBe(0)
+      expect(complained.join('\n')).toContain('"ledger":"PostgreSQL ')
+      expect(await schema.execute('SELECT 1 FROM x402_authorizations')).toStrictEqual([])
+    } finally {
+      await schema.drop()
+    }
+  })
+
+  it.each([[['fo\x1b[2Jo']], [['serve', '--x\x1b[2J']], [['pay', 'ftp://a/\x1b[2J']]])(
+    'prints no control character of an argument: %j',
+    async (argv) => {
+      const { code, complained } = await run(argv)
+      expect([code, complained.includes('\x1b')]).toStrictEqual([2, false])
+    },
+  )
 
   it('keeps payments in the file of --ledger, relative to the configuration and readable by its owner only', async () => {
     await mkdir(join(cwd, 'etc'), { recursive: true })

@@ -540,6 +540,6 @@ describe('doctor on the ledger', () => {
     const gone = new URL(schema.url)
     gone.pathname = '/x402_no_such_database'
     const { printed } = await doctor([], { X402_DATABASE_URL: gone.href })
-    expect(printed[0]).toContain("there is no database 'x402_no_such_database'")
+    expect(printed[0]).toContain("'x402_no_such_database' does not exist")
   })
 })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { beforeEach, describe, expect, it } from '@jest/globals'
@@ -213,6 +213,19 @@ describe('init', () => {
     expect(complained).toContain('sets X402_RELAYER_KEY already: nothing was written')
     expect(await text('.env')).toBe('X402_RELAYER_KEY=0x1\n')
     expect(await readdir(cwd)).toStrictEqual(['.env'])
+  })
+
+  it.each([['--app'], []])('writes no key through a link: %j', async (...flags) => {
+    const target = join(cwd, 'published.txt')
+    await writeFile(target, 'public\n')
+    const folder = join(cwd, 'app')
+    await mkdir(folder)
+    await symlink(target, join(folder, '.env'))
+    const args = ['--yes', '--pay-to', PAY_TO, '--dir', 'app']
+    const { code, complained } = await init([...flags, ...args])
+    expect(code).toBe(1)
+    expect(complained).toContain(join(folder, '.env'))
+    expect(await text('published.txt')).toBe('public\n')
   })
 
   it('asks for what an app needs, and for no currency', async () => {

@@ -302,6 +302,11 @@ describe('pay, when each answer to a payment is 503,', () => {
     expect(told).toContain('→ Answer: 503 a?[2J: b?')
   })
 
+  it('shows no terminal control sequences of its URL', async () => {
+    const { told } = await pay([`${odd.url}/?\x1b[2J\nforged`, '--devnet'])
+    expect(told).toContain(`→ GET ${odd.url}/?%1B[2Jforged`)
+  })
+
   it('writes no control sequences to a terminal, and the bytes as bought to a file', async () => {
     const server = await listen(
       express().get('/', (_req, res) => void res.type('text').send('a\u001b[2Jb')),

@@ -7,6 +7,9 @@ import type { Finding } from '../../src/health/finding.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { PERMIT2, PERMIT2_SPENDERS } from '../../src/protocol/contracts.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
+import { recordLog } from '../router/api.js'
+import { operate } from '../support/on-chain.js'
+import { openShop } from '../support/shop.js'
 import { startTcpProxy } from '../faults/tcp-proxy.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -66,6 +69,36 @@ describe('gateway.check()', () => {
     expect(relayer!.message).toMatch(/enough for about \d+ settlements/)
     expect(JSON.stringify(found)).not.toContain('secret-provider-key')
   })
+
+  const ofMerchant = (act: 'blacklist' | 'unBlacklist') =>
+    operate(devnet, act, devnet.merchant.address)
+  it.each([
+    ['pay_to_blacklisted', () => ofMerchant('blacklist'), () => ofMerchant('unBlacklist')],
+    ['token_paused', () => operate(devnet, 'pause'), () => operate(devnet, 'unpause')],
+  ] as const)(
+    'finds a merchant whom nobody can pay, and logs that once: %s',
+    async (code, stop, end) => {
+      const toTell = recordLog()
+      const shop = await openShop(
+        devnet,
+        (app, { x402Protect }) =>
+          app.get('/', x402Protect('$0.01'), (_req, res) => void res.send()),
+        { logger: toTell },
+      )
+      await stop()
+      try {
+        for (const payer of devnet.payers.slice(0, 2))
+          expect((await shop.buy('/', payer)).status).toBe(402)
+        expect(toTell.lines.filter((line) => line.includes(code))).toHaveLength(1)
+        expect(faults(await shop.gateway.check())).toMatchObject([
+          { subject: 'project', project: 'shop', symbol: 'USDC', code, status: 'error' },
+        ])
+      } finally {
+        await end()
+        await shop.close()
+      }
+    },
+  )
 
   it('finds a factory that is not there', async () => {
     const allowedFactories = [devnet.accountFactory, '0x4200000000000000000000000000000000000042']

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
@@ -113,8 +115,26 @@ describe('the probes', () => {
     proxy.fault = () => new Promise(() => undefined)
     const found = await probe()
     expect(found.status).toBe(503)
-    expect(found.faults).toStrictEqual(['timeout'])
+    expect(found.body.checks).toMatchObject([{ subject: 'gateway', code: 'timeout' }])
     expect((await probe('/livez')).status).toBe(200)
+  })
+
+  it('name the ledger at once while its database is silent', async () => {
+    const sockets: Socket[] = []
+    const silent = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    try {
+      const { port } = silent.address() as AddressInfo
+      await open({}, { ledger: openPostgresLedger(`postgres://shop@127.0.0.1:${port}/shop`) })
+      const { status, body } = await probe()
+      expect(status).toBe(503)
+      expect(body.checks).toContainEqual(
+        expect.objectContaining({ subject: 'ledger', code: 'timeout' }),
+      )
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      silent.close()
+    }
   })
 
   it('report that a node is on another chain', async () => {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { loadPeer } from '../../src/crypto/load-peer.cjs'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
-import { preparing } from '../../src/ledger/engine/prepared-statements.js'
+import { ledgerPool } from '../../src/ledger/engine/prepared-statements.js'
 import { useCleanup, closedBy } from '../support/cleanup.js'
 import { hasPgbouncer, startPgbouncer } from '../support/pgbouncer.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -32,7 +32,7 @@ describePostgres('prepared statements of PostgreSQL', () => {
   async function connect() {
     const pool = new pg.Pool({ connectionString: root!, max: 1 })
     toEnd.push(() => pool.end())
-    const client = await preparing(pool).connect()
+    const client = await ledgerPool(pool).connect()
     toEnd.push(async () => client.release())
     const prepared = async () => {
       const found = await client.query<{ name: string }>(
@@ -71,6 +71,22 @@ describePostgres('prepared statements of PostgreSQL', () => {
     await expect(client.query(COUNT, rows(2))).rejects.toMatchObject({ code: '26000' })
     expect((await client.query(COUNT, rows(2))).rows).toEqual([{ count: '2' }])
     expect(await prepared()).toEqual([])
+  })
+
+  it('are never sent to a connection that has not answered, or was ended, again', async () => {
+    const pool = new pg.Pool({ connectionString: root!, max: 1, query_timeout: 3000 })
+    pool.on('error', () => undefined)
+    toEnd.push(() => pool.end())
+    const selectSleep = 'SELECT pg_sleep(600)'
+    const selectEnd = 'SELECT pg_terminate_backend(pg_backend_pid())'
+    for (const fault of [selectSleep, selectEnd]) {
+      const client = await ledgerPool(pool, false).connect()
+      await expect(client.query(fault, [])).rejects.toThrow()
+      client.release()
+      const next = await ledgerPool(pool, false).connect()
+      const answer = next.query('SELECT 1 AS one', []).finally(() => next.release())
+      expect((await answer).rows).toEqual([{ one: 1 }])
+    }
   })
 
   it('fail no payment when their connection has lost them', async () => {

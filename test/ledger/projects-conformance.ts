@@ -75,6 +75,33 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(token).toMatchObject({ revokedAt: expect.any(Number) })
   })
 
+  it('loads what has changed after a change, and no project for a change of a webhook', async () => {
+    const { projects, webhooks } = ledger
+    for (const id of ['acme', 'other', 'gone'])
+      await projects.createProject({ id, settings }, author())
+    const token = newStoredToken('acme')
+    await projects.createToken(token, author())
+    const { version } = await projects.load()
+    expect(await projects.load(version)).toMatchObject({ changed: [], projects: [], tokens: [] })
+    const endpoint = {
+      id: 'we_1',
+      project: 'other',
+      url: 'https://a.example/',
+      events: [],
+      secret: 's',
+    }
+    await webhooks.endpoints.by(author()).create(endpoint)
+    const edited = await projects.load(version)
+    expect(edited).toMatchObject({ version: version + 1, changed: [], projects: [], tokens: [] })
+    await projects.deleteProject('gone', author())
+    await projects.updateProject({ id: 'acme', settings, version: 1 }, author())
+    const changed = await projects.load(edited.version)
+    expect(changed.changed?.toSorted()).toEqual(['acme', 'gone'])
+    expect(changed.projects).toMatchObject([{ id: 'acme', version: 2 }])
+    expect(changed.tokens).toMatchObject([{ id: token.id }])
+    expect(await projects.load()).toMatchObject({ projects: [{ id: 'acme' }, { id: 'other' }] })
+  })
+
   it('revokes the old tokens of an id when a project takes it', async () => {
     const { projects } = ledger
     const token = { ...newStoredToken('moved'), isConfigured: true }

@@ -19,11 +19,14 @@ const author = () => ({ actor: 'tester', change: randomBytes(8).toString('hex') 
 const toEnd = useCleanup()
 
 /** A directory of the configured project `shop`, on a store. */
-function openDirectory(store: ProjectStore): { directory: ProjectDirectory; log: RecordedLog } {
+function openDirectory(
+  store: ProjectStore,
+  now: () => number = Date.now,
+): { directory: ProjectDirectory; log: RecordedLog } {
   const log = recordLog()
   const { projects, networks } = resolveOptions(OPEN)
   const readMerchant = merchantReader(networks)
-  const directory = new ProjectDirectory({ projects, store, readMerchant, logger: log })
+  const directory = new ProjectDirectory({ projects, store, readMerchant, logger: log, now })
   toEnd.push(() => directory.close())
   return { directory, log }
 }
@@ -51,6 +54,24 @@ describe('The directory of projects', () => {
     expect(log.lines).toEqual([expect.stringMatching(/^warn .*"project":"shop"/)])
   })
 
+  it('pays at the address that has waited, by the clock of the gateway', async () => {
+    const { projects } = createMemoryLedger()
+    await projects.createProject({ id: 'acme', settings: merchant }, author())
+    const nextPayTo = { payTo: `0x${'cd'.repeat(20)}`, afterMs: 3_600_000 } as const
+    const change = { id: 'acme', settings: merchant, version: 1, nextPayTo }
+    await projects.updateProject(change, author())
+    const applied: string[] = []
+    const applyNextPayTo: ProjectStore['applyNextPayTo'] = async (project) => {
+      applied.push(project.id)
+      return projects.applyNextPayTo(project)
+    }
+    const store = { ...bound(projects), applyNextPayTo }
+    const { directory } = openDirectory(store, () => Date.now() + 7_200_000)
+    await directory.refresh()
+    await directory.refresh()
+    expect(applied).toContain('acme')
+  })
+
   it('keeps a project that no longer fits the configuration, which cannot be paid', async () => {
     const { projects } = createMemoryLedger()
     const accepts = [{ network: 'base', asset: 'USDC' }]
@@ -75,6 +96,45 @@ describe('The directory of projects', () => {
     await projects.updateProject({ id: 'acme', settings: merchant, version: 1 }, author())
     await directory.refresh()
     expect(directory.findMerchant('acme')).not.toBe(known)
+  })
+
+  it('reads the project that has changed, and keeps the order of all and the tokens of others', async () => {
+    const { projects } = createMemoryLedger()
+    const read: number[] = []
+    const load: typeof projects.load = async (since) => {
+      const snapshot = await projects.load(since)
+      read.push(snapshot.projects.length)
+      return snapshot
+    }
+    const tokenOf = async (project: string) => {
+      await projects.createProject({ id: project, settings: merchant }, author())
+      const token = `a-token-of-the-project-${project}`
+      const hash = digestToken(token).toString('hex')
+      const scopes = ['read'] as const
+      const row = { id: `tok_${project}`, project, hash, label: '', scopes, isConfigured: false }
+      await projects.createToken(row, author())
+      return token
+    }
+    const [first, second, third] = [await tokenOf('a'), await tokenOf('b'), await tokenOf('c')]
+    const { directory } = openDirectory({ ...bound(projects), announces: false, load })
+    await directory.whenLoaded()
+    await projects.updateProject(
+      { id: 'a', settings: { ...merchant, name: 'A' }, version: 1 },
+      author(),
+    )
+    await projects.revokeToken({ id: 'tok_b', project: 'b' }, author())
+    await projects.deleteProject('c', author())
+    await directory.refresh()
+    await tokenOf('d')
+    await directory.refresh()
+    expect(directory.all.map(({ id }) => id)).toEqual(['shop', 'a', 'b', 'd'])
+    expect(directory.findByToken(first)?.project.merchant?.name).toBe('A')
+    expect([second, third].map((token) => directory.findByToken(token))).toEqual([
+      undefined,
+      undefined,
+    ])
+    expect(read[0]).toBe(3)
+    expect(read.slice(1).reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(4)
   })
 
   it('finds configured and stored tokens, and no others', async () => {

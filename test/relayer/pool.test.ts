@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
+import { ChainError } from '../../src/errors.js'
 import { createGateway } from '../../src/gateway.js'
 import type { LedgerStore, Submission } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -57,6 +58,18 @@ function openLedger(): {
 }
 
 describe('RelayerPool', () => {
+  it('logs an outage once a minute, though every second look finds nothing to do', async () => {
+    let looks = 0
+    const store = createMemoryLedger()
+    const claimPending: LedgerStore['relayers']['claimPending'] = async () => {
+      if (++looks % 2 === 1) throw new ChainError('chain_unreachable', 'The node does not answer.')
+      return []
+    }
+    const { warnings } = open({ ledger: patchedLedger(store, { claimPending }) })
+    await until(() => looks >= 6)
+    expect(warnings).toStrictEqual(['Pending transactions could not be checked.'])
+  })
+
   it('gives each settlement to the least busy relayer', async () => {
     const { pool } = open({ privateKeys: await newKeys(devnet, ONE_ETHER, ONE_ETHER, ONE_ETHER) })
     await withoutMining(devnet, async () => {

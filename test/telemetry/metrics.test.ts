@@ -2,13 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { readFile } from 'node:fs/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import { ConfigError } from '../../src/errors.js'
+import { ConfigError, LedgerError } from '../../src/errors.js'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { GatewayOptions } from '../../src/config/options.js'
 import { createEventBus } from '../../src/schemes/events.js'
 import { Metrics } from '../../src/telemetry/metrics.js'
-import { shopOptions, useDevnet } from '../support/devnet.js'
+import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
+import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, type TestServer } from '../support/http.js'
+import { patchedLedger } from '../support/patched-ledger.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
 import { openShop } from '../support/shop.js'
@@ -39,7 +41,8 @@ async function serve(gateway: Gateway): Promise<TestServer> {
   return closedBy(closing, await listen(express().use(gateway.metricsRouter())))
 }
 
-const read = async ({ url }: TestServer): Promise<string> => (await fetch(`${url}/metrics`)).text()
+const read = async ({ url }: Pick<TestServer, 'url'>): Promise<string> =>
+  (await fetch(`${url}/metrics`)).text()
 
 /** The value of a line. */
 function valueOf(text: string, line: string): number | undefined {
@@ -171,6 +174,45 @@ describe('metrics', () => {
     expect(new Set(networks)).toStrictEqual(new Set(['other', 'eip155:84532']))
     expect(valueOf(text, 'x402_payment_errors_total{code="chain_unreachable"}')).toBe(1)
     expect(text).toMatch(/x402_rpc_seconds_count\{[^}]*outcome="unreachable"\} [1-9]/)
+  })
+
+  it('count payments with an id, or a key, that an absent ledger has cost, each once', async () => {
+    let isAway = false
+    const store = createMemoryLedger()
+    const away = (): Promise<never> =>
+      Promise.reject(new LedgerError('ledger_unavailable', 'It is away.'))
+    const { idempotency, payments } = store
+    const ledger = patchedLedger(store, {
+      idempotency: { begin: (key) => (isAway ? away() : idempotency.begin(key)) },
+      reserve: (entry, ...rest) => (isAway ? away() : payments.reserve(entry, ...rest)),
+    })
+    const shop = closedBy(
+      closing,
+      await openShop(
+        devnet,
+        (app, gateway) => {
+          app.get('/', gateway.x402Protect('$0.01'), (_req, res) => void res.send('sold'))
+          app.use(gateway.metricsRouter(), gateway.gatewayRouter())
+        },
+        withMetrics({ ledger }),
+      ),
+    )
+    const bare = await shop.sign('/', devnet.payers[0]!)
+    const info = { id: 'pay_0123456789abcdef', required: false }
+    const named = { ...bare, extensions: { 'payment-identifier': { info, schema: {} } } }
+    const headers = { 'X-Project-Identify-Token': SHOP_TOKEN, 'Content-Type': 'application/json' }
+    const body = JSON.stringify({ paymentPayload: bare, paymentRequirements: bare.accepted })
+    const settle = () =>
+      fetch(`${shop.url}/api/v2/payment/settle`, {
+        ...{ method: 'POST', body },
+        headers: { ...headers, 'Idempotency-Key': 'key-of-the-test' },
+      })
+    isAway = true
+    const count = async () =>
+      valueOf(await read(shop), 'x402_payment_errors_total{code="ledger_unavailable"}')
+    expect([(await shop.pay('/', bare)).status, await count()]).toStrictEqual([503, 1])
+    expect([(await shop.pay('/', named)).status, await count()]).toStrictEqual([503, 2])
+    expect([(await settle()).status, await count()]).toStrictEqual([503, 3])
   })
 
   it('are shown only with the token', async () => {

@@ -48,6 +48,7 @@ describe('an address', () => {
     '2001::1',
     '2001:db8::1',
     '2002:7f00:1::',
+    '2620:4f:8000::1',
     '3fff::1',
     'fc00::1',
     'fd12:3456::1',
@@ -102,6 +103,7 @@ describe('the URL of a webhook', () => {
     ['https://user:password@shop.example/', /user or password/],
     ['https://user@shop.example/', /user or password/],
     ['https://shop.example/#part', /fragment/],
+    ['https://shop.example:0/', /port above 0/],
     [`https://shop.example/${'a'.repeat(2048)}`, /2048 characters/],
   ])('is refused with its reason: %s', async (url, reason) => {
     const refusal = await refusalOf(url)

@@ -1,9 +1,10 @@
 import { constants, open } from 'node:fs/promises'
-import { parseEnv } from 'node:util'
+import util from 'node:util'
 import { ConfigError } from '../../errors.js'
 
 /**
- * Adds variables to a `.env`, which may have an app's own: nothing in it is changed.
+ * Adds variables to a `.env`, which may have an app's own: nothing in it is changed. A link is not followed: the key
+ * may not go where others read it.
  *
  * @param text - Lines of variables.
  * @returns Whether the file is new, and whether others than its owner can read it.
@@ -13,13 +14,13 @@ export async function addToEnv(
   path: string,
   text: string,
 ): Promise<{ readonly isNew: boolean; readonly isOpen: boolean }> {
-  const { O_RDWR, O_CREAT, O_APPEND } = constants
+  const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
   try {
-    const file = await open(path, O_RDWR | O_CREAT | O_APPEND, 0o600)
+    const file = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
     try {
       const before = await file.readFile('utf8')
-      const set = parseEnv(before)
-      const taken = Object.keys(parseEnv(text)).filter((name) => name in set)
+      const set = util.parseEnv(before)
+      const taken = Object.keys(util.parseEnv(text)).filter((name) => name in set)
       if (taken.length > 0)
         throw refused(
           `${path} sets ${taken.join(', ')} already: nothing was written. To replace them, comment the lines out, and keep the old relayer's key, which may hold money; or choose another folder with --dir`,
@@ -34,7 +35,8 @@ export async function addToEnv(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'config_invalid') throw error
-    throw refused(`${path} cannot be written (${code ?? 'unknown'})`)
+    const why = code === 'ELOOP' ? 'is a link: name its own folder with --dir' : 'cannot be written'
+    throw refused(`${path} ${why} (${code ?? 'unknown'})`)
   }
 }
 

@@ -244,7 +244,7 @@ function ledgerOf(
   const location = readLocation(url, folder, option)
   try {
     if ('file' in location) return { ledger: openSqliteLedger(location.file) }
-    return { ledger: openPostgresLedger(location.url) }
+    return { ledger: openPostgresLedger(location.url, { option }) }
   } catch (error) {
     if (!isConfigError(error)) throw error
     const hintOf = ({ code }: ConfigIssue): string =>

@@ -20,44 +20,51 @@ export function failureKind(error: unknown): string {
   return kind ?? name ?? 'unknown failure'
 }
 
-/** Address, user and database of a PostgreSQL, without the password. */
+/** Address, user and database of a PostgreSQL in quotes, without the password. */
 interface Target {
   readonly at: string
-  readonly host: string
   readonly user: string
   readonly database: string
 }
 
+/** A database in messages that may not name it: a probe shows them to strangers. */
+const UNNAMED: Target = { at: 'the server', user: 'the user', database: 'the database' }
+
 /** Failures of PostgreSQL by code: the problem and the remedy. */
 const POSTGRES: Readonly<Record<string, (target: Target) => string>> = {
   ECONNREFUSED: ({ at }) => `nobody listens at ${at}: start PostgreSQL, or correct host and port`,
-  ENOTFOUND: ({ host }) => `no host is called '${host}': correct it, or its DNS`,
-  EAI_AGAIN: ({ host }) => `the DNS does not answer for '${host}': try again, or correct the host`,
+  ENOTFOUND: ({ at }) => `the DNS does not know ${at}: correct the host, or the DNS`,
+  EAI_AGAIN: ({ at }) => `the DNS does not answer for ${at}: try again, or correct the host`,
   ENOENT: ({ at }) => `there is no socket at ${at}: start PostgreSQL, or correct the host`,
   ETIMEDOUT: ({ at }) => `${at} does not answer: correct host and port, or open the firewall`,
   ECONNRESET: ({ at }) => `${at} ended the connection: look into its log`,
   TLS_NOT_SUPPORTED: ({ at }) =>
     `${at} has no TLS: switch it on there, or remove sslmode from the URL`,
   PASSWORD_MISSING: ({ user, at }) =>
-    `${at} wants a password of '${user}', and the URL has none: add it`,
-  '28P01': ({ user, at }) => `${at} refused the password of '${user}': correct user or password`,
+    `${at} wants a password from ${user}, and the URL has none: add it`,
+  '28P01': ({ user, at }) => `${at} refused the password of ${user}: correct user or password`,
   '28000': ({ user, database, at }) =>
-    `${at} lets '${user}' not into '${database}': create the role, or allow it in pg_hba.conf`,
+    `${at} does not let ${user} into ${database}: create the role, allow it in pg_hba.conf, ` +
+    'or ask for TLS with sslmode=require in the URL',
   '3D000': ({ database, at }) =>
-    `there is no database '${database}' at ${at}: create it, or correct the name`,
+    `${database} does not exist at ${at}: create it, or correct its name`,
   '3F000': ({ database, at }) =>
-    `no schema of the search path exists in '${database}' at ${at}: create one`,
+    `no schema of the search path exists in ${database} at ${at}: create one`,
   '42501': ({ user, database, at }) =>
-    `'${user}' may not create and change tables in '${database}' at ${at}: ` +
-    `GRANT USAGE, CREATE ON SCHEMA public TO "${user}"`,
+    `${user} may not create and change tables in ${database} at ${at}: ` +
+    `GRANT USAGE, CREATE ON SCHEMA public TO ${user.replaceAll("'", '"')}`,
   '53300': ({ at }) => `${at} has no connection left: raise max_connections, or end other clients`,
+  '57014': ({ database, at }) => `a statement took too long in ${database} at ${at}: see its load`,
   '57P03': ({ at }) => `${at} is starting or stopping: try again in a moment`,
   '0A000': ({ database, at }) =>
-    `a view, rule or trigger of your own in '${database}' at ${at} reads columns that a migration changes: ` +
+    `a view, rule or trigger of your own in ${database} at ${at} reads columns that a migration changes: ` +
     `drop it, migrate, and create it again`,
   '25006': ({ database, at }) =>
-    `'${database}' at ${at} is read-only: connect to the primary, not to a replica`,
+    `${database} at ${at} is read-only: connect to the primary, not to a replica`,
 }
+
+/** Codes of Node for a package that is missing, broken, or made for another Node: no second attempt loads it. */
+export const UNLOADABLE = /^(ERR_)?(MODULE_NOT_FOUND|REQUIRE_|DLOPEN_|PACKAGE_)/
 
 /** Codes of Node and OpenSSL for certificates that cannot be trusted. */
 const CERTIFICATE = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|CERT_|ERR_TLS_CERT|HOSTNAME_MISMATCH)/
@@ -93,34 +100,50 @@ const FILE: Readonly<Record<string, string>> = {
  * @returns One sentence with host, port, database and user, or the file; never a password.
  */
 export function explainFailure(kind: string, location: LedgerLocation): string {
-  if ('file' in location) {
-    const code = Number(/^SQLite (\d+)/.exec(kind)?.[1] ?? Number.NaN) & 255
-    const words = SQLITE[code] ?? FILE[kind] ?? 'cannot be used as a database'
-    return `${location.file} ${words} (${kind})`
-  }
-  const target = targetOf(location.url)
-  const words = CERTIFICATE.test(kind)
-    ? `the certificate of ${target.at} cannot be trusted: name its authority in NODE_EXTRA_CA_CERTS, or by sslrootcert in the URL`
-    : (POSTGRES[kind]?.(target) ??
-      `the database '${target.database}' at ${target.at} cannot be used by '${target.user}'`)
+  const words =
+    'file' in location
+      ? wordsOfFile(kind, location.file)
+      : wordsOfPostgres(kind, targetOf(location.url))
   return `${words} (${kind})`
+}
+
+/** Explains a failure of a database that may not be named, and how to fix it. */
+export function failureWords(kind: string): string {
+  return kind.startsWith('SQLite') ? wordsOfFile(kind, 'the file') : wordsOfPostgres(kind, UNNAMED)
+}
+
+function wordsOfFile(kind: string, file: string): string {
+  const code = Number(/^SQLite (\d+)/.exec(kind)?.[1] ?? Number.NaN) & 255
+  return `${file} ${SQLITE[code] ?? FILE[kind] ?? 'cannot be used as a database'}`
+}
+
+function wordsOfPostgres(kind: string, target: Target): string {
+  if (UNLOADABLE.test(kind))
+    return `the package 'kysely' cannot be loaded by Node ${process.versions.node}: install the version that package.json of express-x402-gateway names`
+  if (CERTIFICATE.test(kind))
+    return `the certificate of ${target.at} cannot be trusted: name its authority in NODE_EXTRA_CA_CERTS, or by sslrootcert in the URL`
+  return (
+    POSTGRES[kind]?.(target) ??
+    `${target.database} at ${target.at} cannot be used by ${target.user}`
+  )
 }
 
 /** Names a database without its password. */
 export function describeDatabase(location: LedgerLocation): string {
   if ('file' in location) return location.file
   const { user, database, at } = targetOf(location.url)
-  return `PostgreSQL '${database}' at ${at}, user '${user}'`
+  return `PostgreSQL ${database} at ${at}, user ${user}`
 }
 
 /** Reads a URL as `pg` does. */
 function targetOf(text: string): Target {
-  if (!URL.canParse(text)) return { at: 'the database', host: '', user: '', database: '' }
+  if (!URL.canParse(text)) return UNNAMED
   const { hostname, port, username, pathname, searchParams } = new URL(text)
   const user = decode(username) || searchParams.get('user') || 'postgres'
   const host = searchParams.get('host') || decode(hostname) || 'localhost'
   const number = searchParams.get('port') || port || '5432'
-  return { at: `${host}:${number}`, host, user, database: decode(pathname.slice(1)) || user }
+  const database = decode(pathname.slice(1)) || user
+  return { at: `${host}:${number}`, user: `'${user}'`, database: `'${database}'` }
 }
 
 function decode(text: string): string {

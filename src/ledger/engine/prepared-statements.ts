@@ -12,19 +12,30 @@ const UNUSABLE = new Set(['26000', '42P05', '0A000'])
 const HOT = /json_to_recordset\(\$1::json\)/
 
 /**
- * A pool that prepares the statements of the hot path: PostgreSQL then parses and plans each of them once
- * a connection, which takes longer than running it.
+ * SQLSTATEs after which a connection is of no use: it was lost (08), the operator ended it (57P), or it has
+ * stayed on a server that is read-only since a failover.
+ */
+const LOST = /^(08...|57P..|25006)$/
+
+/**
+ * The pool of a ledger, which gives lost connections back to be ended, and prepares the statements of the
+ * hot path: PostgreSQL then parses and plans each of them once a connection, which takes longer than running it.
  *
  * After the first one that was of no use, none is prepared any more, and the ledger runs it again.
+ *
+ * @param prepares - Not for the pool of another package, which names no statements.
  */
-export function preparing(pool: PgModule.Pool): KyselyModule.PostgresPool {
-  const prepared: Prepared = { names: new Map(), isOff: false }
-  const clients = new WeakMap<PgModule.PoolClient, KyselyModule.PostgresPoolClient>()
+export function ledgerPool(
+  pool: KyselyModule.PostgresPool | PgModule.Pool,
+  prepares = true,
+): KyselyModule.PostgresPool {
+  const prepared: Prepared = { names: new Map(), isOff: !prepares }
+  const clients = new WeakMap<object, KyselyModule.PostgresPoolClient>()
   return {
     async connect() {
-      const client = await pool.connect()
+      const client = (await pool.connect()) as PgModule.PoolClient
       // Kysely remembers a connection by its client.
-      const known = clients.get(client) ?? preparingClient(client, prepared)
+      const known = clients.get(client) ?? ledgerClient(client, prepared)
       clients.set(client, known)
       return known
     },
@@ -38,24 +49,31 @@ interface Prepared {
   isOff: boolean
 }
 
-function preparingClient(
+function ledgerClient(
   client: PgModule.PoolClient,
   prepared: Prepared,
 ): KyselyModule.PostgresPoolClient {
-  const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
+  let isLost = false
+  const run = (text: string, values: readonly unknown[]): Promise<unknown> => {
     if (prepared.isOff || !HOT.test(text)) return client.query(text, [...values])
     const name = prepared.names.get(text) ?? nameOf(text)
     prepared.names.set(text, name)
+    return client.query({ name, text, values: [...values] })
+  }
+  const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
     try {
-      return await client.query({ name, text, values: [...values] })
+      return await run(text, values)
     } catch (error) {
       if (failedAsPrepared(error)) prepared.isOff = true
+      const { code } = error as { code?: unknown }
+      // Without a code, the server has not answered: the connection may still wait for that.
+      isLost ||= typeof code !== 'string' || LOST.test(code)
       throw error
     }
   }
   return {
     query: query as KyselyModule.PostgresPoolClient['query'],
-    release: () => client.release(),
+    release: () => client.release(isLost),
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Expression, ExpressionBuilder, Kysely, RawBuilder, Sql, SqlBool } from 'kysely'
 import { GatewayError, LedgerError } from '../../errors.js'
 import { idBytes } from './bytes.js'
-import { failureKind } from './explain-failure.js'
+import { failureKind, failureWords, UNLOADABLE } from './explain-failure.js'
 import { failedAsPrepared } from './prepared-statements.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { MigrationTarget } from '../schema/migrate.js'
@@ -79,6 +79,8 @@ export interface SqlStoreOptions {
   readonly open: () => Promise<SqlDatabase>
   /** Closes the connections. */
   readonly end: () => Promise<void>
+  /** The option or variable that names the database, for errors. @defaultValue `ledger` */
+  readonly option?: string | undefined
 }
 
 /** A database that is opened on first use, and tried again after a passing failure. */
@@ -114,7 +116,8 @@ export class SqlStore {
         return await work(await this.#database())
       } catch (error) {
         if (error instanceof GatewayError) throw error
-        if (!mayPass(error) || performance.now() + pauseMs > deadline) throw unavailable(error)
+        if (!mayPass(error) || performance.now() + pauseMs > deadline)
+          throw unavailable(error, this.#options.option)
       }
       await sleep(pauseMs)
     }
@@ -154,10 +157,11 @@ async function openWritable(open: SqlStoreOptions['open']): Promise<SqlDatabase>
 }
 
 /**
- * SQLSTATE classes of failures that are not the statement's own: connection lost (08), conflict with
- * another transaction (40), out of resources (53), in use (55), ended by the operator (57).
+ * SQLSTATEs of failures that are not the statement's own: connection lost (08), read-only server (25006: the next
+ * connection may lead to another), conflict with another transaction (40), out of resources (53), in use (55),
+ * ended by the operator (57).
  */
-const PASSING_STATES = /^(08|40|53|55|57)...$/
+const PASSING_STATES = /^((08|40|53|55|57)...|25006)$/
 
 /** Tells whether the same statement may succeed a moment later. */
 export function mayPass(error: unknown): boolean {
@@ -166,15 +170,16 @@ export function mayPass(error: unknown): boolean {
   if (typeof code !== 'string') return true
   if (sqliteFailure(error) !== undefined) return isSqliteBusy(error)
   // A closed connection stays closed.
-  if (code === 'ERR_INVALID_STATE') return false
+  if (code === 'ERR_INVALID_STATE' || UNLOADABLE.test(code)) return false
   return PASSING_STATES.test(code) || failedAsPrepared(error) || !/^[0-9A-Z]{5}$/.test(code)
 }
 
-/** Keeps only the kind of a failure, because drivers repeat hosts, users and statements in errors. */
-function unavailable(error: unknown): LedgerError {
+/** Explains a failure without the driver's own words, which repeat hosts, users and statements. */
+function unavailable(error: unknown, option = 'ledger'): LedgerError {
   if ((error as Error).message === LEDGER_FULL)
     return new LedgerError('ledger_full', 'The ledger is full of payments that may not be dropped.')
-  return new LedgerError('ledger_unavailable', 'The ledger’s database did not answer.', {
-    cause: new Error(failureKind(error)),
+  const kind = failureKind(error)
+  return new LedgerError('ledger_unavailable', `${option}: ${failureWords(kind)}.`, {
+    cause: new Error(kind),
   })
 }

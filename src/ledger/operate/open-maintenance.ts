@@ -39,10 +39,10 @@ export function connectMaintenance(location: LedgerLocation): MaintenanceConnect
 }
 
 function openPostgres(url: string): MaintenanceConnection {
-  const { pool, end } = preparePool(url, {})
+  const { prepared, end } = preparePool(url, {})
   const kysely = loadKysely()
   const db = new kysely.Kysely<LedgerDatabase>({
-    dialect: new kysely.PostgresDialect({ pool: pool() }),
+    dialect: new kysely.PostgresDialect({ pool: prepared() }),
   })
   const database = databaseOf({ db, kysely, dialect: POSTGRES })
   return { ...database, end, migrate: () => migratePostgres(db, preparePool(url, {})) }

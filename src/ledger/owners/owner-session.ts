@@ -18,6 +18,14 @@ const CONNECT_TIMEOUT_MS = 5000
 /** Timeout of the session's statements (ms). */
 const QUERY_TIMEOUT_MS = 10_000
 
+/** Which process of the server has the session, and whether the server has been read-only since a failover. */
+const SERVER_STATE = `SELECT pg_backend_pid() AS pid, current_setting('transaction_read_only') AS read_only`
+
+interface ServerState {
+  readonly pid: number
+  readonly read_only: string
+}
+
 /** The advisory lock of an owner, by its id of 16 hexadecimal digits. */
 const KEY = `('x' || owner)::bit(64)::bigint`
 
@@ -71,8 +79,8 @@ export class OwnerSession implements Liveness {
     const { client } = this.#session ?? {}
     if (client !== undefined) {
       // Also keeps the session from being idle.
-      const isThere = await client.query('SELECT 1').then(
-        () => true,
+      const isThere = await client.query<ServerState>(SERVER_STATE).then(
+        ({ rows: [state] }) => state?.read_only === 'off',
         () => false,
       )
       if (isThere) return true
@@ -95,6 +103,7 @@ export class OwnerSession implements Liveness {
     const { rows } = await client.query<{ owner: string }>(
       `SELECT owner FROM unnest($1::text[]) AS owner
         WHERE clock_timestamp() > pg_postmaster_start_time() + interval '${GRACE_MS} ms'
+          AND current_setting('transaction_read_only') = 'off'
           AND pg_try_advisory_xact_lock_shared(${KEY})`,
       [owners],
     )
@@ -132,11 +141,12 @@ export class OwnerSession implements Liveness {
     try {
       await client.connect()
       client.unref()
-      const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-      if (rows[0]?.pid !== client.processID) {
+      const [state] = (await client.query<ServerState>(SERVER_STATE)).rows
+      if (state?.pid !== client.processID) {
         await client.end()
         return this.#giveUp()
       }
+      if (state?.read_only !== 'off') throw new Error('read-only')
       // Waits while the server still has a session that we have lost.
       await client.query(`SELECT pg_advisory_lock(${KEY}) FROM (SELECT $1::text AS owner) AS own`, [
         owner,

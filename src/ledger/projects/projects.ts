@@ -7,7 +7,7 @@ import { makeChange, Undone, type Changing } from './changes.js'
 import { differenceOf } from './difference.js'
 import { limited } from './limited.js'
 import { auditedOf, tellPayTo } from './pay-to.js'
-import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
+import { auditOf, changedBetween, findProject, projectOf, revokeTokens } from './rows.js'
 import { selectProjects, tokenOf, versionOf } from './rows.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
@@ -54,18 +54,29 @@ export class Projects {
     return this.#store.run(({ db }) => versionOf(db))
   }
 
-  /** Loads all projects, oldest first, and their tokens. */
-  load(): Promise<ProjectSnapshot> {
+  /**
+   * Loads projects, oldest first, and their tokens.
+   *
+   * @param since - Number of a change: only what has changed after it is loaded. @defaultValue all
+   */
+  load(since = -1): Promise<ProjectSnapshot> {
     return this.#store.run(async ({ db }) => {
       // First: what changes meanwhile is loaded again.
       const version = await versionOf(db)
-      const projects = await selectProjects(db).orderBy('position').execute()
+      const changed = await changedBetween(db, since, version)
+      if (changed?.length === 0) return { version, changed, projects: [], tokens: [] }
+      const ids = changed ?? []
+      const projects = await selectProjects(db)
+        .$if(changed !== undefined, (query) => query.where('id', 'in', ids))
+        .orderBy('position')
+        .execute()
       const tokens = await db
         .selectFrom('x402_project_tokens')
         .selectAll()
         .where('revoked_at', 'is', null)
+        .$if(changed !== undefined, (query) => query.where('project', 'in', ids))
         .execute()
-      return { version, projects: projects.map(projectOf), tokens: tokens.map(tokenOf) }
+      return { version, changed, projects: projects.map(projectOf), tokens: tokens.map(tokenOf) }
     })
   }
 

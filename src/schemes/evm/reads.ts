@@ -31,7 +31,8 @@ export function operatorCalls(token: Address, payer: Address, payee: Address): r
 }
 
 /** Reads the answers to {@link operatorCalls}. */
-export function operatorReason([paused, payer, payee]: readonly CallResult[]): Reason | undefined {
+export function operatorReason([paused, payer, payee]: readonly (CallResult | undefined)[]):
+  Reason | undefined {
   if (wordOf(paused) === 1n) return 'token_paused'
   if (wordOf(payer) === 1n) return 'payer_blacklisted'
   return wordOf(payee) === 1n ? 'pay_to_blacklisted' : undefined

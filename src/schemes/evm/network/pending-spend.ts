@@ -36,7 +36,8 @@ export type SpentPayment = PaymentKey & Pick<LedgerEntry, 'asset'>
 /** A payment that is counted. */
 interface Pending {
   readonly key: PaymentKey
-  readonly value: bigint
+  /** The highest of those that were signed with its nonce: one of them will be spent. */
+  value: bigint
   readonly validBefore: bigint
   /** See {@link Allowed}. */
   readonly allowed: Allowed
@@ -74,6 +75,7 @@ interface Balance {
  */
 export class PendingSpend {
   readonly #chain: Chain
+  readonly #now: () => number
   /** By payer and token, then by nonce. */
   readonly #byPayer = new Map<string, Map<string, Pending>>()
   /** By payer: payments that ended lately, in the order of their ends. */
@@ -81,8 +83,10 @@ export class PendingSpend {
   /** By payer and contract: the request for its balance that is under way. */
   readonly #asking = new Map<string, Promise<Balance>>()
 
-  constructor(chain: Chain) {
+  /** @param now - Milliseconds since the epoch. */
+  constructor(chain: Chain, now: () => number) {
     this.#chain = chain
+    this.#now = now
   }
 
   /**
@@ -133,7 +137,7 @@ export class PendingSpend {
   #shortage({ balance, allowance, used, at }: Balance, spend: Spend): Shortage | undefined {
     const payer = payerId(spent(spend))
     const own = nonceId(spend.key)
-    const lapsed = BigInt(Math.floor(Date.now() / 1000)) - LAPSE_SECONDS
+    const lapsed = BigInt(Math.floor(this.#now() / 1000)) - LAPSE_SECONDS
     const others: Pending[] = []
     for (const [nonce, one] of this.#pendingOf(payer)) {
       if (one.validBefore < lapsed) this.#remove(payer, nonce)
@@ -162,7 +166,10 @@ export class PendingSpend {
       pending.set(nonce, {
         ...{ key, value, validBefore, allowed: allowedOf(facts), takers: 1, endedAt: Infinity },
       })
-    else own.takers++
+    else {
+      own.takers++
+      if (value > own.value) own.value = value
+    }
     this.#byPayer.set(payer, pending)
   }
 
