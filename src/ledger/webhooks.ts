@@ -177,6 +177,8 @@ export interface AttemptFailure {
   readonly error: string
   readonly status?: number | undefined
   readonly response?: string | undefined
+  /** How long its receiver wants to be left alone (ms): `Retry-After`, or three days where it is gone. */
+  readonly restMs?: number | undefined
 }
 
 /** How long a finished delivery is kept (ms): 30 days. */
