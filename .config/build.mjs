@@ -89,6 +89,7 @@ async function bundle(dir, format, entries) {
     {
       ...common,
       input: input(commonJs, '.cts'),
+      external: /^[^./]/,
       output: { ...output, format: 'cjs', entryFileNames: '[name].cjs' },
     },
   ])

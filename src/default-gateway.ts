@@ -4,7 +4,7 @@ import type { GatewayOptions } from './config/options.js'
 import { ConfigError } from './errors.js'
 import { createGateway, type CloseOptions, type Gateway } from './gateway.js'
 
-export { noteCalled } from './discovery/declared-routes.js'
+export { markPaid } from './discovery/declared-routes.js'
 export { requireCall } from './protect/x402-protect.js'
 
 /**

@@ -7,6 +7,7 @@ import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'
 import { warnOfRisks } from './config/risk-warnings.js'
 import { Catalogue } from './discovery/catalogue.js'
+import { DeclaredRoutes } from './discovery/declared-routes.js'
 import { createDiscovery } from './discovery/discovery-router.js'
 import type { OpenApiDocument } from './discovery/openapi.js'
 import { ConfigError, type OutsideFailure } from './errors.js'
@@ -279,7 +280,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const { logger, projects } = resolved
   const requests = new OpenRequests()
   const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  const warned = warnOfRisks({ ...resolved, isInMemory: store.isInMemory })
+  const warned = warnOfRisks({ ...resolved, ledger: store, stopping: requests.stopping })
   const events = createEventBus((error) => logger.error('A listener threw.', { error }))
   const telemetry = openTelemetry(resolved, events)
   const { metrics } = telemetry
@@ -287,7 +288,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
   const recent = new RecentOutcomes(resolved.now)
   countEvents(events, counters)
-  const catalogue = new Catalogue({ store: ledger.resources, logger, now: resolved.now })
+  const catalogue = new Catalogue({ store: ledger.resources, logger })
   const permits = new PermitDomains()
   const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, resolved.now)
   const formats = evmFormats({ ...resolved, callers, permits })
@@ -346,7 +347,7 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     readMerchant,
     counters,
     catalogue,
-    declaredRoutes: new WeakMap(),
+    declaredRoutes: new DeclaredRoutes(),
     ledger,
     headerSizes: new HeaderSizes(),
     requests,

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+import './http/check-node.js'
 import type { Router } from 'express'
 import { defaultGateway, requireCall } from './default-gateway.js'
 import type { X402Protect } from './protect/x402-protect.js'

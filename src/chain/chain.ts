@@ -237,11 +237,9 @@ export class RpcChain {
 
   /** The transactions of some blocks that emitted an event, oldest first. */
   async findTransactions(filtered: EventFilter): Promise<readonly FoundTransaction[]> {
-    const { address, topics, blocks, data, last } = filtered
-    const end = last ?? (await this.getBlockNumber())
-    const fromBlock = numberToHex(end > blocks ? end - blocks : 0n)
-    const toBlock = last === undefined ? 'latest' : numberToHex(last)
-    const filter = { address, topics, fromBlock, toBlock }
+    const { address, topics, data, first, last } = filtered
+    const blocks = { fromBlock: numberToHex(first), toBlock: numberToHex(last) }
+    const filter = { address, topics, ...blocks }
     const logs = unwrap(await this.#rpc.read('eth_getLogs', [filter]))
     if (!Array.isArray(logs)) throw unusable('no list of logs')
     return logs

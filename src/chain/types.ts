@@ -43,13 +43,14 @@ export interface Block {
 /** Selects events of some blocks. */
 export interface EventFilter {
   readonly address: Address
-  readonly topics: readonly Hex[]
+  /** Several at one place: any of them. */
+  readonly topics: readonly (Hex | readonly Hex[])[]
   /** @defaultValue any */
   readonly data?: Hex
-  /** How many blocks back from the last one. */
-  readonly blocks: bigint
-  /** Number of the last block. @defaultValue the latest */
-  readonly last?: bigint | undefined
+  /** Number of the first block. */
+  readonly first: bigint
+  /** Number of the last block. */
+  readonly last: bigint
 }
 
 /** A transaction that emitted an event, and the block that has it: a reorganisation may move it. */

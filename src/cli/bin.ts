@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import '../http/check-node.js'
 import { constants } from 'node:os'
 import { runCli } from './cli.js'
 import { Terminal } from './terminal.js'

@@ -219,9 +219,10 @@ export interface MerchantOptions {
   readonly branding?: Pick<PaywallOptions, 'logo' | 'accent' | 'texts'> | undefined
   /**
    * Whether the public catalogue of the gateway, `/discovery/resources`, lists what was sold: URL,
-   * description, price, how often and when last. @defaultValue true
+   * description, price, how often and when last. Origins such as `'https://shop.example'` are of servers
+   * that settle here: what they sell is listed, too. @defaultValue true
    */
-  readonly listed?: boolean | undefined
+  readonly listed?: boolean | readonly string[] | undefined
   /**
    * Whether buyers and resource servers of x402 version 1 are served, too: by routes, and by verify, settle
    * and supported of the API. @defaultValue the gateway's
@@ -311,6 +312,12 @@ export interface ProjectOptions {
    * and refunds work. @defaultValue false
    */
   readonly paused?: boolean | undefined
+  /**
+   * Gas that its payments may take in a day (UTC) beyond what they carry: 10 for each millionth of the token that they
+   * move, and at most 100,000 each. After that, payments that do not carry their own gas are refused with
+   * `settlement_too_expensive`. @defaultValue 5000000000
+   */
+  readonly gasBudget?: number | undefined
 }
 
 /**
@@ -446,8 +453,8 @@ export interface GatewayOptions {
   /** Limits requests to the API; `false` for no limit. @defaultValue 600 requests a minute */
   readonly rateLimit?: RateLimitOptions | false | undefined
   /**
-   * Limits requests to paid routes that carry a payment, by address (`req.ip`) and, once a payment
-   * was verified, by payer. Further requests get a 429 and are not charged; the same payment can be
+   * Limits requests to paid routes that carry a payment, or whose body is checked (`input.body`), by address (`req.ip`)
+   * and, once a payment was verified, by payer. Further requests get a 429 and are not charged; the same payment can be
    * used later. Behind a proxy, Express needs `trust proxy` to tell addresses apart.
    * @defaultValue false; with `facilitator`, 200 requests a minute
    */

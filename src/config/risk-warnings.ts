@@ -11,8 +11,10 @@ export interface RiskyParts extends Pick<
   ResolvedOptions,
   'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'logger'
 > {
-  /** Whether payments are kept in the memory of this process. */
-  readonly isInMemory: boolean
+  /** Keeps its payments. */
+  readonly ledger: { readonly isInMemory: boolean }
+  /** Aborted once the gateway closes. */
+  readonly stopping: AbortSignal
 }
 
 /** Accounts of development tools, in lower case. */
@@ -42,10 +44,12 @@ export async function warnOfRisks(
   env: Environment = process.env,
 ): Promise<void> {
   const isProduction = env['NODE_ENV'] === 'production'
-  if (parts.isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
+  const { isInMemory } = parts.ledger
+  if (isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
+  if (isInMemory) warnOfTwins(parts)
   warnOfUnpayable(parts)
   if (!isProduction) return
-  if (parts.isInMemory) warnOnce(parts.logger, MEMORY)
+  if (isInMemory) warnOnce(parts.logger, MEMORY)
   warnOfNetworks(parts)
   if (parts.publicUrl !== undefined && isPlainHttp(parts.publicUrl))
     warnOnce(parts.logger, PLAIN_HTTP, { publicUrl: parts.publicUrl })
@@ -57,6 +61,12 @@ const SHARED_MEMORY: Risk = {
   warning:
     'Several processes run, each with its own memory ledger: one payment could buy once in each. ' +
     'Share a database: X402_DATABASE_URL, or the option ledger.',
+}
+const TWINS: Risk = {
+  id: 'twins',
+  warning:
+    'Two gateways of this process are paid at one address, each with its own memory ledger: one payment could buy once ' +
+    'at each. Open one gateway, or give both the same ledger.',
 }
 const MEMORY: Risk = {
   id: 'memory',
@@ -91,6 +101,21 @@ const PLAIN_HTTP: Risk = {
   warning:
     'The public URL is not https: payments, and what is bought with them, can be read and changed ' +
     'on their way.',
+}
+
+/** Gateways of this process with a ledger in memory, by public URL and the address that is paid. */
+const inMemory = new Map<string, { ledger: WeakRef<object>; stopping: AbortSignal }>()
+
+/** Warns of an open gateway that is paid at the same address, and does not know the payments of this one. */
+function warnOfTwins({ projects, publicUrl = '', ledger, stopping, logger }: RiskyParts): void {
+  for (const { merchant } of projects) {
+    if (merchant === undefined) continue
+    const name = `${publicUrl} ${merchant.payTo.toLowerCase()}`
+    const twin = inMemory.get(name)
+    if (twin?.stopping.aborted === false && twin.ledger.deref() !== ledger)
+      warnOnce(logger, TWINS, { payTo: merchant.payTo })
+    inMemory.set(name, { ledger: new WeakRef(ledger), stopping })
+  }
 }
 
 /** Warns of merchants that can never take a price in the currency that their options name. */

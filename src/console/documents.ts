@@ -98,8 +98,10 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
       action: z.enum(ACTIONS).meta({ description: 'What was done.' }),
       project: text('Id of the project; absent for the operator’s own webhooks.').optional(),
       token: text('Id of the token, where the change is about one.').optional(),
-      before: anyObject('What it was before. It has no secrets.').optional(),
-      after: anyObject('What it is now. It has no secrets.').optional(),
+      before: anyObject(
+        'What it was before: of a change, the members that differ. It has no secrets.',
+      ).optional(),
+      after: anyObject('What it is now, likewise.').optional(),
     }),
   ),
   nextCursor,

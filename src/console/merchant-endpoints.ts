@@ -1,7 +1,6 @@
 /** `/api/v2/merchant/project` and `tokens`: what a merchant sees and changes of its own project. */
 import type { Response } from 'express'
 import { z } from 'zod'
-import { RequestProblem } from '../http/respond-problem.js'
 import { merchantAuthor } from '../router/acting.js'
 import { projectOf } from '../router/authenticate.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
@@ -18,9 +17,6 @@ const documents = lazyDocuments(() => import('./documents.js'))
 
 /** Members that merchants change themselves: none of them moves money. */
 const OWN_MEMBERS: readonly string[] = ['name', 'branding']
-
-/** Longest logo that a merchant may set itself: every gateway keeps it in memory. */
-const MAX_OWN_LOGO = 16 * 1024
 
 /** Tokens that are in use, up to which a merchant may make more. */
 const MAX_OWN_TOKENS = 20
@@ -44,16 +40,7 @@ const ownTokens: TokensOwner = {
   authorOf: (res) => merchantAuthor(res),
   keyOf: ({ req, res }, body) =>
     readHeaderKey(req, { res, project: ownProject(res).id, endpoint: 'tokens', body }),
-  async beforeCreation({ directory, ledger }, project) {
-    const stored = await ledger.projects.listTokens(project)
-    const configured = directory.isConfigured(project) ? directory.find(project) : undefined
-    const inUse = stored.filter(({ revokedAt }) => revokedAt === undefined).length
-    if (inUse + (configured?.tokenHashes.length ?? 0) < MAX_OWN_TOKENS) return
-    throw new RequestProblem(
-      'too_many_tokens',
-      `${MAX_OWN_TOKENS} tokens are in use: revoke one before you create another.`,
-    )
-  },
+  most: MAX_OWN_TOKENS,
 }
 
 /** A merchant's endpoints for its own project. */
@@ -126,10 +113,5 @@ function requireOwnMembers(merchant: Readonly<Record<string, unknown>>): void {
   // A path would have the buyers' browsers load anything of the app that sells, with their cookies.
   if (data !== undefined && !data.logo.startsWith('data:'))
     errors.push({ path: 'merchant.branding.logo', message: 'must be a data: URL of a picture' })
-  else if (data !== undefined && data.logo.length > MAX_OWN_LOGO)
-    errors.push({
-      path: 'merchant.branding.logo',
-      message: `must have at most ${MAX_OWN_LOGO} characters`,
-    })
   if (errors.length > 0) throw invalidBody(errors)
 }

@@ -47,8 +47,8 @@ export interface TokensOwner extends Owner<AdminContext> {
   readonly authorOf: (res: Response) => ChangeAuthor
   /** The `Idempotency-Key` of a creation. */
   readonly keyOf: (call: EarlyCall, body: object, project: string) => KeyedRequest | undefined
-  /** @throws {@link RequestProblem} 409 if there are too many already */
-  readonly beforeCreation?: (context: AdminContext, project: string) => Promise<void>
+  /** Tokens that are in use, up to which more may be made. @defaultValue any number */
+  readonly most?: number
   readonly limit?: LimitName
 }
 
@@ -136,10 +136,7 @@ export const tokenEndpoints = (owner: TokensOwner) => {
       responses: {
         201: { description: 'Created, with its secret.', document: documents('createdToken') },
       },
-      problems: [
-        'answer_not_kept',
-        ...(owner.beforeCreation ? (['too_many_tokens'] as const) : []),
-      ],
+      problems: ['answer_not_kept', ...(owner.most ? (['too_many_tokens'] as const) : [])],
       /**
        * A request that is repeated by its `Idempotency-Key` makes no second token, and gets the id of the first,
        * so that it can be revoked if its answer was lost.
@@ -149,13 +146,9 @@ export const tokenEndpoints = (owner: TokensOwner) => {
         const body = call.readBody()
         const key = owner.keyOf(call, body, project)
         const created = await onceForKey<KeptToken>(context, key, async (claim) => {
-          await owner.beforeCreation?.(context, project)
           const token = newToken()
-          const made = await storeToken(context, owner.authorOf(call.res), {
-            ...body,
-            project,
-            token,
-          })
+          const given = { ...body, project, token, most: owner.most }
+          const made = await storeToken(context, owner.authorOf(call.res), given)
           await claim.finish(JSON.stringify(made))
           return { ...made, token }
         })
@@ -205,13 +198,21 @@ async function storeToken(
   {
     token,
     ...given
-  }: Pick<StoredToken, 'project' | 'label' | 'scopes'> & { readonly token: string },
+  }: Pick<StoredToken, 'project' | 'label' | 'scopes'> & {
+    readonly token: string
+    readonly most?: number | undefined
+  },
 ): Promise<KeptToken> {
   const id = `tok_${randomBytes(12).toString('hex')}`
   const hash = digestToken(token).toString('hex')
   const { project, label, scopes } = given
   const isConfigured = directory.isConfigured(project)
   const outcome = await ledger.projects.createToken({ ...given, id, hash, isConfigured }, author)
+  if (outcome === 'full')
+    throw new RequestProblem(
+      'too_many_tokens',
+      `${given.most} tokens are in use: revoke one before you create another.`,
+    )
   if (outcome !== 'done') throw noSuchProject()
   await directory.refresh()
   const made = (await ledger.projects.listTokens(project)).find((one) => one.id === id)

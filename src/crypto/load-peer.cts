@@ -4,5 +4,6 @@
  * CommonJS in both builds: `require` loads synchronously, or throws when the package is missing.
  */
 export function loadPeer(name: string): unknown {
-  return require(name)
+  // Bundlers include what is required by a literal.
+  return name === 'kysely' ? require('kysely') : require(name)
 }

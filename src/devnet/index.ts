@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+import '../http/check-node.js'
 export type { DevnetAccount } from './accounts.js'
 export type { Hex } from '../protocol/payment.js'
 export { type Devnet, type DevnetInfo, type DevnetOptions, startDevnet } from './start-devnet.js'

@@ -27,7 +27,10 @@ export interface RouteInput {
   readonly query?: RouteSchema
   /** Headers, by their names in lower case; never the payment and cookies. */
   readonly headers?: RouteSchema
-  /** The parsed body: put `express.json()` before `x402Protect`. */
+  /**
+   * The parsed body: put `express.json()` before `x402Protect`. It is checked before anybody has paid: at most 100,000
+   * members, 64 levels deep; of a long one, only the first mistakes are found. `paymentRateLimit` counts such requests.
+   */
   readonly body?: RouteSchema
 }
 

@@ -18,26 +18,41 @@ export interface AdvertisedPrice {
 export interface DeclaredRoute {
   readonly options: DescribingOptions
   readonly declaration: Declaration | undefined
+  /** Whether some requests pass unpaid, or their answers are given away, by an option of the route. */
+  readonly mayBeFree: boolean
   /** Its price now. Never rejects. */
   readonly price: () => Promise<AdvertisedPrice>
 }
 
-/** The declared routes of one gateway, by their middleware. */
-export type DeclaredRoutes = WeakMap<object, DeclaredRoute>
+/** On paid middleware, and on a wrapper that copies its properties: finds the middleware that was declared. */
+const FIND = Symbol('x402')
 
-/** The paid middleware that other middleware calls: the test kit's calls one for each gateway. */
-const called = new WeakMap<object, () => readonly object[]>()
-
-/** Notes which paid middleware another one calls. */
-export function noteCalled(middleware: object, find: () => readonly object[]): void {
-  called.set(middleware, find)
+/**
+ * Marks paid middleware.
+ *
+ * @param find - Which paid middleware it calls: the test kit's calls one for each gateway. @defaultValue itself
+ */
+export function markPaid(middleware: object, find = (): readonly object[] => [middleware]): void {
+  Object.assign(middleware, { [FIND]: find })
 }
 
-/** Finds a declared route by its middleware, or by one that calls it. */
-export function findDeclared(
-  declared: DeclaredRoutes,
-  middleware: object,
-): DeclaredRoute | undefined {
-  const all = [middleware, ...(called.get(middleware)?.() ?? [])]
-  return all.map((one) => declared.get(one)).find((route) => route !== undefined)
+/** The declared routes of one gateway, by their middleware. */
+export class DeclaredRoutes {
+  readonly #routes = new WeakMap<object, DeclaredRoute>()
+  /** Those that were found in no app yet. An app may declare routes for ever: the first hundred. */
+  readonly unlisted = new Set<DeclaredRoute>()
+
+  add(middleware: object, route: DeclaredRoute): void {
+    markPaid(middleware)
+    this.#routes.set(middleware, route)
+    if (this.unlisted.size < 100) this.unlisted.add(route)
+  }
+
+  /** Finds a declared route by what an app has in place of its middleware. */
+  find(handler: { [FIND]?: () => readonly object[] }): DeclaredRoute | undefined {
+    const all = (handler[FIND]?.() ?? []).map((middleware) => this.#routes.get(middleware))
+    const found = all.find((route) => route !== undefined)
+    if (found !== undefined) this.unlisted.delete(found)
+    return found
+  }
 }

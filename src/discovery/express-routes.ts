@@ -5,7 +5,7 @@
  * Express 5 (`router` 2.3 and newer) keeps the path of each layer; Express 4 keeps its pattern, from which
  * the path is read back.
  */
-import { findDeclared, type DeclaredRoute, type DeclaredRoutes } from './declared-routes.js'
+import type { DeclaredRoute, DeclaredRoutes } from './declared-routes.js'
 
 /** A paid route of an app. */
 export interface FoundRoute {
@@ -25,7 +25,7 @@ export interface FoundRoutes {
 
 /** The part of Express's layers that is read. */
 interface Layer {
-  readonly handle?: (Stacked & object) | undefined
+  readonly handle?: (Stacked & Parameters<DeclaredRoutes['find']>[0]) | undefined
   readonly name?: string
   readonly method?: string | undefined
   /** Express 5. */
@@ -65,6 +65,26 @@ export function findRoutes(app: object, declared: DeclaredRoutes): FoundRoutes {
   return walk
 }
 
+/** Whether an app has a paid route for a request, which lets nobody pass unpaid. */
+export function isPaidAt(app: object, declared: DeclaredRoutes, method: string, path: string) {
+  const parts = path.split('/')
+  const isAt = (own: readonly string[]): boolean =>
+    own.length === parts.length &&
+    own.every((part, at) => part === parts[at] || (/^:\w+$/.test(part) && parts[at] !== ''))
+  return findRoutes(app, declared).routes.some(
+    (one) => one.method === method && !one.route.mayBeFree && isAt(one.path.split('/')),
+  )
+}
+
+/** Finds the paths, as they are declared, that the router of a route is mounted at. */
+export function findMounts(app: object, route: object, outer: readonly string[] = []): string[] {
+  return stackOf(app).flatMap(({ route: own, handle, ...layer }) => {
+    if (own !== undefined) return own === route ? [outer.join('')] : []
+    if (handle?.stack === undefined || outer.length >= MAX_DEPTH) return []
+    return (mountsOf(layer) ?? []).flatMap((mount) => findMounts(handle, route, [...outer, mount]))
+  })
+}
+
 class Walk implements FoundRoutes {
   readonly routes: FoundRoute[] = []
   readonly unread: string[] = []
@@ -88,7 +108,7 @@ class Walk implements FoundRoutes {
   #layer(layer: Layer, path: string, gates: Gate[]): void {
     const { route, handle } = layer
     if (route !== undefined) return this.#route(route, path, gates)
-    const paid = handle && findDeclared(this.#declared, handle)
+    const paid = handle && this.#declared.find(handle)
     if (paid === undefined && handle?.stack === undefined) {
       if (layer.name === 'mounted_app') this.unread.push('an app that is mounted in another one')
       return
@@ -105,7 +125,7 @@ class Walk implements FoundRoutes {
   #route({ path: own, methods, stack = [] }: Route, path: string, gates: readonly Gate[]): void {
     for (const part of [own].flat(4)) {
       const paidHere = stack.flatMap(({ handle, method }) => {
-        const route = handle && findDeclared(this.#declared, handle)
+        const route = handle && this.#declared.find(handle)
         return route ? [{ route, method }] : []
       })
       if (typeof part !== 'string') {

@@ -1,5 +1,6 @@
 /** JSON Schema: from zod and back, and inside other documents. */
 import { z } from 'zod'
+import { isObject } from '../protocol/document.js'
 
 /** A JSON Schema (2020-12). */
 export interface JsonSchema {
@@ -23,9 +24,22 @@ export function toJsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
+/** Keywords that describe, and check nothing. */
+const DESCRIBES = /^(?:\$.*|x-.*|title|description|examples?|deprecated)$/
+
 /** A zod schema that checks what a JSON Schema says. @throws `Error` for keywords that it does not know */
 export function fromJsonSchema(schema: JsonSchema): z.ZodType {
-  return z.fromJSONSchema(schema)
+  let hasZod = false
+  JSON.stringify(schema, (_name, part: unknown) => {
+    hasZod ||= isObject(part) && isZodSchema(part)
+    return part
+  })
+  const read = z.fromJSONSchema(schema)
+  const checks = read.type !== 'any' || Object.keys(schema).every((name) => DESCRIBES.test(name))
+  if (checks && !hasZod) return read
+  throw new Error(
+    "it is neither a schema of zod nor JSON Schema, and checks nothing: write z.object({ city: z.string() }), or { type: 'object', properties: { city: { type: 'string' } } }",
+  )
 }
 
 /** A schema as a part of another document, at a JSON pointer: its references to itself stay right. */

@@ -2,8 +2,7 @@
  * How a resource that was sold is listed.
  *
  * A payment that another server presents to settle says in its buyer's words what it is for. Nobody has checked
- * them, so they are left out: description, type, tags, and the comments of a schema. What is listed of them is
- * bounded.
+ * them, so only names and types of what the resource takes and gives are listed, and no value and no other word.
  */
 import { isPublicUrl } from '../http/http-url.js'
 import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
@@ -13,6 +12,7 @@ import { ADDRESS } from '../protocol/primitives.js'
 import { withoutInvisible } from '../protocol/visible-text.js'
 import { isTemplate, MAX_BAZAAR_BYTES, type Bazaar } from './bazaar.js'
 import { MAX_TAGS, TAG } from './declaration.js'
+import type { JsonSchema } from './json-schema.js'
 
 /** A resource in catalogues. */
 export interface Listing {
@@ -45,24 +45,19 @@ const METHODS = new Set(['GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'])
 /** A payment's claims about its resource. */
 export interface ClaimedResource {
   /** `resource` of the payment, as it was parsed. */
-  readonly resource: unknown
+  readonly resource: Readonly<Record<string, unknown>> | null | undefined
   /** `extensions.bazaar`, as it was parsed. */
   readonly bazaar: unknown
   readonly entry: PaymentRequirements
 }
 
-/** A listing, or why there is none. */
-export type ReadListing =
-  { readonly ok: true; readonly listing: Listing } | { readonly ok: false; readonly reason: string }
-
-/** Reads how a resource is to be listed from what came with its payment. */
-export function readListing({ resource, bazaar, entry }: ClaimedResource): ReadListing {
+/** Reads how a resource is to be listed from what came with its payment. @returns Why it cannot be, if it cannot */
+export function readListing({ resource, bazaar, entry }: ClaimedResource): Listing | string {
   const extension = readBazaar(bazaar)
-  if (typeof extension === 'string') return { ok: false, reason: extension }
-  const url = listedUrl(asObject(resource)?.['url'], extension.bazaar.routeTemplate)
-  if (url === undefined)
-    return { ok: false, reason: 'resource.url is no http(s) URL without credentials' }
-  return { ok: true, listing: listingOf(url, {}, { ...extension, entry }) }
+  if (typeof extension === 'string') return extension
+  const url = listedUrl(resource?.['url'], extension.bazaar.routeTemplate)
+  if (url === undefined) return 'resource.url is no http(s) URL without credentials'
+  return listingOf(url, {}, { ...extension, entry })
 }
 
 /**
@@ -135,33 +130,33 @@ function readBazaar(value: unknown): ReadBazaar | string {
   if (type !== 'http' && type !== 'mcp') return 'info.input.type must be http or mcp'
   if (method !== undefined && !(typeof method === 'string' && METHODS.has(method)))
     return 'info.input.method must be one of HTTP'
+  if (Buffer.byteLength(JSON.stringify(extension)) > MAX_BAZAAR_BYTES)
+    return `it is longer than ${MAX_BAZAAR_BYTES} bytes`
+  const bodyType = matching(input['bodyType'], NAME)
+  const toolName = matching(input['toolName'], NAME)
   const bazaar = {
-    info,
-    schema: withoutComments(asObject(extension['schema']) ?? {}),
+    info: { input: { type, method, bodyType, toolName } },
+    schema: typesOf(extension['schema']),
     routeTemplate: isTemplate(routeTemplate) ? routeTemplate : undefined,
   }
-  if (Buffer.byteLength(JSON.stringify(bazaar)) > MAX_BAZAAR_BYTES)
-    return `it is longer than ${MAX_BAZAAR_BYTES} bytes`
-  if (hasPrototypeKey(bazaar)) return 'it has a member that no JSON Schema has: __proto__'
   return { type, method, bazaar }
 }
 
-const COMMENTS = new Set(['title', 'description', '$comment'])
+const NAME = /^(?!__proto__$)[\w.-]{1,64}$/
+const TYPE = /^(?:object|array|string|number|integer|boolean|null)$/
 
-/** A JSON Schema without its comments. A member of that name is no comment: its schema is an object. */
-function withoutComments<T>(schema: T): T {
-  return JSON.parse(
-    JSON.stringify(schema, (name, value: unknown) =>
-      COMMENTS.has(name) && typeof value === 'string' ? undefined : value,
-    ),
-  ) as T
-}
-
-/** The text was parsed from JSON, which is bounded in depth and size. */
-function hasPrototypeKey(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (Object.hasOwn(value, '__proto__')) return true
-  return Object.values(value).some(hasPrototypeKey)
+/** The names and types of a JSON Schema, which was parsed from JSON of bounded depth. */
+function typesOf(value: unknown): JsonSchema {
+  const { type, properties, required, items } = asObject(value) ?? {}
+  const named = Object.entries(asObject(properties) ?? {}).filter(([name]) => NAME.test(name))
+  return {
+    type: matching(type, TYPE),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(named.map(([name, schema]) => [name, typesOf(schema)])),
+    }),
+    required: Array.isArray(required) ? required.filter((name) => matching(name, NAME)) : undefined,
+    items: items === undefined ? undefined : typesOf(items),
+  }
 }
 
 /** The URL that is listed: nothing of one buyer's request, and nothing that a page would run. */

@@ -1,13 +1,20 @@
 /** Checks a request by the schemas that its route declares. */
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
-import { parseDocumentAsync, type DocumentError, type Parsed } from '../protocol/document.js'
+import { countMembers, MAX_NESTING, parseDocumentAsync } from '../protocol/document.js'
+import type { DocumentError, Parsed } from '../protocol/document.js'
 import { PAYMENT_HEADER_KEYS } from '../protocol/headers.js'
 import { INPUT_PARTS, type Declaration, type InputPart, type ReadSchema } from './declaration.js'
 import { propertiesOf } from './json-schema.js'
 
 /** Mistakes that one response lists, at most. */
 const MAX_ERRORS = 50
+
+/** Members of one part, on all levels. */
+const MAX_MEMBERS = 100_000
+
+/** Members of a part of which all mistakes are found. */
+const MAX_CHECKED_WHOLLY = 256
 
 /** Types of bodies that `express.json()` and `express.urlencoded()` parse. */
 const PARSED_BY_EXPRESS = /^\s*application\/(?:[\w.-]+\+)?(?:json|x-www-form-urlencoded)\b/i
@@ -45,14 +52,19 @@ const tooLate = () =>
     'out_of_range',
   )
 
+const TOO_LARGE = `must have at most ${MAX_MEMBERS} members, nested at most ${MAX_NESTING} levels deep`
+
 async function checkParts(input: Declaration['input'], req: Request): Promise<Parsed<ReadInput>> {
   const values: Partial<Record<InputPart, unknown>> = {}
   const errors: DocumentError[] = []
   for (const part of INPUT_PARTS) {
     const schema = input[part]
     if (schema === undefined) continue
-    const value = part === 'headers' ? ordinaryHeaders(req) : req[part]
-    const read = await parseDocumentAsync(schema.zod, valueOf(schema, part, value))
+    const value: unknown = part === 'headers' ? ordinaryHeaders(req) : req[part]
+    const members = countMembers(value, MAX_MEMBERS)
+    if (members > MAX_MEMBERS) return { ok: false, errors: [{ path: part, message: TOO_LARGE }] }
+    const abortEarly = members > MAX_CHECKED_WHOLLY
+    const read = await parseDocumentAsync(schema.zod, valueOf(schema, part, value), { abortEarly })
     if (read.ok) values[part] = read.value
     else
       errors.push(

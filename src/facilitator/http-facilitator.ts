@@ -20,6 +20,7 @@ import { checkHeaders, headersFor, type FacilitatorHeaders } from './request-hea
 import {
   hashOrNone,
   ownWords,
+  resultOf,
   settleSchema,
   supportedSchema,
   verifySchema,
@@ -194,7 +195,7 @@ async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>):
       'facilitator_refused',
       `The facilitator answered ${path} with more than ${MAX_ANSWER_BYTES} bytes.`,
     )
-  const document = response.kind === 'json' ? response.document : undefined
+  const document = response.kind === 'json' ? resultOf(response.document) : undefined
   const parsed = schema.safeParse(document)
   if (parsed.success && isResult(response.status, document)) return parsed.data
   const secrets = [remote.token ?? '', ...Object.values(headers)]

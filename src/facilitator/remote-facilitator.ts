@@ -8,6 +8,7 @@ import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import type { Logger } from '../logger.js'
 import { isReadable } from '../protocol/decoded-payment.js'
 import { isUndecided } from '../protocol/reason-words.js'
+import type { Reason } from '../protocol/reasons.js'
 import { explainTooLong } from '../schemes/explain-too-long.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../schemes/check-record.js'
 import type { EventBus } from '../schemes/events.js'
@@ -74,12 +75,23 @@ const REFUSAL_MS = 5000
 /** Most refusals that are remembered. */
 const MAX_REFUSALS = 4000
 
+/** How long a payer is remembered to lack money (ms): he may be sending himself some. */
+const POOR_MS = 2000
+
+/** Reasons that hold for every payment of the same amount. */
+const LACKS_MONEY: readonly Reason[] = ['insufficient_funds', 'permit2_insufficient_balance']
+
 /** A scheme whose payments a remote facilitator verifies and settles. */
 class RemoteScheme implements Scheme {
   readonly format: SchemeFormat
   readonly #context: RemoteContext
-  readonly #unproven = new UnprovenLimit()
-  /** Recent refusals, by request. */
+  /** Payments that the payer's own key did not sign: garbage, or of a contract, which only the chain can tell apart. */
+  readonly #unproven = new UnprovenLimit({ ofAll: 120, ofClient: 20 })
+  /** Payments of payers whose last one was not good: on their way, or refused. */
+  readonly #doubtful = new UnprovenLimit({ ofAll: 240, ofClient: 50 })
+  /** Payers whose last payment was good. */
+  readonly #good = new LRUCache<string, true>({ max: MAX_REFUSALS })
+  /** Recent refusals, by request; those for want of money also by payer, token and amount. */
   readonly #refused = new LRUCache<string, Refusal>({ max: MAX_REFUSALS, ttl: REFUSAL_MS })
 
   constructor(context: RemoteContext, format: SchemeFormat) {
@@ -142,18 +154,34 @@ class RemoteScheme implements Scheme {
   /** @returns Why the facilitator refuses the payment, if it does. */
   async #askToVerify(remote: RemotePayment): Promise<Refusal | undefined> {
     const { facilitator, log, callers } = this.#context
-    const { payer, terms } = remote
+    const { payer, terms, isSigned } = remote
     const request = requestOf(remote)
-    const key = fingerprintOf(request)
-    const known = this.#refused.get(key)
-    if (known !== undefined) return known
     const { payload, requirements } = request
-    const verified = await facilitator.verify(payload, requirements, terms)
-    if (verified.isValid) return undefined
+    const { scheme, network, asset, amount } = requirements
+    const key = fingerprintOf(request)
+    const moneyKey = fingerprintOf([payer, scheme, network, asset, amount])
+    const known = this.#refused.get(key) ?? (isSigned ? this.#refused.get(moneyKey) : undefined)
+    if (known !== undefined) return known
+    const isDoubtful = isSigned && !this.#good.has(payer)
+    const takeBack = isDoubtful ? this.#doubtful.count(terms?.purchase?.client) : undefined
+    const verified = await facilitator
+      .verify(payload, requirements, terms)
+      .catch((error: unknown) => {
+        takeBack?.()
+        throw error
+      })
+    if (verified.isValid) {
+      this.#good.set(payer, true)
+      takeBack?.()
+      return undefined
+    }
+    this.#good.delete(payer)
     const { invalidReason, invalidMessage } = verified
     if (invalidReason === 'upto_facilitator_mismatch') callers?.doubt()
     const refusal = { payer, ...log.refusalOf('verify', invalidReason, invalidMessage) }
     if (!isUndecided(invalidReason)) this.#refused.set(key, refusal)
+    if (isSigned && LACKS_MONEY.includes(invalidReason))
+      this.#refused.set(moneyKey, refusal, { ttl: POOR_MS })
     return refusal
   }
 

@@ -1,6 +1,7 @@
 /** The results of a remote facilitator (x402 v2 §7), which are not trusted. */
 import { z } from 'zod'
 import { X402_VERSION, type PaymentRequirements } from '../protocol/payment.js'
+import { isUnsent } from '../protocol/reason-words.js'
 import type { Reason } from '../protocol/reasons.js'
 import { oneLine } from '../protocol/visible-text.js'
 
@@ -15,6 +16,37 @@ const name = z.string().max(MAX_NAME).regex(NAME)
 /** The official facilitator's reasons for transactions that failed. */
 const FAILED: { readonly [reason: string]: Reason } = {
   invalid_upto_evm_transaction_failed: 'invalid_transaction_state',
+}
+
+/** Refusals of other facilitators before they send anything: the policy of Coinbase's, and Circle's 409. */
+const UNSENT_ELSEWHERE: ReadonlySet<unknown> = new Set([
+  'kyt_risk_detected',
+  'invalid_exact_evm_payload_authorization_from_address_kyt',
+  'invalid_exact_evm_payload_authorization_to_address_kyt',
+  'self_send_not_allowed',
+  'amount_too_low',
+  'request_blocked_by_location',
+  'permit2_disabled',
+  'preflight_validation_failed',
+  'invalid_bazaar_extension',
+  'credential_bound_elsewhere',
+])
+
+/** Whether a facilitator elsewhere that does not settle a payment for this reason has sent nothing for it. */
+export const isUnsentElsewhere = (reason: Reason): boolean =>
+  isUnsent(reason) || UNSENT_ELSEWHERE.has(reason)
+
+/** The result in an answer. Such a refusal may be an error: its reason is `errorType` at Coinbase, `code` at Circle. */
+export function resultOf(document: unknown): unknown {
+  const { errorType, code = errorType } = Object(document) as { readonly [name: string]: unknown }
+  if (!UNSENT_ELSEWHERE.has(code)) return document
+  return {
+    isValid: false,
+    invalidReason: code,
+    success: false,
+    errorReason: code,
+    ...Object(document),
+  }
 }
 
 /** A reason of another facilitator; `unfit` in place of one that must not be passed on. */

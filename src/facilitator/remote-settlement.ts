@@ -4,10 +4,10 @@ import { provesBuyer } from '../ledger/purchase.js'
 import { REMOTE_SUBMISSION } from '../ledger/record-transaction.js'
 import { sameHex } from '../protocol/hex.js'
 import type { Address, Hex, SettleResponse } from '../protocol/payment.js'
-import { isUnsent, unsettledResponse } from '../protocol/reason-words.js'
+import { unsettledResponse } from '../protocol/reason-words.js'
 import { isFailedTransaction } from '../protocol/reasons.js'
 import { checkBuyer, purchaseOf } from '../schemes/check-record.js'
-import { paymentEvent } from '../schemes/events.js'
+import { chargedMembers, paymentEvent } from '../schemes/events.js'
 import { refusalResponse } from '../schemes/scheme.js'
 import type { Refusal, Reservation } from '../schemes/scheme.js'
 import {
@@ -21,7 +21,7 @@ import { amountMember, askToSettle } from './ask-to-settle.js'
 import type { Charge } from './charged-payment.js'
 import { wordsOf } from './remote-log.js'
 import type { RemoteContext, RemotePayment } from './remote-payment.js'
-import { hashOrNone, ownWords } from './remote-results.js'
+import { hashOrNone, isUnsentElsewhere, ownWords } from './remote-results.js'
 
 type Settled = Extract<SettleResponse, { success: true }>
 type Unsettled = Extract<SettleResponse, { success: false }>
@@ -75,7 +75,7 @@ export class RemoteSettlement implements Reservation {
     // Without a hash, its transaction may be one that another had come before: one that has paid.
     if (isFailedTransaction(errorReason) && hashOrNone(response.transaction) !== undefined)
       return this.#fail(response)
-    if (!isUnsent(errorReason)) {
+    if (!isUnsentElsewhere(errorReason)) {
       const pending = await this.#leavePending(response)
       this.#announcePending(errorMessage, pending.transaction)
       return pending
@@ -293,7 +293,11 @@ export class RemoteSettlement implements Reservation {
   }
 
   get #settledEvent() {
-    return { ...this.#event, ...amountMember(this.#payment) }
+    return {
+      ...this.#event,
+      ...amountMember(this.#payment),
+      ...chargedMembers(this.#payment.entry),
+    }
   }
 
   #unsettledEvent(facilitatorMessage: string | undefined) {

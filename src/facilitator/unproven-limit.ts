@@ -5,42 +5,43 @@ import { FacilitatorError } from '../errors.js'
 /** Length of the window (ms). */
 const WINDOW_MS = 60_000
 
-/**
- * Most payments in a window that the payer's own key did not sign: from one address, and from all. A gateway
- * of ours takes 600 requests a minute from a project: garbage must leave most of them to payments.
- */
-const MOST_OF_CLIENT = 20
-const MOST = 120
-
 /** Most addresses that are remembered. */
 const MAX_CLIENTS = 10_000
 
-/**
- * Limits how often a facilitator elsewhere is asked about payments that the payer's own key did not sign.
- *
- * Each is garbage, or the payment of a contract account, which only the chain can tell apart.
- */
+/** Most payments in a window. A gateway of ours takes 600 requests a minute from a project. */
+interface Bounds {
+  readonly ofAll: number
+  readonly ofClient: number
+}
+
+/** Limits how often a facilitator elsewhere is asked about payments that may be worth nothing. */
 export class UnprovenLimit {
+  readonly #bounds: Bounds
   readonly #clients = new LRUCache<string, { count: number }>({ max: MAX_CLIENTS, ttl: WINDOW_MS })
   #startedAt = -Infinity
-  #count = 0
+  #all = { count: 0 }
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds
+  }
 
   /**
    * Counts a payment.
    *
    * @param client - Address that it comes from, where that is known.
+   * @returns Takes it back: it was a good one.
    * @throws {@link FacilitatorError} (`facilitator_busy`) when there were too many.
    */
-  count(client: string | undefined): void {
+  count(client: string | undefined): () => void {
     const now = performance.now()
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now
-      this.#count = 0
+      this.#all = { count: 0 }
     }
-    const own = this.#countOf(client)
-    if (this.#count >= MOST || own.count >= MOST_OF_CLIENT) throw tooMany()
-    own.count += 1
-    this.#count += 1
+    const [all, own] = [this.#all, this.#countOf(client)]
+    if (all.count >= this.#bounds.ofAll || own.count >= this.#bounds.ofClient) throw tooMany()
+    for (const one of [all, own]) one.count += 1
+    return () => [all, own].forEach((one) => (one.count -= 1))
   }
 
   #countOf(client: string | undefined): { count: number } {
@@ -59,7 +60,7 @@ export class UnprovenLimit {
 function tooMany(): FacilitatorError {
   return new FacilitatorError(
     'facilitator_busy',
-    'Too many payments are signed by another key than the payer’s; nothing was sent for this one. Present it again later.',
+    'Too many payments come from unknown payers; nothing was sent for this one. Present it again later.',
     { isUnsent: true, retryAfterSeconds: WINDOW_MS / 1000 },
   )
 }

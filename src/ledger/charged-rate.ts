@@ -9,3 +9,13 @@ export function chargedRate(entry: LedgerEntry): AppliedRate | undefined {
   if (appliedRate === undefined || part === whole) return appliedRate
   return { ...appliedRate, price: partOfPrice(appliedRate, { part, whole }) }
 }
+
+/** The price of a payment as it was asked; where it took less than was signed, the part that it took. */
+export function chargedPrice(entry: LedgerEntry): string | undefined {
+  const { value: whole, details } = entry
+  const part = amountOf(entry)
+  if (part === whole) return details?.askedPrice
+  return details?.askedPrice?.replace(/\d+(?:\.\d+)?/, (price) =>
+    partOfPrice({ price, currency: '' }, { part, whole }),
+  )
+}

@@ -8,6 +8,12 @@ export type CheckoutStatus = (typeof CHECKOUT_STATUSES)[number]
 /** Open payment links of a project, at most, so that nobody with its token can fill the database. */
 export const MAX_OPEN_CHECKOUTS = 10_000
 
+/** Payment links of a project that have expired, at most, and that were canceled: the oldest give way. */
+export const MAX_UNPAID_CHECKOUTS = 100_000
+
+/** How long a payment link is kept that nobody has paid, once its time is over (ms): 90 days. */
+export const CHECKOUT_KEPT_MS = 90 * 24 * 3_600_000
+
 /** Ids of checkouts, as a regular expression: 128 random bits. */
 export const CHECKOUT_ID = 'co_[0-9a-f]{32}'
 

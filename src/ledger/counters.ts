@@ -91,9 +91,9 @@ export class Counters {
     this.#add(`${GAS_COST} ${chainId} ${project ?? ALL_COUNTED}`, toGwei(wei))
   }
 
-  /** Counts gas by a label of its own. */
-  countGas(kind: string, label: string, gas: number): void {
-    this.#add(`${kind} ${label} ${ALL_COUNTED}`, gas)
+  /** Counts gas by a label of its own, or of a project. */
+  countGas(kind: string, gas: number, { label = '', project = ALL_COUNTED }): void {
+    this.#add(`${kind} ${label} ${project}`, gas)
   }
 
   /** Writes the counts. Never rejects: counts that cannot be written now are written next time. */

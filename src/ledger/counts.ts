@@ -1,4 +1,5 @@
 /** Counts of events by day, kept beside the payments. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Statement } from './engine/statement.js'
 import type { SqlStore } from './engine/store.js'
 import { DAY_MS } from './time-zone.js'
@@ -151,10 +152,16 @@ export class Counts {
     })
   }
 
-  /** Deletes the counts of earlier days. */
+  /** Deletes the counts of earlier days, of one project after the other: the primary key begins with it. */
   async dropCounts(beforeDay: number): Promise<void> {
-    await this.#store.run(({ db }) =>
-      db.deleteFrom('x402_counts').where('day', '<', beforeDay).execute(),
-    )
+    for (let next: string | undefined = ALL_COUNTED; next !== undefined; await nextTurn()) {
+      const project: string = next
+      next = await this.#store.run(async ({ db }) => {
+        const own = db.deleteFrom('x402_counts').where('project', '=', project)
+        await own.where('day', '<', beforeDay).execute()
+        const others = db.selectFrom('x402_counts').select('project').orderBy('project').limit(1)
+        return (await others.where('project', '>', project).executeTakeFirst())?.project
+      })
+    }
   }
 }

@@ -16,6 +16,8 @@ export interface EntryTerms {
     | {
         readonly method?: string | undefined
         readonly url?: string | undefined
+        readonly route?: string | undefined
+        readonly price?: string | undefined
         readonly body?: string | undefined
         readonly client?: string | undefined
         readonly asker?: string | undefined
@@ -73,7 +75,7 @@ function urlOf({ payload }: Payment, terms: EntryTerms | undefined): string | un
  */
 function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Purchase {
   const { payload, paymentId, key } = payment
-  const { method, body, client, asker } = terms?.purchase ?? {}
+  const { method, route, price, body, client, asker } = terms?.purchase ?? {}
   const url = urlOf(payment, terms)
   const extra = membersOf(payload.accepted['extra'])
   const offerId = textOf(extra['offerId'])
@@ -91,8 +93,10 @@ function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Pu
       textOf(extra['quote']),
       checkoutId,
       url === undefined ? asker : '',
-      ...(body === undefined ? [] : [body]),
+      body,
+      route,
     ),
+    ...(price !== undefined && { price }),
     ...(proof !== undefined && { offer: hashOf(proof) }),
     ...(id !== undefined && { paymentId: hashOf(id) }),
     ...(address !== undefined && { client: hashOf(recordId(key), address) }),

@@ -105,14 +105,16 @@ export interface ChangeAuthor {
 /**
  * The result of a change. `taken`: the project exists. `deleted`: it existed; ids are not used again, because
  * payments belong to them. `missing`: there is no such project or token. `changed`: the project has another
- * version by now.
+ * version by now. `full`: the project has as many as it may have.
  */
-export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed'
+export type ChangeOutcome = 'done' | 'taken' | 'deleted' | 'missing' | 'changed' | 'full'
 
 /** All that is needed to find the project of a request. */
 export interface ProjectSnapshot {
   /** Number of the last change that it is known to contain. */
   readonly version: number
+  /** Ids of the projects that it tells of, also of those that are gone. Absent: all. */
+  readonly changed?: readonly string[] | undefined
   /** Oldest first. */
   readonly projects: readonly StoredProject[]
   /** Without revoked ones. */

@@ -6,6 +6,7 @@
  * and for its own buyer.
  */
 import { sha256 } from '../crypto/sha256.js'
+import type { Reason } from '../protocol/reasons.js'
 import type { LedgerEntry, LedgerRecord } from './record.js'
 
 export type { Purchase } from './record.js'
@@ -32,7 +33,7 @@ export interface PresentedPurchase {
 }
 
 /**
- * Tells whether a record was reserved for the purchase that is presented now: same payee, amount and resource.
+ * Tells whether a record was reserved for the purchase that is presented now: same payee, amount, resource and price.
  *
  * @internal
  */
@@ -49,13 +50,30 @@ export function isSamePurchase(record: LedgerEntry, entry: LedgerEntry): boolean
     (record.purchase === undefined
       ? // A record without a resource may lack its project too. isSameBuyer limits who redeems it.
         record.project === undefined || record.project === entry.project
-      : record.project === entry.project && record.purchase.resource === entry.purchase?.resource)
+      : record.project === entry.project &&
+        record.purchase.resource === entry.purchase?.resource &&
+        record.purchase.price === entry.purchase.price)
   )
 }
 
 /**
+ * Why a record that was not reserved for the purchase presented now does not buy it: it may have been reserved for
+ * the same one at another declared price.
+ *
+ * @internal
+ */
+export function whyAnotherPurchase(record: LedgerRecord, entry: LedgerEntry): Reason {
+  const { price } = record.purchase ?? {}
+  const isOpenAtAnother = !record.delivered && price !== entry.purchase?.price
+  const purchase = entry.purchase && { ...entry.purchase, price }
+  return isOpenAtAnother && isSamePurchase(record, { ...entry, purchase })
+    ? 'price_changed'
+    : 'invalid_exact_evm_nonce_already_used'
+}
+
+/**
  * Tells whether a payment that was taken on earlier terms still buys its resource: the payee,
- * token or price may be another one by now.
+ * token or rate may be another one by now.
  *
  * A record without a resource may be another merchant's, or another route's. One whose
  * transaction failed buys nothing: its terms would hold for as long as the authorization.

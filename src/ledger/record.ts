@@ -48,10 +48,12 @@ export interface PaidTransfer {
   readonly transfer: string
 }
 
-/** Which resource a payment buys, and who presented it. All members are hashes, because each may be a secret. */
+/** Which resource a payment buys, and who presented it. Members are hashes, because each may be a secret. */
 export interface Purchase {
-  /** Method, URL and signed quote; of a price that is a maximum, the request's body. */
+  /** Method, URL, route and signed quote; of a price that is a maximum, the request's body. */
   readonly resource: string
+  /** The declared price: `0.01 USD`, or `function` and a hash of its `quoteFor`. It is no hash. */
+  readonly price?: string | undefined
   /** `extra.offerId` of the entry that the buyer accepted. */
   readonly offer?: string | undefined
   /** The buyer's `payment-identifier`. */

@@ -7,11 +7,11 @@ export interface ResourceSales {
   /** A hash of what the resource is: its project, URL and method. */
   readonly id: string
   readonly project: string
-  /** How it is listed: JSON. The newest replaces an earlier one. */
+  /** How it is listed: JSON. */
   readonly listing: string
+  /** 1 if its buyer says so, and not its seller. */
+  readonly claimed: number
   readonly count: number
-  /** When it was sold last (ms since the epoch). */
-  readonly sold_at: number
 }
 
 /** A resource that was sold, with all its sales. */
@@ -19,32 +19,44 @@ export interface SoldResource {
   readonly id: string
   readonly project: string
   readonly listing: string
+  readonly claimed: number
   readonly count: number
+  /** When its last sale was written, by the database's clock (ms since the epoch). */
   readonly soldAt: number
+  /** The time of that clock when it was read. */
+  readonly readAt: number
 }
 
 /** Resources of one project that are kept and listed: those that were sold last. */
 export const RESOURCES_OF_PROJECT = 500
 
-/** Resources that are read at once. */
-const MAX_READ = 10_000
+/** Resources that are read at once: SQLite blocks the event loop meanwhile. */
+export const RESOURCES_OF_PAGE = 100
 
 /** Time between two looks for resources of a project that are too many (ms). */
 const FORGET_MS = 60_000
 
-/** Adds sales in the order of their keys: two gateways that added in different orders would deadlock. */
-const ADD: Statement = ({ isPostgres, rows }) => `
-   INSERT INTO x402_resources AS r (id, project, listing, count, sold_at)
-   SELECT id, project, listing, count, sold_at FROM (${rows(SOLD)}) AS w WHERE true ORDER BY id
+/** A listing that was not sold like that for so long (ms) is what its seller has changed. */
+const STANDS_MS = 7 * 24 * 3_600_000
+
+/**
+ * Adds sales in the order of their keys: two gateways that added in different orders would deadlock. What a seller says
+ * replaces a listing; of what buyers say the first stands, and sales of anything else are left out.
+ */
+const ADD: Statement = ({ isPostgres, now, rows }) => `
+   INSERT INTO x402_resources AS r (id, project, listing, claimed, count, sold_at)
+   SELECT id, project, listing, claimed, count, ${now} FROM (${rows(SOLD)}) AS w WHERE true ORDER BY id
    ON CONFLICT (id) DO UPDATE SET count = r.count + excluded.count, listing = excluded.listing,
-     sold_at = ${isPostgres ? 'greatest' : 'max'}(r.sold_at, excluded.sold_at)`
+     claimed = excluded.claimed, sold_at = ${isPostgres ? 'greatest' : 'max'}(r.sold_at, excluded.sold_at)
+   WHERE excluded.claimed = 0 OR r.claimed = 1 AND
+     (r.listing = excluded.listing OR r.sold_at < excluded.sold_at - ${STANDS_MS})`
 
 const SOLD = {
   id: 'text',
   project: 'text',
   listing: 'text',
+  claimed: 'int',
   count: 'bigint',
-  sold_at: 'bigint',
 } as const
 
 /** Keeps resources in a table. */
@@ -73,20 +85,35 @@ export class Resources {
     }
   }
 
-  /** Reads the resources that were sold last, of all projects. */
-  listResources(): Promise<readonly SoldResource[]> {
-    return this.#store.run(async ({ db }) => {
+  /**
+   * Reads a page of the resources that were sold since a time, the last sold first.
+   *
+   * @param before - The last resource of the page before.
+   */
+  listResources(
+    since: number,
+    before?: Pick<SoldResource, 'soldAt' | 'id'>,
+  ): Promise<readonly SoldResource[]> {
+    return this.#store.run(async ({ db, now }) => {
       const rows = await db
         .selectFrom('x402_resources')
         .selectAll()
+        .select(now.$castTo<number | string>().as('now'))
+        .where('sold_at', '>=', since)
+        .$if(before !== undefined, (query) =>
+          query.where(({ eb, refTuple, tuple }) =>
+            eb(refTuple('sold_at', 'id'), '<', tuple(before?.soldAt ?? 0, before?.id ?? '')),
+          ),
+        )
         .orderBy('sold_at', 'desc')
-        .orderBy('id')
-        .limit(MAX_READ)
+        .orderBy('id', 'desc')
+        .limit(RESOURCES_OF_PAGE)
         .execute()
-      return rows.map(({ sold_at, count, ...row }) => ({
+      return rows.map(({ sold_at, count, now: readAt, ...row }) => ({
         ...row,
         count: Number(count),
         soldAt: Number(sold_at),
+        readAt: Number(readAt),
       }))
     })
   }
@@ -96,16 +123,19 @@ export class Resources {
       db
         .deleteFrom('x402_resources')
         .where('project', '=', project)
-        .where(
-          'sold_at',
-          '<',
-          db
-            .selectFrom('x402_resources')
-            .select('sold_at')
-            .where('project', '=', project)
-            .orderBy('sold_at', 'desc')
-            .offset(RESOURCES_OF_PROJECT - 1)
-            .limit(1),
+        .where(({ eb, refTuple, selectFrom }) =>
+          eb(
+            refTuple('sold_at', 'id'),
+            '<',
+            selectFrom('x402_resources')
+              .select(['sold_at', 'id'])
+              .where('project', '=', project)
+              .orderBy('sold_at', 'desc')
+              .orderBy('id', 'desc')
+              .offset(RESOURCES_OF_PROJECT - 1)
+              .limit(1)
+              .$asTuple('sold_at', 'id'),
+          ),
         )
         .execute(),
     )

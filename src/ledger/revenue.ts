@@ -79,9 +79,10 @@ export class RevenueSums {
     else this.#addRest(group)
   }
 
-  /** The groups, those with most payments first, and then the rest. */
+  /** The groups, those with most units of a token first, and then the rest. */
   groups(): readonly RevenueGroup[] {
-    const all = [...this.#groups.values()].toSorted((one, other) => other.count - one.count)
+    const left = ({ amount, refunded }: RevenueGroup): number => Number(amount - refunded)
+    const all = [...this.#groups.values()].toSorted((one, other) => left(other) - left(one))
     for (const group of all.slice(MAX_GROUPS)) this.#addRest(group)
     return [...all.slice(0, MAX_GROUPS), ...this.#rest.values()]
   }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectStore } from '../ledger/index.js'
 import {
   TOKEN_SCOPES,
+  type ProjectSnapshot,
   type StoredProject,
-  type StoredToken,
   type TokenScope,
 } from '../ledger/projects.js'
 import type { Logger } from '../logger.js'
@@ -194,9 +194,9 @@ export class ProjectDirectory {
       for (const project of this.#waiting)
         if (project.nextPayTo && project.nextPayTo.at <= now()) await store.applyNextPayTo(project)
       if ((await store.version()) !== this.#version) {
-        const { version, projects, tokens } = await store.load()
-        this.#take(projects, tokens)
-        this.#version = version
+        const read = await store.load(this.#version)
+        if (read.changed?.length !== 0) this.#take(read)
+        this.#version = read.version
       }
       if (this.#isFailing) logger.info('Projects can be read from the ledger again.')
       this.#isFailing = false
@@ -208,21 +208,25 @@ export class ProjectDirectory {
     }
   }
 
-  #take(projects: readonly StoredProject[], tokens: readonly StoredToken[]): void {
-    const stored = new Map(projects.map((row) => [row.id, this.#read(row)]))
+  #take({ changed, projects, tokens }: ProjectSnapshot): void {
+    const read = new Map(projects.map((row) => [row.id, this.#read(row)]))
+    const stored = new Map(this.#stored)
+    for (const id of changed ?? stored.keys()) if (!read.has(id)) stored.delete(id)
+    for (const [id, project] of read) stored.set(id, project)
     this.#stored = stored
     this.#all = [
       ...this.configured,
       ...[...stored.values()].filter(({ id }) => !this.isConfigured(id)),
     ]
-    this.#waiting = projects.filter(({ nextPayTo }) => nextPayTo !== undefined)
-    this.#tokens = new Map(
-      tokens.flatMap(({ id: token, hash, label, scopes, project: owner }) => {
+    this.#waiting = [...stored.values()].flatMap(({ stored: row }) => (row?.nextPayTo ? row : []))
+    this.#tokens = new Map([
+      ...[...this.#tokens].filter(([, { project }]) => changed?.includes(project.id) === false),
+      ...tokens.flatMap(({ id: token, hash, label, scopes, project: owner }) => {
         const project = this.find(owner)
         if (project === undefined) return []
         return [[hash, { token, label, hash: Buffer.from(hash, 'hex'), project, scopes }] as const]
       }),
-    )
+    ])
   }
 
   /** Parses a project, but keeps the same object while its version is the same. */

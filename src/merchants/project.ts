@@ -42,11 +42,15 @@ export interface Merchant {
   readonly branding?: Branding | undefined
   /** Whether nothing new is taken for now. */
   readonly paused?: true | undefined
-  /** Whether catalogues list what was sold. @defaultValue true */
-  readonly listed?: boolean | undefined
+  /** Whether catalogues list what was sold, and at which origins of other servers. @defaultValue true */
+  readonly listed?: boolean | readonly string[] | undefined
   /** Whether payments of x402 version 1 are taken, too. */
   readonly v1: boolean
 }
+
+/** Whether a project lists what another server sells at this URL. */
+export const listsOrigin = ({ listed }: Pick<Merchant, 'listed'>, url: string): boolean =>
+  typeof listed === 'object' && listed.includes(new URL(url).origin)
 
 /** A tenant of the gateway: its identify tokens and, once configured, its merchant. */
 export interface Project {
@@ -56,6 +60,8 @@ export interface Project {
   readonly merchant?: Merchant | undefined
   /** The merchant as configured (`MerchantOptions`). */
   readonly settings?: object | undefined
+  /** As in its options. */
+  readonly gasBudget?: number | undefined
   /** Who has paused it; nobody, while it takes payments. */
   readonly pausedBy?: PausedBy | undefined
   /** Its row, if it is one of the ledger. */

@@ -17,6 +17,7 @@ import type { EventBus } from '../schemes/events.js'
 import type { SchemeFormats } from '../schemes/scheme.js'
 import { CodeGas } from '../schemes/evm/network/code-gas.js'
 import { EvmScheme, openEvmContext } from '../schemes/evm/evm-scheme.js'
+import { ProjectGas } from '../schemes/evm/network/project-gas.js'
 import { settlementAssets } from '../schemes/evm/network/settlement-asset.js'
 import {
   createSettlementNetwork,
@@ -83,7 +84,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
 
 function openNetwork(
   { network, assets, core }: ResolvedNetwork,
-  { logger, now, settleTimeoutMs }: Pick<ResolvedOptions, 'logger' | 'now' | 'settleTimeoutMs'>,
+  { logger, now, settleTimeoutMs, projects }: ResolvedOptions,
   { ledger, events, counters, telemetry, closed, stopping, permits }: CoreParts,
 ): readonly SettlementNetwork[] {
   const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
@@ -117,6 +118,8 @@ function openNetwork(
       relayers,
       now,
       assets: settlementAssets(assets),
+      payments: ledger.payments,
+      projectGas: new ProjectGas({ counters, store: ledger.counts, now, projects }),
       onGas: (project, wei) => counters.spendFor(project, network.chainId, wei),
       acceptContractPayers,
       allowedFactories,

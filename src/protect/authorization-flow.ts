@@ -1,15 +1,18 @@
 import type { Response } from 'express'
 import { ConfigError, LedgerError, isOutsideFailure } from '../errors.js'
 import { onceClosed } from '../http/once-closed.js'
+import type { Counters } from '../ledger/counters.js'
 import type { Logger } from '../logger.js'
 import { onAbort } from '../http/on-abort.js'
 import type { OpenRequests } from '../http/open-requests.js'
 import { keepPrivate } from './cache-control.js'
-import { isConditionalStatus, removeConditions } from './conditional-requests.js'
+import { removeConditions } from './conditional-requests.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldLimits } from './held-body.js'
 import type { HeldBudget } from './held-budget.js'
 import { HeldResponse, type HeldEnd } from './held-response.js'
+import { PAYMENT_CHARGED } from '../protocol/headers.js'
+import { requestFields } from './log-fields.js'
 import {
   attachPayment,
   endReserved,
@@ -23,12 +26,14 @@ import { refuseCharge, type Meter } from './meter.js'
 import { setPaymentResponse } from './respond.js'
 import type { PaidRoute } from './route.js'
 import { serializeResponse, serializeUnpaid } from './stored-response.js'
+import { readUndelivered, type RedirectContext, type Undelivered } from './undelivered.js'
 import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
 import { watchForStream } from './watch-for-stream.js'
 
 /** Dependencies of {@link runThenSettle}. */
-export interface AuthorizationFlowContext {
+export interface AuthorizationFlowContext extends RedirectContext {
   readonly heldBudget: HeldBudget
+  readonly counters: Counters
   readonly waived: WaivedCounter
   readonly logger: Logger
   readonly requests: OpenRequests
@@ -81,9 +86,12 @@ async function runHeld(
     // If its client is gone already, it has ended as aborted.
     if (!held.clientGone) next()
     const end = await held.finished
-    const exit = (await isCharged(context, attempt, { end, held, waiver, chargeIf }))
+    const undelivered =
+      end.kind === 'ended' ? readUndelivered(context, attempt, end.status) : undefined
+    const judged = { end, held, undelivered, waiver, chargeIf }
+    const exit = (await isCharged(context, attempt, judged))
       ? await settleThenSend(context, attempt, { held, charge: meter?.close() })
-      : await endUncharged(context, attempt, { held, end, limits })
+      : await endUncharged(context, attempt, { held, end, undelivered, limits })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
     if (isOutsideFailure(error))
@@ -114,26 +122,37 @@ async function holdResponse(
   }
 }
 
-/** Only a complete response that its client is there to receive is charged, and no 304. */
-function isChargeable(end: HeldEnd, { clientGone }: HeldResponse): boolean {
-  return end.kind === 'ended' && !clientGone && end.status < 400 && end.status !== 304
+/** A response that has ended. */
+interface EndedResponse {
+  readonly held: HeldResponse
+  readonly end: HeldEnd
+  /** Of a response that delivers nothing: what is sent in its place. */
+  readonly undelivered: Undelivered | undefined
+}
+
+/** Only a complete response that its client is there to receive, and that delivers something, is charged. */
+function isChargeable({ end, held, undelivered }: EndedResponse): boolean {
+  return end.kind === 'ended' && !held.clientGone && end.status < 400 && undelivered === undefined
 }
 
 /** A response that has ended, and what the app says of it. */
-interface JudgedResponse extends Pick<PaidRoute, 'chargeIf'> {
-  readonly end: HeldEnd
-  readonly held: HeldResponse
+interface JudgedResponse extends EndedResponse, Pick<PaidRoute, 'chargeIf'> {
   readonly waiver: Waiver
 }
+
+const WRONG_LENGTH =
+  'is not the length of the answer, which was not charged for: count bytes with Buffer.byteLength(), or leave it to res.send()'
 
 /** Whether a response is charged for. If the app fails to tell, its payment is released. */
 async function isCharged(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  { end, held, waiver, chargeIf }: JudgedResponse,
+  judged: JudgedResponse,
 ): Promise<boolean> {
-  if (!isChargeable(end, held)) return false
+  if (!isChargeable(judged)) return false
+  const { held, waiver, chargeIf } = judged
   try {
+    if (!held.fitsLength) throw new ConfigError('Content-Length', WRONG_LENGTH, 'invalid_value')
     const reason = whyFree({ held, res: attempt.res, waiver, chargeIf })
     if (reason === undefined) return true
     // It was asked for with a payment: no shared cache may give it to others.
@@ -142,6 +161,7 @@ async function isCharged(
     return false
   } catch (error) {
     await releaseUnpaid(context, attempt)
+    context.logger.error('An answer was not charged for.', { ...requestFields(attempt), error })
     throw error
   }
 }
@@ -231,9 +251,7 @@ async function keepUnpaid(
 }
 
 /** A response that is not charged for. */
-interface UnchargedResponse {
-  readonly held: HeldResponse
-  readonly end: HeldEnd
+interface UnchargedResponse extends EndedResponse {
   readonly limits: HeldLimits
 }
 
@@ -241,12 +259,15 @@ interface UnchargedResponse {
 async function endUncharged(
   context: AuthorizationFlowContext,
   attempt: ReservedAttempt,
-  { held, end, limits }: UnchargedResponse,
+  { held, end, undelivered, limits }: UnchargedResponse,
 ): Promise<Exit> {
   await releaseUnpaid(context, attempt)
   switch (end.kind) {
     case 'ended':
-      if (isConditionalStatus(end.status)) return { kind: 'condition_failed', status: end.status }
+      if (undelivered !== undefined) return undelivered
+      if (end.status >= 500) context.counters.count(attempt.project, 'refused', 'handler_failed')
+      // The page asks: an error of a proxy would say nothing of it.
+      if (end.status >= 400) held.amend((res) => res.setHeader(PAYMENT_CHARGED, 'none'))
       held.send()
       return { kind: 'over' }
     case 'aborted':

@@ -10,6 +10,7 @@ import { respondRateLimited, type ExceededLimit } from './payment-rate-limit.js'
 import { askForPayment, type AskingStatus } from './payment-required.js'
 import { respondRouteProblem, setPaymentResponse } from './respond.js'
 import { respondAgain } from './stored-response.js'
+import type { Undelivered } from './undelivered.js'
 
 type Unsettled = Extract<SettleResponse, { success: false }>
 
@@ -45,8 +46,8 @@ export type Exit =
   | { readonly kind: 'shutting_down' }
   /** The merchant takes nothing new for now. */
   | { readonly kind: 'merchant_paused' }
-  /** The handler answered a condition or a range, which costs nothing. */
-  | { readonly kind: 'condition_failed'; readonly status: number }
+  /** The handler answered a condition or a range, or led to another paid route, which costs nothing. */
+  | Undelivered
   /** The handler's response is larger than what may be held. */
   | { readonly kind: 'too_large' }
   /** A chain, a rate, the ledger or a relayer failed. */
@@ -78,8 +79,9 @@ export function respondExit(res: Response, exit: Exit): void {
       return respondRouteProblem(res, PROBLEMS[exit.kind])
     case 'rate_limited':
       return respondRateLimited(res, exit)
-    case 'condition_failed':
-      // Without the handler's headers: they describe what is for sale.
+    case 'undelivered':
+      // Without the handler's headers: they describe what is for sale, and a cookie may be it.
+      if (exit.location !== undefined) res.setHeader('Location', exit.location)
       return void res.status(exit.status).set('Cache-Control', 'no-store').end()
     case 'too_large':
       // The connection is closed, so that the handler's reads and writes end with it.

@@ -11,7 +11,7 @@ import { isRefusal } from '../schemes/scheme.js'
 import { runThenSettle } from './authorization-flow.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldBudget } from './held-budget.js'
-import type { LoggedRequest } from './log-fields.js'
+import { requestFields, type LoggedRequest } from './log-fields.js'
 import type { MatchContext } from './match-offer.js'
 import { countUnmatched, readMatchingPayment } from './matched-payment.js'
 import { offerAgain } from './offer.js'
@@ -28,10 +28,11 @@ import { respondInvalidInput, respondNobodyPaid } from './respond.js'
 import type { PaidRoute } from './route.js'
 import type { FindRoute } from './route-finder.js'
 import { settleThenRun } from './upfront-flow.js'
+import type { RedirectContext } from './undelivered.js'
 import type { WaivedCounter } from './waiver.js'
 
 /** Shared by the paid routes of a gateway. */
-export interface PaidRequestContext extends OnceContext, MatchContext {
+export interface PaidRequestContext extends OnceContext, MatchContext, RedirectContext {
   readonly facilitator: ReservingFacilitator
   /** The memory of all responses that are held. */
   readonly heldBudget: HeldBudget
@@ -63,20 +64,41 @@ export interface HandledRoute {
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
-  { skip, declaration, find, problemPage }: HandledRoute,
+  handled: HandledRoute,
   exchange: Exchange,
 ): Promise<void> {
+  const { skip, declaration, find, problemPage } = handled
   const { req, res, next } = exchange
   if ((await skip?.(req)) === true) return next()
+  if (res.headersSent) return reportStarted(context, handled, exchange)
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
+  // What strangers send may take long to check.
+  const isCounted = declaration?.input.body !== undefined
+  const exceeded = isCounted ? await context.countRequest?.({ req, res }) : undefined
+  if (exceeded !== undefined) return respondExit(res, exceeded)
   const input = declaration && (await readInput(declaration, req))
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(req)
   if (route === undefined) return respondNobodyPaid(res)
   if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
-  return context.requests.during(charge(context, route, { ...exchange, input: input?.value }))
+  return context.requests.during(
+    charge(context, route, { ...exchange, isCounted, input: input?.value }),
+  )
+}
+
+/** Routes of which it was said. */
+const started = new WeakSet<HandledRoute>()
+
+/** Logs, once for each route, that a request was answered by somebody who does not wait for this middleware. */
+function reportStarted({ logger }: PaidRequestContext, handled: HandledRoute, exchange: Exchange) {
+  if (started.has(handled)) return
+  started.add(handled)
+  logger.error(
+    'A paid route was answered before x402Protect had asked for its payment, for free: give x402Protect to Express as a middleware of its own, or await it.',
+    requestFields(exchange),
+  )
 }
 
 /** Charges for a request that is not free by `skip`. */
@@ -101,16 +123,17 @@ async function charge(
       countUnmatched(context.counters, route, read)
       return respondExit(res, read)
     }
-    const exceeded = await context.countRequest?.({ req, res })
+    const exceeded = exchange.isCounted ? undefined : await context.countRequest?.({ req, res })
     if (exceeded !== undefined) return respondExit(res, exceeded)
 
     const { payment } = read
     const { project } = route.merchant
     const offered = offerAgain(offer, payment.requirements)
-    const bought = route.purchaseOf(req, offered.resource.url, payment.requirements)
+    const asked = { url: offered.resource.url, price: payment.price }
+    const bought = route.purchaseOf(req, asked, payment.requirements)
     const attempt = { project, payment, offer: offered, bought, ...exchange }
     logged = attempt
-    const result = await once(context, paymentIdKey(attempt), async (claim) => {
+    const result = await once(context, await paymentIdKey(context, attempt), async (claim) => {
       const taken = await once(context, chargedKey(attempt), async (charged) => {
         try {
           // The client may have disconnected while its request waited for a price, a limit or a key.

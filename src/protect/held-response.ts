@@ -87,6 +87,14 @@ export class HeldResponse {
     return this.#body.read() ?? Buffer.alloc(0)
   }
 
+  /** Whether its `Content-Length`, if it has one, is that of its body: else clients wait, or get a part. */
+  get fitsLength(): boolean {
+    const { req, statusCode } = this.#res
+    const length = this.#res.getHeader('content-length')
+    const hasBody = req.method !== 'HEAD' && statusCode !== 204
+    return length === undefined || !hasBody || Number(length) === this.#body.size
+  }
+
   /** The response so far, to be stored. */
   response(): RecordedResponse {
     return {

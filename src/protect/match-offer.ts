@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { ledgerEntryOf } from '../ledger/ledger-entry.js'
 import type { LedgerStore } from '../ledger/index.js'
-import { isGoodOnEarlierTerms } from '../ledger/purchase.js'
+import { isGoodOnEarlierTerms, whyAnotherPurchase } from '../ledger/purchase.js'
 import type { Quote } from '../merchants/quote.js'
 import type { QuoteTerms } from '../merchants/signed-quote.js'
 import { isReadable, paymentFor, type DecodedPayload } from '../protocol/decoded-payment.js'
@@ -29,6 +29,8 @@ export interface OfferedPayment {
 
 /** The quote that a payment was made for. */
 export interface MatchedQuote extends Quote {
+  /** The declared price that it buys at, as records name it. */
+  readonly price: string
   /** Whether it is no longer offered, and good only for a purchase that is already open. */
   readonly redeemOnly?: boolean
   /** Whether what it buys may be something else by now: as {@link MatchedPayment.storedOnly}. */
@@ -74,7 +76,8 @@ export async function matchOffer(
   const current = mismatch
     ? { refused: mismatch }
     : matchCurrent(context, { route, offer }, { ...presented, quote })
-  if (!isRefusal(current)) return current
+  // An earlier price may come to the same amount.
+  if (!isRefusal(current) && !route.hasEarlierPrices) return current
   return (await findEarlier(context, { route, offer }, { ...presented, quote })) ?? current
 }
 
@@ -84,16 +87,18 @@ function matchCurrent(
   { route, offer }: Asked,
   { req, accepted, quote }: QuotedPayment,
 ): MatchedQuote | Refusal {
-  if (quote === undefined)
-    return (
-      offer.quotes.find(({ entry }) => sameOffer(entry, accepted)) ?? otherOffer(offer, accepted)
-    )
+  if (quote === undefined) {
+    const current = offer.quotes.find(({ entry }) => sameOffer(entry, accepted))
+    return current ? { ...current, price: route.priceFor(req) } : otherOffer(offer, accepted)
+  }
   const { signed, terms } = quote
   const entry = route.entryFor(accepted)
-  const isOurs = terms !== undefined && !route.isPriceOfAnother(req, ratedPriceOf(terms.applied))
-  if (!isOurs || entry === undefined) return { refused: 'quote_mismatch' }
-  if (now() > terms.expiresAt * 1000) return { refused: 'quote_expired' }
-  return { entry: { ...entry, extra: { ...entry.extra, quote: signed } }, applied: terms.applied }
+  if (terms === undefined || entry === undefined) return { refused: 'quote_mismatch' }
+  const { applied, expiresAt } = terms
+  const price = route.priceFor(req, ratedPriceOf(applied))
+  if (route.hasFixedPrice && price !== ratedPriceOf(applied)) return { refused: 'price_changed' }
+  if (now() > expiresAt * 1000) return { refused: 'quote_expired' }
+  return { entry: { ...entry, extra: { ...entry.extra, quote: signed } }, applied, price }
 }
 
 async function readQuote(
@@ -108,7 +113,8 @@ async function readQuote(
 }
 
 /**
- * Finds the quote of a payment that was taken for this very resource when payee, token or price were others.
+ * Finds the quote of a payment that was taken for this very resource when payee, token or rate were others, or at a
+ * price that the route still lists.
  *
  * Its terms are those of its record. To a payment that the ledger does not know, they are worth nothing.
  */
@@ -116,13 +122,18 @@ async function findEarlier(
   { ledger }: MatchContext,
   { route, offer }: Asked,
   { req, decoded, accepted, quote }: QuotedPayment,
-): Promise<MatchedQuote | undefined> {
+): Promise<MatchedQuote | Refusal | undefined> {
   const payment = paymentFor(decoded, accepted)
   if (!isReadable(payment)) return undefined
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
-  const purchase = route.purchaseOf(req, offer.resource.url, accepted)
-  if (!isGoodOnEarlierTerms(record, ledgerEntryOf(payment, { project, purchase }))) return undefined
+  const price = route.priceFor(req, record?.purchase?.price)
+  const purchase = route.purchaseOf(req, { url: offer.resource.url, price }, accepted)
+  const entry = ledgerEntryOf(payment, { project, purchase })
+  if (!isGoodOnEarlierTerms(record, entry))
+    return record && whyAnotherPurchase(record, entry) === 'price_changed'
+      ? { refused: 'price_changed' }
+      : undefined
   const { askedPrice } = offer
   const asksTheSame = askedPrice !== undefined && askedPrice === record.details?.askedPrice
   const sellsTheSame = quote ? quote.terms !== undefined : route.hasFixedPrice || asksTheSame
@@ -130,7 +141,8 @@ async function findEarlier(
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
     applied: record.appliedRate,
     redeemOnly: true,
-    storedOnly: !sellsTheSame || route.isPriceOfAnother(req, record.details?.askedPrice),
+    storedOnly: !sellsTheSame,
+    price,
   }
 }
 

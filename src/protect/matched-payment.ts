@@ -13,7 +13,8 @@ import { ratedPriceOf, type DescribedPayment } from './record-details.js'
 import type { PaidRoute } from './route.js'
 
 /** A payment that was read from a request and fits what its route asks. */
-export interface MatchedPayment extends Payment, Omit<DescribedPayment, 'requirements'> {
+export interface MatchedPayment
+  extends Payment, Omit<DescribedPayment, 'requirements'>, Pick<MatchedQuote, 'price'> {
   /**
    * Whether a price function asked another price then, which nobody signed: it buys the response that was
    * made for it then, and no handler runs for it. The function may depend on anything, for example on
@@ -58,14 +59,14 @@ export async function readMatchingPayment(
         return askAgain({ error: 'extension_echo_mismatch' })
       const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (isRefusal(quote)) return askAgain({ error: quote.refused, message: quote.message })
-      const { entry, applied, redeemOnly = false, storedOnly = false } = quote
+      const { entry, applied, price, redeemOnly = false, storedOnly = false } = quote
       // The answer names the network as the payment did.
       const named = isVersion1 ? { ...entry, network: accepted.network } : entry
       const payment = paymentFor(decoded, named)
       const askedPrice = askedPriceOf(offer, quote)
       return {
         kind: 'matched',
-        payment: { ...payment, appliedRate: applied, askedPrice, redeemOnly, storedOnly },
+        payment: { ...payment, appliedRate: applied, askedPrice, price, redeemOnly, storedOnly },
       }
     }
   }

@@ -2,10 +2,9 @@ import type { Request } from 'express'
 import type { Bazaar } from '../discovery/bazaar.js'
 import type { FacilitatorError, RateError } from '../errors.js'
 import type { Quote } from '../merchants/quote.js'
-import type { QuoteSigner, QuoteSubject } from '../merchants/signed-quote.js'
+import type { QuoteSigner } from '../merchants/signed-quote.js'
 import type { ParsedPrice } from '../money/price.js'
 import type { PaymentRequirements, ResourceInfo } from '../protocol/payment.js'
-import { bodyFingerprint } from './body-fingerprint.js'
 import type { Paywall } from './paywall/paywall.js'
 
 /** A route's offer to one request. */
@@ -51,30 +50,6 @@ export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
 /** The method that a request is charged for: `HEAD` costs the same as `GET`. */
 export function pricedMethod({ method }: Request): string {
   return method === 'HEAD' ? 'GET' : method
-}
-
-/** The subject of a signed quote, apart from the request itself. */
-interface Quoted {
-  readonly resource: ResourceInfo
-  /** Id of the project that is paid: a quote of one merchant is not valid at another. */
-  readonly project: string
-  /** Anything else that the price depends on, for example the user. */
-  readonly quotedFor: string | undefined
-}
-
-/**
- * Names what a quote is signed for: the method, resource, URL and body of a request, and the merchant.
- *
- * @returns `undefined` if the body has no fingerprint: then the quote is not signed.
- */
-export function quotedRequest(
-  req: Request,
-  { resource, project, quotedFor }: Quoted,
-): QuoteSubject['request'] | undefined {
-  const body = bodyFingerprint(req)
-  if (body === undefined) return undefined
-  const request = [pricedMethod(req), resource.url, req.originalUrl, body, 'at', project]
-  return quotedFor === undefined ? request : [...request, 'for', quotedFor]
 }
 
 /** Dependencies of signing an offer. */

@@ -168,6 +168,12 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    */
   readonly quoteFor?: RequestFunction<string> | undefined
   /**
+   * Fixed prices that the route had before, for the days after a change. Payments that were taken, and quotes that
+   * were signed, at one of them buy the route nevertheless; without it they are refused (`price_changed`).
+   * @defaultValue none
+   */
+  readonly earlierPrices?: readonly Price[] | undefined
+  /**
    * Who may redeem an open payment (paid, but not responded to yet) if the client dropped the
    * `extra.offerId` of its offer and sent no `payment-identifier`: nobody (`'never'`), or the address
    * that presented it first, by `req.ip` (`'same-address'`).
@@ -211,6 +217,7 @@ const optionsSchema = z.strictObject({
   allowFree: z.boolean().optional(),
   signQuotes: z.boolean().optional(),
   quoteFor: fn.optional(),
+  earlierPrices: z.array(z.custom<Price>()).optional(),
   redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
   reference: z
     .custom<string | (() => unknown)>(

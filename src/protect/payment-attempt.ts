@@ -1,5 +1,7 @@
 /** A payment on its way through a paid route, from the header that presents it to its delivery. */
 import type { NextFunction, Request, Response } from 'express'
+import { claimantOf } from '../facilitator/claimant.js'
+import type { ReservingFacilitator } from '../facilitator/facilitator.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import type { ReadInput } from '../discovery/read-input.js'
 import type { KeyClaim } from '../idempotency/once.js'
@@ -25,6 +27,8 @@ export interface Exchange {
   readonly req: Request
   readonly res: Response
   readonly next: NextFunction
+  /** Whether the rate limit has counted it for its address. @defaultValue false */
+  readonly isCounted?: boolean
   /** The request's input, as the route's schemas read it. */
   readonly input?: ReadInput | undefined
 }
@@ -166,20 +170,18 @@ export async function endRefused(
 
 /**
  * The key under which the payment's response is stored: the payment's id, in the scope of project, payer,
- * method and resource. Ids may be guessed: nobody takes one from another payer. `originalUrl` counts
- * because a route's own `resourceUrl` may leave parts out.
+ * method, resource, route and declared price. Ids may be guessed: nobody takes one from another payer, see
+ * {@link claimantOf}. `originalUrl` counts because a route's own `resourceUrl` may leave parts out.
  */
-export function paymentIdKey({
-  req,
-  res,
-  project,
-  offer,
-  payment,
-}: PresentedAttempt): WaitingRequest | undefined {
+export async function paymentIdKey(
+  { facilitator }: { readonly facilitator: Pick<ReservingFacilitator, 'formats'> },
+  { req, res, project, payment, bought }: PresentedAttempt,
+): Promise<WaitingRequest | undefined> {
   const { paymentId } = payment
   if (!paymentId.ok || paymentId.value === undefined) return undefined
-  const payer = payment.key?.from ?? ''
-  const resource = [req.method, offer.resource.url, req.originalUrl]
+  const payer = await claimantOf(facilitator, payment)
+  const { url = '', route = '', price = '' } = bought
+  const resource = [req.method, url, req.originalUrl, route, price]
   return {
     key: idempotencyKey('resource', project, payer, ...resource, paymentId.value),
     fingerprint: fingerprintOfPayment(payment),
@@ -210,8 +212,8 @@ export function chargedKey({
 }: PresentedAttempt): WaitingRequest | undefined {
   if (!isReadable(payment) || payment.requirements.scheme !== UPTO) return undefined
   const entry = ledgerEntryOf(payment, { project, purchase: bought })
-  const { resource = '', offer = '' } = entry.purchase ?? {}
-  const signed = [recordId(entry), entry.asset, entry.value.toString(), offer]
+  const { resource = '', price = '', offer = '' } = entry.purchase ?? {}
+  const signed = [recordId(entry), entry.asset, entry.value.toString(), offer, price]
   const key = idempotencyKey('charged', project, ...signed, resource, req.method, req.originalUrl)
   return { key, fingerprint: key, project, res }
 }

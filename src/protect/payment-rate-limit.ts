@@ -14,7 +14,7 @@ export interface PaymentRateLimitContext {
   readonly logger: Logger
 }
 
-/** A request that presents a payment. */
+/** A request that presents a payment, or whose body is checked. */
 export interface CountedRequest {
   readonly req: Request
   readonly res: Response
@@ -91,6 +91,6 @@ export function respondRateLimited(
   res.append('RateLimit-Policy', `"${by}"; q=${limit}; w=${Math.ceil(windowMs / 1000)}`)
   respondRouteProblem(res, {
     code: 'rate_limited',
-    detail: `More than ${limit} requests with a payment in ${windowMs / 1000} s, by ${by}; this request charged nothing. Retry-After says when to present the same payment again.`,
+    detail: `More than ${limit} requests in ${windowMs / 1000} s, by ${by}; this request charged nothing. Retry-After says when to present the same payment again.`,
   })
 }

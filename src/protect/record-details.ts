@@ -1,6 +1,7 @@
 /** Details of a request, for the record of its payment. */
 import type { Request } from 'express'
 import { ConfigError } from '../errors.js'
+import { findMounts } from '../discovery/express-routes.js'
 import { isReference, NOT_A_REFERENCE, type PaymentDetails } from '../ledger/payment-details.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { formatDecimal } from '../money/decimal.js'
@@ -49,10 +50,29 @@ export function routeDetails(
   return { route: routeOf(req), decimals, askedPrice }
 }
 
-/** The pattern of the Express route, below the path that its router is mounted at. */
-export function routeOf({ route, baseUrl }: Request): string | undefined {
-  const { path } = (route ?? {}) as { readonly path?: unknown }
-  return typeof path === 'string' ? baseUrl + path : undefined
+/** Paths of the router of each Express route: as many as the app has. */
+const mounts = new WeakMap<object, string | undefined>()
+
+/** The pattern of the Express route, with the paths of its routers. */
+export function routeOf(req: Request): string | undefined {
+  const { path } = (req.route ?? {}) as { readonly path?: unknown }
+  return typeof path === 'string' ? mountOf(req) + path : undefined
+}
+
+/** Names what sells a request: its route, or the path that a middleware is mounted at. */
+export function soldAt(req: Request): string {
+  return routeOf(req) ?? req.baseUrl + String(req.route?.path ?? '')
+}
+
+/** Where the router of a route is mounted; with the values of parameters, where its pattern cannot be read. */
+function mountOf({ route, baseUrl, app }: Request): string {
+  if (baseUrl !== '' && !mounts.has(route)) {
+    const [mount, other] = findMounts(app, route)
+    mounts.set(route, other === undefined ? mount : undefined)
+  }
+  const mount = mounts.get(route)
+  // Express leaves the route of an earlier handler on the request of a later middleware.
+  return mount?.split('/').length === baseUrl.split('/').length ? mount : baseUrl
 }
 
 /** The price that a rate was applied to. */
@@ -60,9 +80,15 @@ export function ratedPriceOf(applied: AppliedRate | undefined): string | undefin
   return applied && `${applied.price} ${applied.currency}`
 }
 
+/** The name of a price, however it is written. */
+export function priceName(price: ParsedPrice): string {
+  return price.kind === 'asset'
+    ? `${price.amount} units of ${price.asset}`
+    : `${formatDecimal(price.amount)} ${price.currency}`
+}
+
 /** Writes a price as the developer did, with the merchant's currency if it names none. */
 export function askedPriceOf(price: Price, parsed: ParsedPrice): string {
   if (typeof price === 'string' && /[^\d.,\s]/.test(price)) return price.trim()
-  if (parsed.kind === 'asset') return `${parsed.amount} units of ${parsed.asset}`
-  return `${formatDecimal(parsed.amount)} ${parsed.currency}`
+  return priceName(parsed)
 }

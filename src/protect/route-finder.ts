@@ -36,7 +36,9 @@ export function declareRoute(
   checkOptions(options)
   const declaration = readDeclaration(options)
   const find = routeFinder({ ...context, declaration }, price, options)
-  return { find, options, declaration, price: () => advertise(find, price, options) }
+  const { skip, chargeIf, allowFree = false } = options
+  const mayBeFree = skip !== undefined || chargeIf !== undefined || allowFree
+  return { find, options, declaration, mayBeFree, price: () => advertise(find, price, options) }
 }
 
 /** The price of a route for everybody: of its merchant, unless each request has its own. */

@@ -8,13 +8,12 @@ import type { FacilitatorCore } from '../facilitator/facilitator.js'
 import { metersNothing, type RemoteCallers } from '../facilitator/remote-callers.js'
 import { publicRootOf } from '../http/public-url.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
-import type { RedeemWithoutProof } from '../ledger/purchase.js'
+import { hashOf, type RedeemWithoutProof } from '../ledger/purchase.js'
 import type { Logger } from '../logger.js'
 import { chooseMerchant } from '../merchants/choose-merchant.js'
 import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../merchants/quote.js'
 import { signQuote, type QuoteSubject } from '../merchants/signed-quote.js'
-import { formatDecimal } from '../money/decimal.js'
 import type { PermitDomains } from '../money/permit-domains.js'
 import { parsePrice, type ParsedPrice, type Price } from '../money/price.js'
 import type { RateSource } from '../money/rates.js'
@@ -31,7 +30,7 @@ import { bodyFingerprint } from './body-fingerprint.js'
 import { checkConvertible, checkSmallest, explainUnquotable, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
-import { offerOf, pricedMethod, quotedRequest, type Offer, type SigningContext } from './offer.js'
+import { offerOf, pricedMethod, type Offer, type SigningContext } from './offer.js'
 import { Meter, type MeteredPayment } from './meter.js'
 import { checkValidity, resolveMaxHeldBytes } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
@@ -42,7 +41,14 @@ import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
 import { RouteWarnings } from './route-warnings.js'
-import { askedPriceOf, referenceOf, routeDetails, routeOf } from './record-details.js'
+import {
+  askedPriceOf,
+  priceName,
+  referenceOf,
+  routeDetails,
+  routeOf,
+  soldAt,
+} from './record-details.js'
 import type { DescribedPayment } from './record-details.js'
 import { checkDefaultCharge, checkFlow, readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
@@ -68,8 +74,6 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly warnings?: RouteWarnings | undefined
   /** Notes how large the headers of its 402s are. @defaultValue not noted */
   readonly headerSizes?: HeaderSizes | undefined
-  /** Fixed prices that were asked, by the path of their Express route. @defaultValue there is one */
-  readonly fixedPrices?: Map<string, Set<string>> | undefined
   /** Lists what was sold. @defaultValue nothing is listed */
   readonly catalogue?: Pick<Catalogue, 'note'> | undefined
   /** What the route says about itself. @defaultValue nothing */
@@ -83,7 +87,7 @@ export type RouteOptions = Omit<ProtectOptions, 'merchant' | 'paywall'> & {
 }
 
 /** A purchase, as a request asks for it. */
-export type RequestedPurchase = Pick<PurchaseTerms, 'method' | 'url' | 'body'>
+export type RequestedPurchase = Pick<PurchaseTerms, 'method' | 'url' | 'route' | 'price' | 'body'>
 
 /** A price, and how it was asked. */
 interface AskedPrice {
@@ -115,8 +119,7 @@ export class PaidRoute {
   readonly #context: RouteContext
   readonly #options: RouteOptions
   readonly #price: PriceFunction | AskedPrice
-  /** The names of its price in records; empty if it is not fixed. */
-  readonly #priceNames: readonly string[]
+  readonly #earlierPrices: readonly string[]
   /** Whether the price is the most that may be charged. */
   readonly isMaximum: boolean
   /** What is then charged if the handler does not say it. */
@@ -149,7 +152,10 @@ export class PaidRoute {
     this.#bazaar =
       declaration && new BazaarWriter(declaration, (bytes) => this.warnings.warnOfBazaar(bytes))
     this.#price = typeof price === 'function' ? price : this.#read(price)
-    this.#priceNames = typeof this.#price === 'function' ? [] : namesOf(this.#price)
+    const { currency: defaultCurrency } = this.merchant
+    this.#earlierPrices = (options.earlierPrices ?? []).map((one) =>
+      priceName(parsePrice(one, { defaultCurrency, option: 'earlierPrices' })),
+    )
     const accepts = this.#quoteFixed()
     this.#prepared = this.#prepare(accepts)
     if (this.respondUnpaid && accepts)
@@ -211,25 +217,19 @@ export class PaidRoute {
     return typeof this.#price !== 'function'
   }
 
-  /**
-   * Whether a price, as records name it, is not the route's own fixed price, but another one of the same path: an app
-   * may choose between them by anything in a request. A price that nobody asks there any more is an earlier one.
-   */
-  isPriceOfAnother(req: Request, askedPrice: string | undefined): boolean {
-    if (!this.hasFixedPrice || askedPrice === undefined) return false
-    return !this.#priceNames.includes(askedPrice) && this.#pricesAt(req).has(askedPrice)
+  get hasEarlierPrices(): boolean {
+    return this.#earlierPrices.length > 0
   }
 
-  /** Fixed prices that were asked at the path of a request. */
-  #pricesAt({ route }: Request): Set<string> {
-    const { fixedPrices } = this.#context
-    // Without the path of its router, which may have parameters: there are as many as the app declares.
-    const path = String(route?.path)
-    const known = fixedPrices?.get(path)
-    if (known !== undefined) return known
-    const prices = new Set<string>()
-    fixedPrices?.set(path, prices)
-    return prices
+  /**
+   * The declared price that a payment buys at: that which its quote or its record names, if it is the route's own or
+   * one of `earlierPrices`; else its own. An app may choose between routes by anything in a request.
+   */
+  priceFor(req: Request, named?: string): string {
+    if (named !== undefined && this.#earlierPrices.includes(named)) return named
+    if (typeof this.#price !== 'function') return priceName(this.#price.price)
+    const quotedFor = this.#quoteFor(req)
+    return quotedFor === undefined ? FUNCTION : `${FUNCTION} ${hashOf(quotedFor)}`
   }
 
   /**
@@ -241,7 +241,6 @@ export class PaidRoute {
   async offer(req: Request): Promise<Offer | undefined> {
     const { price, askedPrice } = await this.#ask(req)
     if (isFree(price)) return undefined
-    for (const name of this.#priceNames) this.#pricesAt(req).add(name)
     const resource = this.#resourceAt(this.#urlOf(req))
     const { paywall, v1 } = this
     const onWritten = (headerBytes: number): void =>
@@ -270,13 +269,17 @@ export class PaidRoute {
   }
 
   /**
-   * Names what a quote is signed for; `undefined` if it is not signed.
+   * Names what a quote is signed for; `undefined` if it is not signed, because the body has no fingerprint.
    *
    * @throws `ConfigError` if the route's `quoteFor` returns anything but a string.
    */
   quotedRequest(req: Request, resource: ResourceInfo): QuoteSubject['request'] | undefined {
-    const { project } = this.merchant
-    return quotedRequest(req, { resource, project, quotedFor: this.#quoteFor(req) })
+    const body = bodyFingerprint(req)
+    if (body === undefined) return undefined
+    // A quote of a fixed price names the price itself.
+    const priced = this.hasFixedPrice ? 'fixed' : this.priceFor(req)
+    const route = [pricedMethod(req), soldAt(req), priced, 'at', this.merchant.project]
+    return [...route, resource.url, req.originalUrl, body]
   }
 
   #quoteFor(req: Request): string | undefined {
@@ -289,10 +292,10 @@ export class PaidRoute {
   /** The purchase of a payment. What was charged for one body does not pay for the answer to another. */
   purchaseOf(
     req: Request,
-    url: string,
+    asked: Pick<RequestedPurchase, 'url' | 'price'>,
     { scheme }: Pick<PaymentRequirements, 'scheme'>,
   ): RequestedPurchase {
-    const bought = { method: pricedMethod(req), url }
+    const bought = { method: pricedMethod(req), route: soldAt(req), ...asked }
     return scheme === UPTO ? { ...bought, body: bodyFingerprint(req) } : bought
   }
 
@@ -472,12 +475,8 @@ export class PaidRoute {
   }
 }
 
-/** The names of a fixed price in records: as it is declared, and as a quote has it. */
-function namesOf({ price, askedPrice }: AskedPrice): readonly string[] {
-  return price.kind === 'asset'
-    ? [askedPrice]
-    : [askedPrice, `${formatDecimal(price.amount)} ${price.currency}`]
-}
+/** The declared price of a function, in records and quotes. */
+const FUNCTION = 'function'
 
 /** The URL of a request, as its client sees it. */
 function requestUrl(req: Request, publicUrl: string | undefined): string {

@@ -1,6 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
 import type { RouteInput } from '../discovery/declaration.js'
-import type { DeclaredRoutes } from '../discovery/declared-routes.js'
 import { ConfigError } from '../errors.js'
 import { handlePaidRequest, type PaidRequestContext } from './handle-paid-request.js'
 import { HeldBudget } from './held-budget.js'
@@ -10,7 +9,6 @@ import { openProblemPage } from './paywall/problem-page.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
 import { declareRoute } from './route-finder.js'
 import type { MerchantRoutesContext } from './merchant-routes.js'
-import type { Exchange } from './payment-attempt.js'
 import type { DeclaredPrice } from './up-to.js'
 import { WaivedCounter } from './waiver.js'
 
@@ -85,11 +83,6 @@ export type X402Middleware<Input extends RouteInput | undefined = undefined> = [
       next: NextFunction,
     ) => void
 
-/** Context that registers declared routes. */
-interface DeclaringContext {
-  readonly declaredRoutes: DeclaredRoutes
-}
-
 /**
  * Dependencies of {@link openPaidRoutes}.
  *
@@ -97,8 +90,7 @@ interface DeclaringContext {
  */
 export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest' | 'waived'> &
   MerchantRoutesContext &
-  PaymentRateLimitContext &
-  DeclaringContext
+  PaymentRateLimitContext
 
 /**
  * Shared by all paid routes of a gateway, its own among them.
@@ -128,19 +120,23 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
  *
  * @internal
  */
-export function createX402Protect(gateway: PaidRoutesContext & DeclaringContext): X402Protect {
-  const context = { ...gateway, fixedPrices: new Map<string, Set<string>>() }
+export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
   const protect = (price: DeclaredPrice, options?: ProtectOptions): X402Middleware => {
     requireCall(price)
-    const route = declareRoute(context, price, options)
-    const problemPage = openProblemPage(options?.paywall, context.paywall)
+    const route = declareRoute(gateway, price, options)
+    const problemPage = openProblemPage(options?.paywall, gateway.paywall)
     const paid = { skip: options?.skip, problemPage, ...route }
-    const x402Middleware: X402Middleware = (req, res, next) => {
-      // The types of a route's parameters and body matter to its handlers only.
-      const exchange = { req, res, next } as unknown as Exchange
-      handlePaidRequest(context, paid, exchange).catch(next)
-    }
-    context.declaredRoutes.set(x402Middleware, route)
+    // The types of a route's parameters and body matter to its handlers only. Whoever awaits it goes on once it has
+    // passed the request on, or answered it: before, what comes after would be free.
+    const x402Middleware = ((req: Request, res: Response, next: NextFunction) =>
+      new Promise<void>((decided) => {
+        const goOn = (error?: unknown): void => {
+          decided()
+          next(error)
+        }
+        handlePaidRequest(gateway, paid, { req, res, next: goOn }).then(decided, goOn)
+      })) as X402Middleware
+    gateway.declaredRoutes.add(x402Middleware, route)
     return x402Middleware
   }
   // What a route with `input` adds to the types of its handlers, the middleware does at run time.

@@ -20,12 +20,18 @@ export function parseDocument<T>(schema: z.ZodType<T>, value: unknown): Parsed<T
   return withoutIssues(parseWithIssues(schema, value))
 }
 
-/** Parses a document by a schema of the app's own, whose checks may be asynchronous. */
+/**
+ * Parses a document by a schema of the app's own, whose checks may be asynchronous.
+ *
+ * @param abortEarly - Finds the first mistake of each list alone: thousands take seconds.
+ */
 export async function parseDocumentAsync<T>(
   schema: z.ZodType<T>,
   value: unknown,
+  { abortEarly }: { readonly abortEarly: boolean },
 ): Promise<Parsed<T>> {
-  return withoutIssues(readResult(await schema.safeParseAsync(value, CONTEXT), 'member'))
+  const context = { ...CONTEXT, abortEarly }
+  return withoutIssues(readResult(await schema.safeParseAsync(value, context), 'member'))
 }
 
 function withoutIssues<T>(result: ParsedWithIssues<T>): Parsed<T> {
@@ -166,22 +172,28 @@ function issueAt(
 export const MAX_NESTING = 64
 
 /**
- * Whether a document is nested beyond {@link MAX_NESTING}. Recursive code, `JSON.stringify` included,
- * fails at some depth; this does not recurse.
+ * Counts the members of a document, on all levels. Recursive code, `JSON.stringify` included, fails at some depth; this
+ * does not recurse.
+ *
+ * @param most - Stops beyond so many.
+ * @returns Infinity for one that is nested beyond {@link MAX_NESTING}.
  */
-export function isNestedTooDeep(document: unknown): boolean {
+export function countMembers(document: unknown, most = Infinity): number {
+  let count = 0
   let level: readonly unknown[] = [document]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_NESTING) return true
+  for (let depth = 0; level.length > 0 && count <= most; depth++) {
+    if (depth > MAX_NESTING) return Infinity
     const next: unknown[] = []
     for (const value of level) {
-      if (typeof value !== 'object' || value === null) continue
-      for (const member of Object.values(value))
+      if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) continue
+      const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+      count += members.length
+      for (const member of members)
         if (typeof member === 'object' && member !== null) next.push(member)
     }
     level = next
   }
-  return false
+  return count
 }
 
 /** Type guard for objects that are not arrays. */

@@ -1,6 +1,6 @@
 /** Header names of x402 v2 and the gateway API, and the codec of x402's headers. */
 
-import { isNestedTooDeep, MAX_NESTING } from './document.js'
+import { countMembers, MAX_NESTING } from './document.js'
 
 /** Carries the PaymentRequiredResponse of a 402. */
 export const PAYMENT_REQUIRED = 'PAYMENT-REQUIRED'
@@ -20,6 +20,9 @@ export const PAYMENT_HEADER_KEYS: readonly string[] = PAYMENT_HEADERS.map((name)
 export const PAYMENT_RESPONSE = 'PAYMENT-RESPONSE'
 /** The older name of {@link PAYMENT_RESPONSE}. */
 export const X_PAYMENT_RESPONSE = 'X-PAYMENT-RESPONSE'
+
+/** Says `none` on an error of the handler, for which nothing was charged. */
+export const PAYMENT_CHARGED = 'PAYMENT-CHARGED'
 
 /** Carries what became of the extensions of a payment, in the answer of `settle`. */
 export const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'
@@ -66,7 +69,7 @@ export function decodeHeader(text: string): DecodedHeader {
   } catch {
     return { ok: false, problem: 'its base64 does not hold a JSON document in UTF-8' }
   }
-  if (isNestedTooDeep(value))
+  if (countMembers(value) === Infinity)
     return { ok: false, problem: `it is nested deeper than ${MAX_NESTING} levels` }
   return { ok: true, value }
 }

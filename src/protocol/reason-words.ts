@@ -39,6 +39,7 @@ const FINAL = {
   eip6492_factory_not_allowed:
     'The account of the payer is not deployed, and this server does not deploy it: its factory is not allowed here, or the payment is made by Permit2. Deploy the account first.',
   unsupported_asset: 'The merchant does not take this token.',
+  self_send_not_allowed: 'The payer is the address that is paid: such a payment moves nothing.',
   pay_to_mismatch: 'The payment is made out to another address than that of the merchant.',
   upto_facilitator_mismatch:
     'The payment names a facilitator that settles nothing here now. Pay the offer of this response, which names the present one.',
@@ -78,7 +79,8 @@ const UNSENT = {
   contract_payer_not_accepted: 'Payments from accounts with code are not taken here.',
   payer_temporarily_refused:
     'Earlier transfers of this payer failed on chain. Its payments are refused for some time.',
-  settlement_too_expensive: 'Settling the payment would take more gas than this server pays for.',
+  settlement_too_expensive:
+    'Settling the payment would take more gas than this server pays for, or pays for this seller today.',
   payer_blacklisted: 'The operator of the token has blocked the payer.',
   pay_to_blacklisted: 'The operator of the token has blocked the address of the merchant.',
   token_paused: 'The operator of the token has paused it.',
@@ -112,6 +114,8 @@ const OTHER = {
     'The facilitator did not settle the payment, for a reason that is not known here.',
   invalid_exact_evm_transaction_simulation_failed: 'The token refuses the transfer.',
   permit2_simulation_failed: 'Permit2 or the token refuses the transfer.',
+  price_changed:
+    'The payment was made at another price of this resource, and buys nothing here. If it was charged, ask the seller for a refund; otherwise pay the offer of this response.',
 } as const
 
 const WORDS: Readonly<Record<Reason, string>> = { ...FINAL, ...UNSENT, ...UNDECIDED, ...OTHER }

@@ -128,7 +128,7 @@ export class RelayerPool {
    * Sends a call from the least busy relayer that can, in one transaction with others that come at
    * the same time.
    *
-   * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
+   * @throws As {@link RelayerPool.requireReady}. What was written down before that may be mined.
    */
   send(member: BatchMember): Promise<SentTransaction> {
     return this.#batcher.send(member)
@@ -138,7 +138,7 @@ export class RelayerPool {
    * Sends a call in a transaction of its own, from one relayer after the other until a node has it
    * or no other relayer would do better.
    *
-   * @throws As {@link RelayerPool.requireReady}; nothing was sent then.
+   * @throws As {@link RelayerPool.requireReady}. What was written down before that may be mined.
    */
   async sendAlone(request: TransactionRequest): Promise<SendResult> {
     const attempts = new Attempts()

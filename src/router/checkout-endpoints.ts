@@ -8,7 +8,7 @@ import { ENVELOPE } from '../protocol/strict-document.js'
 import { checkoutEntry, handlerDescriptor } from '../ucp/handler.js'
 import { absoluteUrl } from './absolute-url.js'
 import { merchantOf } from './authenticate.js'
-import { withReference } from './checkout-reference.js'
+import { offerSubjectOf, withReference } from './checkout-reference.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint } from './define-endpoint.js'
 import type { Call, Endpoint, RequestBody } from './define-endpoint.js'
@@ -110,8 +110,7 @@ export async function prepareCheckout(
   const accepts = await Promise.all(
     quoted.map(async (entry) => {
       // Shops compare entries deeply between calls: the same checkout must get the same id.
-      const request = ['project', merchant.project, 'resource', url]
-      const offerId = await quotes.nameOffer({ request, entry })
+      const offerId = await quotes.nameOffer(offerSubjectOf(merchant, { url, entry }))
       const named = { ...entry, extra: { ...entry.extra, offerId } }
       return typeof reference === 'string'
         ? withReference(quotes, merchant, { entry: named, reference })

@@ -31,6 +31,14 @@ export async function checkoutReferenceOf(
   return isReference(reference) ? reference : undefined
 }
 
+/** What the id of a checkout's offer is made for. */
+export function offerSubjectOf(
+  { project }: Pick<Merchant, 'project'>,
+  { url, entry }: { readonly url: string; readonly entry: PaymentRequirements },
+): QuoteSubject {
+  return { request: ['project', project, 'resource', url], entry }
+}
+
 /** The offer's id names the resource of the checkout. */
 function subjectOf({ project }: Merchant, entry: PaymentRequirements): QuoteSubject {
   return { request: ['project', project, 'offer', String(entry.extra?.['offerId'])], entry }

@@ -3,6 +3,7 @@ import { publicRootOf } from '../http/public-url.js'
 import { z } from 'zod'
 import type { ListedResource } from '../discovery/catalogue.js'
 import { BAZAAR } from '../discovery/bazaar.js'
+import { listsOrigin } from '../merchants/project.js'
 import { sameNetwork } from '../protocol/networks.js'
 import { X402_VERSION } from '../protocol/payment.js'
 import { notLoaded } from './authenticate.js'
@@ -61,6 +62,7 @@ const common = {
   tag: 'Discovery',
   problems: ['ledger_unavailable'],
   access: 'anyone',
+  limit: 'reads',
 } as const
 
 /** `/api/v2/payment/discovery/*` */
@@ -75,8 +77,8 @@ export const discoveryEndpoints: readonly Endpoint[] = [
     query: listQuery,
     responses: { 200: { description: 'A page.', document: documents('resourceList') } },
     async handle(context, { req, query }) {
-      const found = await find(context, query)
       const { limit, offset } = query
+      const found = await context.catalogue.find(await filterOf(context, query))
       return {
         x402Version: X402_VERSION,
         items: found
@@ -96,11 +98,14 @@ export const discoveryEndpoints: readonly Endpoint[] = [
     query: searchQuery,
     responses: { 200: { description: 'A page.', document: documents('resourceSearch') } },
     async handle(context, { req, query }) {
-      const words = query.query.toLowerCase().split(/\s+/).filter(Boolean)
-      const found = await find(context, query)
-      const matching = found.filter((one) => hasWords(one, words))
+      const words = [...new Set(query.query.toLowerCase().split(/\s+/).filter(Boolean))]
       const { limit, cursor = 0 } = query
-      const { page, next } = pageOf(matching.slice(cursor, cursor + limit + 1), limit, () =>
+      const isListed = await filterOf(context, query)
+      const found = await context.catalogue.find(
+        (one) => isListed(one) && words.every((word) => one.words.includes(word)),
+        cursor + limit + 1,
+      )
+      const { page, next } = pageOf(found.slice(cursor, cursor + limit + 1), limit, () =>
         String(cursor + limit),
       )
       return {
@@ -112,37 +117,40 @@ export const discoveryEndpoints: readonly Endpoint[] = [
   }),
 ]
 
-/** The resources of projects that are listed now. */
-async function find(
-  { catalogue, directory }: RouterContext,
+/** Matches the resources of projects that are listed now. */
+async function filterOf(
+  { directory }: RouterContext,
   { type, payTo, scheme, network, extensions }: Filters,
-): Promise<readonly ListedResource[]> {
-  const listed = await catalogue.list()
+): Promise<(one: ListedResource) => boolean> {
   await directory.whenLoaded()
   if (!directory.isLoaded) throw notLoaded()
-  return listed.filter((one) => {
+  const paid = payTo?.toLowerCase()
+  return (one) => {
     const [entry] = one.accepts
     const merchant = directory.findMerchant(one.project)
     if (merchant === undefined || merchant.listed === false || entry === undefined) return false
+    if (one.claimed === 1 && !listsOrigin(merchant, one.resource)) return false
     return (
       (type === undefined || one.type === type) &&
-      (payTo === undefined || entry.payTo.toLowerCase() === payTo.toLowerCase()) &&
+      (paid === undefined || entry.payTo.toLowerCase() === paid) &&
       (scheme === undefined || entry.scheme === scheme) &&
       (network === undefined || sameNetwork(entry.network, network)) &&
       (extensions === undefined || (extensions === BAZAAR && one.extensions !== undefined))
     )
-  })
-}
-
-function hasWords(one: ListedResource, words: readonly string[]): boolean {
-  const { resource, description = '', tags = [] } = one
-  const searched = [resource, description, ...tags].join(' ').toLowerCase()
-  return words.every((word) => searched.includes(word))
+  }
 }
 
 /** Makes the documents of resources. @param root - Where the reader finds this gateway's own app. */
 function describedAt(root: string) {
-  return ({ id: _id, project: _project, soldAt, count, ...listing }: ListedResource) => {
+  return ({
+    id: _i,
+    project: _p,
+    words: _w,
+    claimed: _c,
+    soldAt,
+    count,
+    ...listing
+  }: ListedResource) => {
     const lastUpdated = new Date(soldAt).toISOString()
     const resource = listing.resource.startsWith('/') ? root + listing.resource : listing.resource
     const sales = { count, last: lastUpdated }

@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler } from 'express'
 import type { DocumentError, Parsed } from '../protocol/document.js'
-import { isNestedTooDeep, MAX_NESTING } from '../protocol/document.js'
+import { countMembers, MAX_NESTING } from '../protocol/document.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { invalidRequest } from './invalid-request.js'
 
@@ -30,7 +30,7 @@ export const jsonBody: RequestHandler = (req, res, next) => {
  * @throws {@link RequestProblem} 400 with every invalid member.
  */
 export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): T {
-  if (isNestedTooDeep(req.body))
+  if (countMembers(req.body) === Infinity)
     throw invalidBody([{ path: '', message: `is nested deeper than ${MAX_NESTING} levels` }])
   const parsed = parse(req.body)
   if (parsed.ok) return parsed.value

@@ -1,5 +1,6 @@
 /** The id that a payer gave a payment: extension `payment-identifier`, at verify and settle. */
 import type { Response } from 'express'
+import { claimantOf } from '../facilitator/claimant.js'
 import { fingerprintOf, idempotencyKey } from '../idempotency/fingerprint.js'
 import { askUntilFree, type WaitContext } from '../idempotency/wait.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
@@ -13,22 +14,24 @@ import type { IdentifiedSubmission } from './submission.js'
 
 /**
  * Makes the key of a payment: its id, in the scope of project and payer. Ids may be guessed: nobody takes
- * one from another payer.
+ * one from another payer. Where settle repeats answers, it claims the id before the payment is verified.
  *
  * @returns `undefined` for a payment without an id.
  */
-export function paymentIdKey(
+export async function paymentIdKey(
   { facilitator }: Pick<RouterContext, 'facilitator'>,
   res: Response,
   submission: IdentifiedSubmission,
-): KeyedRequest | undefined {
+): Promise<KeyedRequest | undefined> {
   if (submission.paymentId === undefined) return undefined
   const { paymentPayload, paymentRequirements } = submission
   const { extensions: _extensions, ...signed } = paymentPayload
   const { scheme, network, asset, payTo, amount } = paymentRequirements
   const decoded = decodePayment(paymentPayload, paymentRequirements, facilitator.formats)
-  const payer = decoded.key?.from ?? ''
-  const { project } = merchantOf(res)
+  const { project, repeatSettlements } = merchantOf(res)
+  const payer = repeatSettlements
+    ? await claimantOf(facilitator, decoded)
+    : (decoded.key?.from ?? '')
   const required = { scheme, network, asset, payTo, amount }
   return {
     key: idempotencyKey('payment', project, payer, submission.paymentId),

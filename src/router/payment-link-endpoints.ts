@@ -7,7 +7,7 @@ import { RETRY_AFTER_SECONDS } from '../http/problem-status.js'
 import { RequestProblem } from '../http/respond-problem.js'
 import { ANSWERS_KEPT_MS } from '../idempotency/store.js'
 import { CHECKOUT_ID, CHECKOUT_STATUSES, MAX_OPEN_CHECKOUTS } from '../ledger/checkouts.js'
-import type { AuditAction } from '../ledger/projects.js'
+import type { AuditAction, ChangeAuthor } from '../ledger/projects.js'
 import { formatDecimal } from '../money/decimal.js'
 import { isName, NOT_A_NAME } from '../protocol/visible-text.js'
 import { authorOf, keyScopeOf, nameOf } from './acting.js'
@@ -117,21 +117,22 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
           const id = await newCheckoutId(context, request)
           const { currency } = price
           const amount = formatDecimal(price.amount)
-          if (await context.ledger.checkouts.isFull(merchant.project)) throw tooMany()
-          const after = { checkout: id, amount, currency }
-          await note(context, res, { action: 'checkout.created', after })
-          const created = await context.ledger.checkouts.create({
-            id,
-            project: merchant.project,
-            url: `${rootUrlOf(res)}/pay/${id}`,
-            amount,
-            currency,
-            reference: body.reference ?? undefined,
-            description: body.description || undefined,
-            successUrl: body.successUrl ?? undefined,
-            cancelUrl: body.cancelUrl ?? undefined,
-            expiresInMs: body.expiresIn * 1000,
-          })
+          const created = await context.ledger.checkouts.create(
+            {
+              id,
+              project: merchant.project,
+              url: `${rootUrlOf(res)}/pay/${id}`,
+              amount,
+              currency,
+              reference: body.reference ?? undefined,
+              description: body.description || undefined,
+              successUrl: body.successUrl ?? undefined,
+              cancelUrl: body.cancelUrl ?? undefined,
+              expiresInMs: body.expiresIn * 1000,
+            },
+            actOf(res, 'checkout.created', id),
+          )
+          if (created === undefined) throw tooMany()
           const shown = checkoutDocument(created)
           await claim.finish(JSON.stringify(shown))
           return shown
@@ -186,8 +187,12 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
         const canceled = await context.ledger.checkouts.cancel(projectIdOf(res), id)
         if (canceled === undefined) return notFound()
         if (typeof canceled === 'object') {
-          if (canceled.status === 'canceled')
-            await note(context, res, { action: 'checkout.canceled', after: { checkout: id } })
+          const act = actOf(res, 'checkout.canceled', id)
+          if (canceled.status === 'canceled' && act !== undefined)
+            await context.ledger.projects.noteAct(
+              { action: 'checkout.canceled', project: canceled.project, after: { checkout: id } },
+              act,
+            )
           return checkoutDocument(canceled)
         }
         if (canceled === 'in_progress') res.set('Retry-After', String(RETRY_AFTER_SECONDS))
@@ -220,17 +225,10 @@ async function newCheckoutId(
   }
 }
 
-/** Writes to the audit log what an admin does for a project. */
-async function note(
-  { ledger }: RouterContext,
-  res: Response,
-  act: { readonly action: AuditAction; readonly after: { readonly checkout: string } },
-): Promise<void> {
+/** The admin who does something for a project: one change, however often it is repeated. */
+function actOf(res: Response, action: AuditAction, checkout: string): ChangeAuthor | undefined {
   const author = authorOf(res)
-  if (author === undefined) return
-  // One entry, however often the act is repeated.
-  const change = `${act.action} ${act.after.checkout}`
-  await ledger.projects.noteAct({ ...act, project: projectIdOf(res) }, { ...author, change })
+  return author && { ...author, change: `${action} ${checkout}` }
 }
 
 /** The project of an authenticated request. */

@@ -11,12 +11,21 @@ export function setLimitKey(res: Response, key: string): void {
   res.locals['x402LimitKey'] = key
 }
 
-/** Who is counted: by {@link setLimitKey}, else the project, else the address. */
+/**
+ * Who is counted: by {@link setLimitKey}, else the project, else the address. A project's settlements have places of
+ * their own: what was verified can be settled, however much more is to be verified.
+ */
 export function limitKeyOf(req: Request, res: Response): string {
   const key: unknown = res.locals['x402LimitKey']
-  if (typeof key === 'string') return key
+  return typeof key === 'string' ? key : callerOf(req, res)
+}
+
+function callerOf(req: Request, res: Response): string {
   const project = projectOf(res)
-  return project ? `project:${project.id}` : `address:${ipKeyGenerator(req.ip ?? '')}`
+  const isSettle = req.path === '/api/v2/payment/settle'
+  return project
+    ? `project:${project.id}${isSettle ? ':settle' : ''}`
+    : `address:${ipKeyGenerator(req.ip ?? '')}`
 }
 
 const MINUTE_MS = 60_000
@@ -24,12 +33,13 @@ const MINUTE_MS = 60_000
 /**
  * What a project may do in a minute. `sendings` have something sent to a URL of the project's choice: a gateway
  * must not become a tool against others. `changes` of a project, and of its `webhooks`, are read again by all
- * gateways, and stay in the audit log.
+ * gateways, and stay in the audit log. `reads` of the catalogue need no token: of strangers, an address is counted.
  */
 const LIMITS = {
   sendings: { limit: 60, words: 'webhooks were sent by hand' },
   changes: { limit: 30, words: 'changes were made' },
   webhooks: { limit: 120, words: 'webhooks were changed' },
+  reads: { limit: 120, words: 'pages of the catalogue were read' },
 } as const
 
 /** Name of a limit of some endpoints. */
@@ -42,7 +52,7 @@ export function limitSome(name: LimitName, logger: Logger): RequestHandler {
     ...limiterSettings({ windowMs: MINUTE_MS, limit }, logger),
     standardHeaders: false,
     requestPropertyName: `x402Limit:${name}`,
-    keyGenerator: (_req, res) => authorOf(res)?.actor ?? `project:${projectOf(res)?.id}`,
+    keyGenerator: (req, res) => authorOf(res)?.actor ?? callerOf(req, res),
     handler(_req, res, next) {
       res.set('Retry-After', String(MINUTE_MS / 1000))
       next(

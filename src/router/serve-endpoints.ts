@@ -46,6 +46,7 @@ export function bindEndpoints<Context extends RouterContext>(
   guards: Guards = {},
 ): readonly Served[] {
   const limited = new Set(endpoints.flatMap(({ limit }) => limit ?? []))
+  if (context.rateLimit === false) limited.delete('reads')
   const limits = new Map([...limited].map((name) => [name, limitSome(name, context.logger)]))
   return endpoints.map((endpoint) => {
     const guard = guardOf(endpoint, guards)

@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 import { BAZAAR } from '../discovery/bazaar.js'
-import { readListing, type ClaimedResource, type ReadListing } from '../discovery/listing.js'
+import { readListing, type ClaimedResource } from '../discovery/listing.js'
 import type { KeyClaim } from '../idempotency/once.js'
 import { isClosed } from '../http/once-closed.js'
 import type { KeptAnswer } from '../idempotency/store.js'
@@ -14,7 +14,7 @@ import { isFailedTransaction } from '../protocol/reasons.js'
 import { isRefusal, refusalResponse, type Refusal, type Reservation } from '../schemes/scheme.js'
 import { deliveredAnswer } from '../ledger/delivered-answer.js'
 import type { PaymentDetails } from '../ledger/payment-details.js'
-import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
+import { findAcceptedAsset, listsOrigin, type Merchant } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import { faceValueOf } from '../money/face-value.js'
 import type { AppliedRate } from '../money/rates.js'
@@ -27,7 +27,7 @@ import { readSubmission } from './other-version.js'
 import { bindPaymentId, paymentIdKey } from './payment-id.js'
 import { identifySubmission, type IdentifiedSubmission, type Submission } from './submission.js'
 import { appliedRateOf } from './quote-fiat.js'
-import { checkoutReferenceOf } from './checkout-reference.js'
+import { checkoutReferenceOf, offerSubjectOf } from './checkout-reference.js'
 import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
 
 /** The result of a settlement. Stored as JSON, so that its members keep their names. */
@@ -64,7 +64,7 @@ export async function settlePayment(
   const submitted = readSubmission(context, call)
   if (submitted.submission === undefined) return unsettledResponse(submitted.other)
   const submission = identifySubmission(submitted.submission)
-  const byId = paymentIdKey(context, res, submission)
+  const byId = await paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
   const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]
 
@@ -134,7 +134,7 @@ async function reserveAndSettle(
   const outcome = { answer, failed: false }
   const kept = { answer: JSON.stringify(outcome), delivery: reserved.lock }
   await markDelivered(reserved, request, kept)
-  listSale(context, request, { merchant, entry: payment.requirements, answer })
+  await listSale(context, request, { merchant, entry: payment.requirements, answer })
   return outcome
 }
 
@@ -147,28 +147,41 @@ interface Sale {
 }
 
 /** Lists what was paid for, if its server has described it (`bazaar`), and tells whether it is listed. */
-function listSale(
-  { catalogue }: RouterContext,
+async function listSale(
+  context: RouterContext,
   { res, submission: { paymentPayload } }: SettleRequest,
-  { merchant: { project, listed = true }, entry, answer }: Sale,
-): void {
-  const bazaar = paymentPayload.extensions?.[BAZAAR]
+  sale: Sale,
+): Promise<void> {
+  const { resource, extensions } = paymentPayload
+  const bazaar = extensions?.[BAZAAR]
   if (bazaar === undefined) return
-  const read = readSale({ resource: paymentPayload.resource, bazaar, entry }, { listed, answer })
-  if (read.ok) catalogue.noteListing(project, read.listing)
-  const outcome = read.ok
-    ? { status: 'success' }
-    : { status: 'rejected', rejectedReason: read.reason }
+  const claimed = { resource, bazaar, entry: sale.entry }
+  // It is paid and delivered: nothing may fail here any more.
+  const unknown = (): string => 'the ledger did not answer'
+  const rejectedReason = await noteSale(context, claimed, sale).catch(unknown)
+  const outcome = rejectedReason ? { status: 'rejected', rejectedReason } : { status: 'success' }
   if (!res.headersSent) res.set(EXTENSION_RESPONSES, encodeHeader({ [BAZAAR]: outcome }))
 }
 
-function readSale(
+/** @returns Why a sale is not listed, if it is not. */
+async function noteSale(
+  { catalogue, quotes }: RouterContext,
   claimed: ClaimedResource,
-  { listed, answer }: { readonly listed: boolean } & Pick<Sale, 'answer'>,
-): ReadListing {
-  if (!listed) return { ok: false, reason: 'the project is not listed' }
-  if (answer.amount === '0') return { ok: false, reason: 'nothing was charged' }
-  return readListing(claimed)
+  { merchant, entry, answer }: Sale,
+): Promise<string | undefined> {
+  const { project, listed } = merchant
+  if (listed === false) return 'the project is not listed'
+  if (answer.amount === '0') return 'nothing was charged'
+  const listing = readListing(claimed)
+  if (typeof listing === 'string') return listing
+  const url = String(claimed.resource?.['url'])
+  const checkout = await quotes.nameOffer(offerSubjectOf(merchant, { url, entry }))
+  // Its seller has named URL and price, and nothing else.
+  if (entry.extra?.['offerId'] === checkout)
+    catalogue.noteListing(project, { ...listing, extensions: undefined })
+  else if (listsOrigin(merchant, url)) catalogue.noteListing(project, listing, 1)
+  else return 'the project does not list the origin of resource.url'
+  return undefined
 }
 
 /** What the record of a payment says of it, in the shop's own words. */

@@ -2,7 +2,7 @@
 import { isoTime } from '../ledger/time-zone.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { REMOTE_SUBMISSION, transactionOf } from '../ledger/record-transaction.js'
-import { chargedRate } from '../ledger/charged-rate.js'
+import { chargedPrice, chargedRate } from '../ledger/charged-rate.js'
 import { amountOf, type LedgerRecord } from '../ledger/index.js'
 import { heldUntil, isRefundRecord } from '../ledger/refunds.js'
 import type { RefundRecord, RefundRequest } from '../ledger/refunds.js'
@@ -106,7 +106,7 @@ export function settlementDescriber(
     const described = isRefundRecord(record)
       ? refundDocument({ networkNames }, { accepts, record })
       : settlementOf(record, { accepts }, networkNames)
-    const price = record.details?.askedPrice
+    const price = chargedPrice(record)
     return { ...described, payment: record.refundOf ?? record.id, ...(price && { price }) }
   }
 }

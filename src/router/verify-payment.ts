@@ -30,7 +30,7 @@ export async function verifyPayment(
     submission.paymentRequirements,
     context.facilitator.formats,
   )
-  const byId = paymentIdKey(context, res, submission)
+  const byId = await paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })
 
   // The key of the same request to settle: a payment that names no resource is bound to it.

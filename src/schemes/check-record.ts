@@ -1,7 +1,13 @@
 /** Whether what the ledger knows of a payment allows it to be taken. */
 import { UNPAID, type LedgerEntry, type LedgerRecord } from '../ledger/index.js'
-import { bringsSameProof, isSameAsker, isSameBuyer, isSamePurchase } from '../ledger/purchase.js'
-import type { PresentedPurchase } from '../ledger/purchase.js'
+import {
+  bringsSameProof,
+  isSameAsker,
+  isSameBuyer,
+  isSamePurchase,
+  whyAnotherPurchase,
+  type PresentedPurchase,
+} from '../ledger/purchase.js'
 import type { Reason } from '../protocol/reasons.js'
 import type { MerchantTerms, Refusal } from './scheme.js'
 
@@ -31,7 +37,7 @@ export function checkRecord(
   presented: PresentedPurchase,
 ): Reason | undefined {
   if (record === undefined) return undefined
-  if (!isSamePurchase(record, presented.entry)) return 'invalid_exact_evm_nonce_already_used'
+  if (!isSamePurchase(record, presented.entry)) return whyAnotherPurchase(record, presented.entry)
   if (record.state === 'failed') return checkFailed(record, presented)
   if (record.delivered) return 'invalid_exact_evm_nonce_already_used'
   if (!record.locked) return checkBuyer(record, presented)

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { ConfigError } from '../errors.js'
 import { suggestName } from '../protocol/did-you-mean.js'
 import type { Reason } from '../protocol/reasons.js'
+import { chargedPrice } from '../ledger/charged-rate.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { amountOf, recordId, schemeOf, type LedgerEntry } from '../ledger/index.js'
 import { detailsOf } from '../ledger/ledger-entry.js'
@@ -39,8 +40,10 @@ export interface PaymentEvent {
   readonly resource?: string | undefined
   /** The Express route that sells it: `/report/:id`. */
   readonly route?: string | undefined
-  /** The price as it was asked: `$0.25`. */
+  /** The price as it was asked: `$0.25`. Of the scheme `upto`, what is charged, as soon as that is known. */
   readonly price?: string | undefined
+  /** Of the scheme `upto`, the most that could be charged, in atomic units, as soon as it is known what is. */
+  readonly maximum?: string | undefined
   /** Symbol of the token, if it is known. */
   readonly symbol?: string | undefined
   /** Digits after the point of one token: 6 for USDC. */
@@ -292,5 +295,12 @@ export function entryEvent(
     project,
     payment: entry.refundOf ?? recordId(entry),
     ...soldMembers(details, token ?? findKnownAsset(network, asset)),
+    ...chargedMembers(entry),
   }
+}
+
+/** The members of a payment of which it is known what is charged of its maximum. */
+export function chargedMembers(entry: LedgerEntry): Pick<PaymentEvent, 'price' | 'maximum'> {
+  if (entry.charged === undefined) return {}
+  return { price: chargedPrice(entry), maximum: entry.value.toString() }
 }

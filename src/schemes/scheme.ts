@@ -166,6 +166,10 @@ export interface PurchaseTerms {
   readonly method?: string | undefined
   /** The resource that is paid for. */
   readonly url?: string | undefined
+  /** The route that sells it, with the paths of its routers. */
+  readonly route?: string | undefined
+  /** Its declared price, as records name it. */
+  readonly price?: string | undefined
   /** A fingerprint of the request's body, where what is charged may depend on it. */
   readonly body?: string | undefined
   /** The address that the buyer's request came from; left out where that is not the buyer's own. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
-import { noteCalled, requireCall, standInForDefault } from '../default-gateway.js'
+import { markPaid, requireCall, standInForDefault } from '../default-gateway.js'
 import { ConfigError } from '../errors.js'
 import { createGateway, type Gateway } from '../gateway.js'
 import type { GatewayOptions, UcpHandler } from '../index.js'
@@ -63,7 +63,7 @@ function declare(declaration: (gateway: Gateway) => RequestHandler): RequestHand
   unchecked.add(handlerOf)
   const handler: RequestHandler = (req, res, next) =>
     handlerOf(gatewayOfRequest.get(req) ?? newest())(req, res, next)
-  noteCalled(handler, () => open.flatMap((gateway) => orNone(() => handlerOf(gateway))))
+  markPaid(handler, () => open.flatMap((gateway) => orNone(() => handlerOf(gateway))))
   return handler
 }
 

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+import '../http/check-node.js'
 // Types of other entry points are imported from there, so that only their API reports contain them.
 export { PurchaseError } from './purchase-error.js'
 export type { Failure } from './failures.js'

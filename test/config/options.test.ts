@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { MULTICALL3 } from '../../src/protocol/contracts.js'
 import { ConfigError, type ConfigErrorCode, type ConfigIssue } from '../../src/errors.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { processWarnings } from '../../src/logger.js'
@@ -214,6 +215,7 @@ describe('wrong options', () => {
           maxTimeoutSecond: 60,
           repeatSettlements: 'no',
           redeemWithoutProof: 'always',
+          listed: ['https://shop.example/'],
         }),
         'shop',
       ],
@@ -245,6 +247,7 @@ describe('wrong options', () => {
         'projects.1.merchant.maxTimeoutSecond',
         'projects.1.merchant.repeatSettlements',
         'projects.1.merchant.redeemWithoutProof',
+        'projects.1.merchant.listed.0',
         'projects.2',
         'rates["EUR/USD"]',
         'rates["EURUSD"]',
@@ -420,7 +423,12 @@ describe('executor', () => {
   it('is off, on, or on with older ones', () => {
     for (const off of [undefined, false]) expect(resolved(off)).toBeUndefined()
     expect(resolved(true)).toEqual({ older: [] })
-    expect(resolved({ older: [PAY_TO] })).toEqual({ older: [PAY_TO] })
+    expect(resolved({ older: [MULTICALL3] })).toEqual({ older: [MULTICALL3] })
+  })
+
+  it('is paid to by no merchant', () => {
+    const issue = { code: 'invalid_address', option: 'projects.0.merchant.payTo' }
+    expect(issuesOf(of({ older: [PAY_TO] }))).toMatchObject([issue])
   })
 
   it.each<[unknown, Pick<ConfigIssue, 'code' | 'option'>]>([

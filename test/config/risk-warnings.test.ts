@@ -89,3 +89,26 @@ describe('a merchant whose currency nothing is pegged to', () => {
     expect(await warnings({ ...optionsIn('unnamed', {}), networks })).toEqual([])
   })
 })
+
+describe('two gateways in one process', () => {
+  const PAYEE = `0x${'2e'.repeat(20)}`
+  const open = (options: GatewayOptions = {}) => {
+    const logger = recordLog()
+    const gateway = createGateway({ ...optionsOf({ payTo: PAYEE }), ...options, logger })
+    const warned = () => logger.lines.filter((line) => line.includes('Two gateways'))
+    return { gateway, warned }
+  }
+
+  it('are warned of if they know nothing of the payments to their one payee', async () => {
+    const ledger = memoryLedger()
+    const closed = open()
+    await closed.gateway.close()
+    const other = open({ publicUrl: 'https://other.example' })
+    const first = open({ ledger })
+    const shared = open({ ledger })
+    expect([other, first, shared].flatMap(({ warned }) => warned())).toEqual([])
+    const alone = open()
+    expect(alone.warned()).toEqual([expect.stringContaining(`"payTo":"${PAYEE}`)])
+    await Promise.all([other, first, shared, alone].map(({ gateway }) => gateway.close()))
+  })
+})

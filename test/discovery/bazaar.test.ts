@@ -145,12 +145,34 @@ describe('readDeclaration', () => {
     ['a reference to another host', { output: { $ref: 'https://evil.example/x' } }, 'output'],
     ['a broken pattern', { input: { query: { type: 'string', pattern: '(' } } }, 'input.query'],
     ['a schema of zod 3', { input: { body: { _def: {} } } }, 'input.body'],
+    ['a shape of zod', { input: { query: { city: z.string() } } }, 'input.query'],
+    [
+      'a shape of zod named as keywords are',
+      { input: { query: { type: z.string() } } },
+      'input.query',
+    ],
+    ['a shape in words', { input: { query: { city: 'string' } } }, 'input.query'],
+    ['properties without a type', { output: { properties: { a: { type: 'string' } } } }, 'output'],
+    [
+      'zod in JSON Schema',
+      { input: { body: { type: 'object', properties: { a: z.string() } } } },
+      'input.body',
+    ],
     ['examples that are no JSON', { examples: { output: 1n } }, 'examples'],
   ])('refuses %s', (_what, options, option) => {
     expect(issuesOf(() => readDeclaration(options as DescribingOptions))).toEqual([
       expect.objectContaining({ option, code: 'invalid_value' }),
     ])
   })
+})
+
+describe('readDeclaration', () => {
+  it.each([{}, { description: 'Anything', examples: [1] }, { enum: ['a'] }])(
+    'takes %j',
+    (output) => {
+      expect(readDeclaration({ output })?.output?.json).toEqual(output)
+    },
+  )
 })
 
 describe('readListing', () => {
@@ -164,14 +186,14 @@ describe('readListing', () => {
   const read = (changed: object) => readListing({ resource, bazaar, entry, ...changed })
 
   it('lists nothing of one buyer’s request', () => {
-    const { listing } = read({}) as { listing: object }
+    const listing = read({})
     expect(listing).toMatchObject({ resource: 'https://shop.example/report/7', method: 'GET' })
     expect(JSON.stringify(listing)).not.toContain('secret')
   })
 
   it('lists a route by its template', () => {
     expect(read({ bazaar: { ...bazaar, routeTemplate: '/report/:id' } })).toMatchObject({
-      listing: { resource: 'https://shop.example/report/:id' },
+      resource: 'https://shop.example/report/:id',
     })
   })
 
@@ -179,7 +201,7 @@ describe('readListing', () => {
     'ignores the template %s',
     (routeTemplate) => {
       expect(read({ bazaar: { ...bazaar, routeTemplate } })).toMatchObject({
-        listing: { resource: 'https://shop.example/report/7' },
+        resource: 'https://shop.example/report/7',
       })
     },
   )
@@ -194,7 +216,7 @@ describe('readListing', () => {
     7,
     undefined,
   ])('refuses the URL %s', (url) => {
-    expect(read({ resource: { url } })).toMatchObject({ ok: false })
+    expect(read({ resource: { url } })).toEqual(expect.any(String))
   })
 
   it('lists no words that a buyer could have written', () => {
@@ -202,9 +224,7 @@ describe('readListing', () => {
     const claimed = { ...resource, ...words, mimeType: 'text/html', tags: ['evil'] }
     const description = { type: 'string', ...words }
     const schema = { ...words, properties: { description, days: { type: 'integer', ...words } } }
-    const { listing } = read({ resource: claimed, bazaar: { ...bazaar, schema } }) as never as {
-      listing: Listing
-    }
+    const listing = read({ resource: claimed, bazaar: { ...bazaar, schema } }) as Listing
     expect(listing).toMatchObject({ description: undefined, mimeType: undefined, tags: undefined })
     expect(listing.extensions?.bazaar).toEqual({
       ...bazaar,
@@ -230,8 +250,7 @@ describe('readListing', () => {
     ['another type', { info: { input: { type: 'ftp' } } }],
     ['an unknown method', { info: { input: { type: 'http', method: 'BREW' } } }],
     ['a huge one', { ...bazaar, schema: { x: 'x'.repeat(5000) } }],
-    ['a key of prototypes', JSON.parse('{"info":{"input":{"type":"http","__proto__":{}}}}')],
   ])('refuses an extension with %s', (_what, extension) => {
-    expect(read({ bazaar: extension })).toMatchObject({ ok: false, reason: expect.any(String) })
+    expect(read({ bazaar: extension })).toEqual(expect.any(String))
   })
 })

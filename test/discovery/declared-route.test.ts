@@ -87,12 +87,14 @@ const shop = useShop(
   },
   () => {
     const { address: payTo } = devnet.merchant
-    const projectOf = (id: string, listed = true) => ({
+    const origins = ['https://shop.example', 'https://metered.example', 'https://both.example']
+    const projectOf = (id: string, listed: boolean | readonly string[] = origins) => ({
       id,
       tokens: [`${SHOP_TOKEN}-${id}`],
       merchant: { payTo, listed },
     })
-    return { projects: [projectOf('shop'), projectOf('other'), projectOf('hidden', false)] }
+    const projects = [projectOf('shop'), projectOf('other'), projectOf('hidden', false)]
+    return { projects, rateLimit: false }
   },
 )
 
@@ -380,6 +382,7 @@ describe('the catalogue', () => {
   })
 
   it.each([
+    ['an origin that the project does not name', { url: 'https://evil.example/' }, bazaar],
     ['a URL with credentials', { url: 'https://a:b@shop.example/' }, bazaar],
     ['a script', { url: 'javascript:alert(1)' }, bazaar],
     [

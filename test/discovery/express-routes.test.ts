@@ -1,24 +1,41 @@
 import { describe, expect, it } from '@jest/globals'
 import express from 'express'
 import express4 from 'express4'
-import type { DeclaredRoute, DeclaredRoutes } from '../../src/discovery/declared-routes.js'
+import { AppDescriber } from '../../src/discovery/app-documents.js'
+import { DeclaredRoutes, type DeclaredRoute } from '../../src/discovery/declared-routes.js'
 import { findRoutes, openApiPath } from '../../src/discovery/express-routes.js'
 
 /** Declares routes without a gateway. */
 function till() {
-  const declared: DeclaredRoutes = new WeakMap()
-  const pay = (): express.RequestHandler => {
+  const declared = new DeclaredRoutes()
+  const pay = (description = ''): express.RequestHandler => {
     const middleware: express.RequestHandler = (_req, _res, next) => next()
-    const route: DeclaredRoute = { options: {}, declaration: undefined, price: async () => ({}) }
-    declared.set(middleware, route)
+    const price = async () => ({})
+    const route: DeclaredRoute = {
+      options: { description },
+      declaration: undefined,
+      mayBeFree: false,
+      price,
+    }
+    declared.add(middleware, route)
     return middleware
   }
   const listOf = (app: object) => {
     const { routes, unread } = findRoutes(app, declared)
     return { routes: routes.map(({ method, path }) => `${method} ${path}`), unread }
   }
-  return { pay, listOf }
+  return { declared, pay, listOf }
 }
+
+/** A wrapper without the properties of what it wraps, as `asyncHandler` often is. */
+const bare =
+  (handler: express.RequestHandler): express.RequestHandler =>
+  (req, res, next) =>
+    handler(req, res, next)
+
+/** A wrapper with them. */
+const copying = (handler: express.RequestHandler): express.RequestHandler =>
+  Object.assign(bare(handler), handler)
 
 const answer: express.RequestHandler = (_req, res) => void res.end()
 
@@ -73,6 +90,32 @@ describe.each([
     app.all('/two', pay(), answer)
     app.get('/one', pay(), answer)
     expect(listOf(app).routes).toEqual(['PUT /one', 'GET /two', 'POST /two', 'GET /one'])
+  })
+
+  it('finds middleware and routers in wrappers that copy properties', () => {
+    const { pay, listOf } = till()
+    const app = express()
+    app.get('/wrapped', copying(pay()), answer)
+    app.use('/gate', copying(pay()))
+    app.use('/in', copying(express.Router().get('/side', copying(copying(pay())), answer)))
+    expect(listOf(app)).toEqual({
+      routes: ['GET /wrapped', 'GET /in/side', 'GET /gate'],
+      unread: [],
+    })
+  })
+
+  it('names the paid routes in other wrappers, once', async () => {
+    const { declared, pay } = till()
+    const shop = express()
+    shop.get('/listed', pay('Listed'), answer)
+    shop.get('/hidden', bare(pay('Hidden')), answer)
+    const warnings: string[] = []
+    const warn = (words: string): void => void warnings.push(words)
+    const logger = { debug() {}, info() {}, warn, error() {} }
+    const describer = new AppDescriber({ declaredRoutes: declared, logger })
+    for (const app of [shop, shop])
+      expect(Object.keys((await describer.openapi(app)).paths)).toEqual(['/listed'])
+    expect(warnings).toEqual([expect.stringContaining("'Hidden'")])
   })
 
   it('says what it cannot read', () => {

@@ -77,7 +77,7 @@ describe('a cluster with ledgers in memory (rule 20)', () => {
     await createGateway({ logger }).close()
     const parts = {
       ...{ logger, networks: [], projects: [], publicUrl: undefined },
-      isInMemory: true,
+      ...{ ledger: { isInMemory: true }, stopping: new AbortController().signal },
       hasRates: false,
     }
     await warnOfRisks(parts, { NODE_APP_INSTANCE: '0', NODE_ENV: 'development' })

@@ -139,6 +139,7 @@ describe('a route with a maximum', () => {
       expect(shop.events[name]?.at(-1)).toMatchObject({
         scheme: 'upto',
         amount: charged.toString(),
+        maximum: expect.stringMatching(/^\d+$/),
       })
   })
 
@@ -253,7 +254,11 @@ describe.each([
   let url: string
   const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
   beforeAll(async () => {
-    const gateway = createGateway(shopOptions(devnet, options()))
+    const app = express()
+    url = (await open(app)).url
+    const merchant = { payTo: devnet.merchant.address, listed: [url] }
+    const projects = [{ id: 'shop', tokens: [SHOP_TOKEN], merchant }]
+    const gateway = createGateway(shopOptions(devnet, { ...options(), projects }))
     opened.push(gateway)
     const gatewayApp = express().use(gateway.discovery(), gateway.gatewayRouter())
     facilitatorUrl = `${(await open(gatewayApp)).url}/api/v2/payment`
@@ -268,13 +273,11 @@ describe.each([
       price: '$0.10',
       payTo: devnet.merchant.address,
     } as const
-    const app = express()
     app.use(paymentMiddleware({ 'GET /:amount': { accepts } }, server))
     app.get('/:amount', (req, res) => {
       setSettlementOverrides(res, { amount: req.params.amount })
       res.send('sold')
     })
-    url = (await open(app)).url
   })
   afterAll(async () => {
     for (const { close } of opened) await close()

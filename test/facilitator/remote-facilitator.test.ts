@@ -378,6 +378,24 @@ describe('a remote facilitator with a local ledger', () => {
       expect(await settle()).toMatchObject({ success: true })
     })
 
+    it.each([
+      ['kyt_risk_detected', 403, { success: false, errorReason: 'kyt_risk_detected' }],
+      ['self_send_not_allowed', 403, { errorType: 'self_send_not_allowed', errorMessage: 'no' }],
+      ['credential_bound_elsewhere', 409, { code: 'credential_bound_elsewhere', message: 'no' }],
+    ])(
+      'is final where it is a refusal of another facilitator: %s',
+      async (reason, status, body) => {
+        const refused = { status, body }
+        elsewhere.scripts = { verify: VALID, settle: [refused, 'break', refused, PAID] }
+        expect(await settle()).toEqual(failed(reason))
+        expect(await ledger.payments.listSubmitted()).toEqual([])
+        // It says nothing of a request that was made before.
+        await expect(settle()).rejects.toMatchObject({ name: 'FacilitatorError' })
+        expect(await settle()).toEqual(failed('settlement_pending'))
+        expect(await settle()).toMatchObject({ success: true })
+      },
+    )
+
     it('keeps the payment open when a second request is refused, because the first may have paid', async () => {
       const busy = { status: 429, body: {} }
       const poor = refusal('insufficient_funds')

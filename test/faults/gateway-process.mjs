@@ -137,6 +137,7 @@ app.get('/heap', (_req, res) => {
   runInNewContext('gc')()
   res.json({ bytes: process.memoryUsage().heapUsed })
 })
+app.get('/usage', (_req, res) => void res.json(process.cpuUsage()))
 app.get('/slow/:ms', x402Protect('$0.01'), (req, res, next) => {
   sleep(Number(req.params.ms)).then(() => res.json(make(req)), next)
 })
@@ -199,6 +200,7 @@ app.get('/slow-stream/:ms', x402Protect('$0.01', { paymentFlow: 'upfront' }), (r
 })
 app.get('/never', x402Protect('$0.01'), () => undefined)
 app.get('/never-stream', x402Protect('$0.01', { paymentFlow: 'upfront' }), () => undefined)
+app.use(gateway.healthRouter())
 app.use(gateway.gatewayRouter())
 
 const server = app.listen(0, '127.0.0.1', () => {

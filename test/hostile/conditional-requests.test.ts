@@ -36,6 +36,12 @@ function routes(app: Express, { x402Protect }: Gateway): void {
     }
     res.set({ 'X-License': 'SECRET', 'Set-Cookie': 'session=SECRET' }).send('THE PAID ITEM')
   })
+  app.all('/version', charge, (req, res) => {
+    const { 'if-match': wanted, 'if-none-match': none, range } = req.headers
+    if (wanted !== undefined && wanted !== '"7"') return void res.status(412).send('SECRET')
+    if (none === '*') return void res.status(412).send('SECRET')
+    res.json({ wanted, range })
+  })
   app.get('/file', charge, (_req, res) => res.sendFile(join(folder, 'report.txt')))
   app.get('/says/:status', charge, (req, res) => {
     res.set({ ETag: '"SECRET"', 'X-License': 'SECRET', 'Content-Range': 'bytes */15' })
@@ -78,8 +84,9 @@ describe.each([
   const cache = useOpened(() => startSharedCache(server.url))
 
   /** Not by fetch, which has its own way with conditions. */
-  async function get(url: string, headers: Record<string, string> = {}) {
-    const [answer] = (await once(request(url, { headers }).end(), 'response')) as [IncomingMessage]
+  async function get(url: string, headers: Record<string, string> = {}, method = 'GET') {
+    const sent = request(url, { headers, method }).end()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
     let body = ''
     for await (const chunk of answer) body += String(chunk)
     return { status: answer.statusCode, headers: answer.headers, body }
@@ -104,6 +111,30 @@ describe.each([
       expect(await earned()).toBe(before + 10_000n)
     }
     expect(seen).toEqual({ headers: [], raw: [], distinct: [] })
+  })
+
+  it.each(['PUT', 'PATCH', 'DELETE', 'POST'])(
+    'leaves the conditions of %s to it',
+    async (method) => {
+      const write = async (condition: Record<string, string>) => {
+        const asked = await fetch(`${server.url}/version`, { method })
+        const payment = await signPayment(devnet.payers[0]!, paymentRequiredOf(asked).accepts[0]!)
+        return get(`${server.url}/version`, { ...paymentHeader(payment), ...condition }, method)
+      }
+      const before = await earned()
+      expect(await write({ 'If-Match': '"3"' })).toMatchObject({ status: 412, body: '' })
+      expect(await write({ 'If-None-Match': '*' })).toMatchObject({ status: 412, body: '' })
+      expect(await earned()).toBe(before)
+      const { body } = await write({ 'If-Match': '"7"', 'If-Range': '"7"', Range: 'bytes=0-1' })
+      expect(JSON.parse(body)).toEqual({ wanted: '"7"', range: 'bytes=0-1' })
+      expect(await earned()).toBe(before + 10_000n)
+    },
+  )
+
+  it('hides the conditions of HEAD, as those of GET', async () => {
+    const paid = await sign('/version')
+    const answer = await get(`${server.url}/version`, { ...paid, 'If-Match': '"3"' }, 'HEAD')
+    expect(answer.status).toBe(200)
   })
 
   it('honours the conditions of free responses', async () => {

@@ -38,7 +38,8 @@ const BEFORE: Terms = { price: '$0.01', flow: 'authorization', maxTimeoutSeconds
 const routes =
   ({ price, flow: paymentFlow, maxTimeoutSeconds }: Terms) =>
   (app: Express, { x402Protect, gatewayRouter }: Gateway): void => {
-    const options = { merchant: 'acme', paymentFlow, maxTimeoutSeconds }
+    const earlierPrices = [BEFORE.price]
+    const options = { merchant: 'acme', paymentFlow, maxTimeoutSeconds, earlierPrices }
     const sell = (path: string, cost: string | (() => string), merchant = 'acme'): void => {
       app.all(path, x402Protect(cost, { ...options, merchant }), (_req, res) => void res.json(SOLD))
     }

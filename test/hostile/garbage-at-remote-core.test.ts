@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
 import { useCleanup } from '../support/cleanup.js'
-import { useDevnet } from '../support/devnet.js'
+import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { openRemoteCore, openRemoteShop, type RemoteShop } from '../support/remote-shops.js'
 import { paymentRequiredOf } from '../support/shop.js'
@@ -106,6 +106,73 @@ describe('garbage for a shop with a remote facilitator', () => {
     expect(statuses).toContain(429)
     const honest = await signPayment(devnet.payers[0]!, opened.offer)
     expect((await pay(opened.shop, honest)).status).toBe(200)
+  })
+
+  /** Each payment is signed by a fresh key without money. */
+  const poorOf = (offer: PaymentRequirements) => () => {
+    const privateKey = generatePrivateKey()
+    return signPayment({ address: privateKeyToAddress(privateKey), privateKey }, offer)
+  }
+  const tell = (name: string, asked: number, status: number) =>
+    process.stdout.write(`${name}: the core was asked ${asked} times; a buyer reads ${status}\n`)
+
+  it('from four addresses leaves a place to an honest buyer who has never paid', async () => {
+    const opened = await open()
+    const four = (index: number) => `198.51.100.${index % 4}`
+    const { asked } = await attack(opened, poorOf(opened.offer), four)
+    const honest = await signPayment(devnet.payers[0]!, opened.offer)
+    const { status } = await pay(opened.shop, honest)
+    tell('600 keys without money, four addresses', asked, status)
+    expect(asked).toBeLessThanOrEqual(2 * 200)
+    expect(status).toBe(200)
+  })
+
+  it('from everywhere leaves places to buyers whose last payment was good', async () => {
+    const opened = await open()
+    const buy = async (payer: number) =>
+      (await pay(opened.shop, await signPayment(devnet.payers[payer]!, opened.offer))).status
+    expect(await buy(0)).toBe(200)
+    const everywhere = (index: number) => `198.51.${index >> 8}.${index & 255}`
+    const { asked } = await attack(opened, poorOf(opened.offer), everywhere)
+    const status = await buy(0)
+    tell('600 keys without money, 600 addresses', asked, status)
+    expect(asked).toBeLessThanOrEqual(2 * 240)
+    expect(status).toBe(200)
+  })
+
+  it('is refused from memory if one empty account signs payment after payment', async () => {
+    const opened = await open()
+    const privateKey = generatePrivateKey()
+    const payer = { address: privateKeyToAddress(privateKey), privateKey }
+    const payments = await Promise.all(
+      Array.from({ length: 30 }, () => signPayment(payer, opened.offer)),
+    )
+    const before = opened.core.asked.length
+    for (const payment of payments) expect((await pay(opened.shop, payment)).status).toBe(402)
+    expect(opened.core.asked.length - before).toBeLessThan(30)
+  })
+
+  it('does not keep a verified payment from being settled: settlements have places of their own', async () => {
+    const { core, shop, offer } = await open()
+    const [before, honest] = [core.asked.length, await signPayment(devnet.payers[0]!, offer)]
+    core.intercept = async (req, _res, next) => {
+      // All other places are taken between verification and settlement.
+      if (req.path.endsWith('/settle')) {
+        core.intercept = (_req, _res2, other) => other()
+        const verify = () =>
+          fetch(`${core.url}/verify`, {
+            method: 'POST',
+            headers: { 'X-Project-Identify-Token': SHOP_TOKEN, 'content-type': 'application/json' },
+            body: '{}',
+          })
+        let last = await verify()
+        while (last.status !== 429) last = await verify()
+      }
+      next()
+    }
+    const { status } = await pay(shop, honest)
+    tell('a core that takes no more requests', core.asked.length - before, status)
+    expect(status).toBe(200)
   })
 
   it('is refused from memory if it is one payment of an empty account again and again', async () => {

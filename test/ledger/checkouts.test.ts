@@ -25,7 +25,7 @@ function newCheckout(overrides: Partial<NewCheckout> = {}): NewCheckout {
 }
 
 async function create({ checkouts }: LedgerStore, overrides: Partial<NewCheckout> = {}) {
-  return (await checkouts.create(newCheckout(overrides))).id
+  return (await checkouts.create(newCheckout(overrides)))!.id
 }
 
 /** Reserves a payment, which then asks for a checkout. @returns Why it may not pay it. */
@@ -64,7 +64,7 @@ describe.each(stores)('checkouts of the %s ledger', (_name, openStore) => {
     }
     const given = newCheckout(members)
     const { expiresInMs, ...kept } = given
-    const created = await ledger.checkouts.create(given)
+    const created = (await ledger.checkouts.create(given))!
     expect(created).toMatchObject({ ...kept, status: 'open' })
     // The database reads its clock for each of the two.
     const life = created.expiresAt - created.createdAt
@@ -145,8 +145,10 @@ describe.each(stores)('checkouts of the %s ledger', (_name, openStore) => {
     await ledger.payments.markSettled(elsewhere, SUBMISSION.transaction)
     expect(await statusOf(ledger, other)).toBe('paid')
     expect(await statusOf(ledger, id)).toBe('open')
-    expect(await ledger.checkouts.listDue()).toEqual([other])
+    expect((await ledger.checkouts.listDue()).toSorted()).toEqual([id, other].toSorted())
     expect(await ledger.checkouts.conclude(id, described)).toBe(false)
+    // Its payment is not looked up again.
+    expect(await ledger.checkouts.listDue()).toEqual([other])
     expect(await take(ledger, id, newEntry())).toBeUndefined()
   })
 

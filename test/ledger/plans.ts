@@ -3,6 +3,7 @@ import type * as KyselyModule from 'kysely'
 import type { Driver } from 'kysely'
 import pg from 'pg'
 import { loadPeer } from '../../src/crypto/load-peer.cjs'
+import type { SqliteConnection } from '../../src/ledger/engine/sqlite.js'
 
 const { PostgresDriver, SqliteDriver } = loadPeer('kysely') as typeof KyselyModule
 
@@ -75,4 +76,44 @@ function scansOf(plan: Plan): string[] {
   const isWide = plan['Relation Name'] !== undefined && (rows + removed) * loops > 500
   const below = (plan.Plans ?? []).flatMap(scansOf)
   return isWide ? [`${plan['Node Type']}: ${(rows + removed) * loops} rows`, ...below] : below
+}
+
+/** An instruction of a program of SQLite. @see https://sqlite.org/opcode.html */
+interface Instruction {
+  readonly opcode: string
+  /** The cursor. */
+  readonly p1: number
+  /** The first page of what it opens. */
+  readonly p2: number
+  /** The database, 0 for the file. */
+  readonly p3: number
+}
+
+/** Rows of a table that are many. */
+const MANY = 500
+
+/** The tables and indexes of many rows that a statement of SQLite, or a trigger of it, reads from one end on. */
+export function wideReads(
+  own: Pick<SqliteConnection, 'prepare'>,
+  { text, values }: Statement,
+): readonly string[] {
+  const schema = own
+    .prepare(`SELECT name, tbl_name, rootpage, sql FROM sqlite_schema WHERE rootpage > 0`)
+    .all() as { readonly name: string; tbl_name: string; rootpage: number; sql: string | null }[]
+  const roots = new Map(schema.map((one) => [one.rootpage, one]))
+  // The plan leaves triggers out; the program does not.
+  const program = own.prepare(`EXPLAIN ${text}`).all(...values) as Instruction[]
+  const cursors = new Map<number, number>()
+  const read = new Set<string>()
+  for (const { opcode, p1, p2, p3 } of program) {
+    if (/^Open/.test(opcode)) cursors.set(p1, /Read|Write/.test(opcode) && p3 === 0 ? p2 : 0)
+    const { name, tbl_name, sql } = roots.get(cursors.get(p1) ?? 0) ?? {}
+    if (!/^(Rewind|Last)$/.test(opcode) || name === undefined) continue
+    // A range without a beginning ends early.
+    if (program.some((other) => /^Idx[GL]/.test(other.opcode) && other.p1 === p1)) continue
+    const where = /\bWHERE\b.*$/.exec(sql ?? '')?.[0] ?? ''
+    const [row] = own.prepare(`SELECT count(*) AS rows FROM ${tbl_name} ${where}`).all()
+    if ((row as { readonly rows: number }).rows > MANY) read.add(name)
+  }
+  return [...read]
 }

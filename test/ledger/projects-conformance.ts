@@ -75,6 +75,33 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(token).toMatchObject({ revokedAt: expect.any(Number) })
   })
 
+  it('loads what has changed after a change, and no project for a change of a webhook', async () => {
+    const { projects, webhooks } = ledger
+    for (const id of ['acme', 'other', 'gone'])
+      await projects.createProject({ id, settings }, author())
+    const token = newStoredToken('acme')
+    await projects.createToken(token, author())
+    const { version } = await projects.load()
+    expect(await projects.load(version)).toMatchObject({ changed: [], projects: [], tokens: [] })
+    const endpoint = {
+      id: 'we_1',
+      project: 'other',
+      url: 'https://a.example/',
+      events: [],
+      secret: 's',
+    }
+    await webhooks.endpoints.by(author()).create(endpoint)
+    const edited = await projects.load(version)
+    expect(edited).toMatchObject({ version: version + 1, changed: [], projects: [], tokens: [] })
+    await projects.deleteProject('gone', author())
+    await projects.updateProject({ id: 'acme', settings, version: 1 }, author())
+    const changed = await projects.load(edited.version)
+    expect(changed.changed?.toSorted()).toEqual(['acme', 'gone'])
+    expect(changed.projects).toMatchObject([{ id: 'acme', version: 2 }])
+    expect(changed.tokens).toMatchObject([{ id: token.id }])
+    expect(await projects.load()).toMatchObject({ projects: [{ id: 'acme' }, { id: 'other' }] })
+  })
+
   it('revokes the old tokens of an id when a project takes it', async () => {
     const { projects } = ledger
     const token = { ...newStoredToken('moved'), isConfigured: true }
@@ -120,13 +147,31 @@ export function describeProjects(open: () => LedgerStore | Promise<LedgerStore>)
     expect(all).toMatchObject([
       { actor: 'ann', action: 'project.deleted', project: 'acme', before: next, position: 5 },
       { actor: 'bob', action: 'token.revoked', project: 'acme', token: token.id, before: label },
-      { actor: 'ann', action: 'project.updated', project: 'acme', before: settings, after: next },
+      {
+        ...{ actor: 'ann', action: 'project.updated', project: 'acme' },
+        ...{ before: { name: settings.name }, after: { name: 'Next' } },
+      },
       { actor: 'bob', action: 'token.created', project: 'acme', token: token.id, after: label },
       { actor: 'ann', action: 'project.created', project: 'acme', after: settings, position: 1 },
     ])
     expect(JSON.stringify(all)).not.toContain(token.hash)
     const page = await projects.listAudit({ limit: 2, after: 4 })
     expect(page).toEqual(all.slice(2, 4))
+  })
+
+  it('records what differs, and not what was there before', async () => {
+    const { projects } = ledger
+    const branding = { logo: 'data:'.padEnd(16_000, 'A'), texts: { heading: 'Hi', paid: 'Paid' } }
+    await projects.createProject({ id: 'acme', settings: { ...settings, branding } }, author())
+    const texts = { paid: 'Paid', note: 'Thanks' }
+    const next = { ...settings, accepts: [1, 2], branding: { ...branding, texts } }
+    const change = { id: 'acme', settings: next, version: 1, pausedBy: 'merchant' } as const
+    expect(await projects.updateProject(change, author())).toBe('done')
+    const [changed] = await projects.listAudit({ limit: 1 })
+    expect([changed!.before, changed!.after]).toEqual([
+      { branding: { texts: { heading: 'Hi' } } },
+      { accepts: [1, 2], branding: { texts: { note: 'Thanks' } }, pausedBy: 'merchant' },
+    ])
   })
 
   it('loads projects in the order of their creation', async () => {

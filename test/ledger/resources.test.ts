@@ -1,13 +1,20 @@
 import { describe, expect, it } from '@jest/globals'
 import { Catalogue } from '../../src/discovery/catalogue.js'
-import { RESOURCES_OF_PROJECT, type ResourceSales } from '../../src/ledger/resources.js'
+import {
+  RESOURCES_OF_PROJECT,
+  type ResourceSales,
+  type SoldResource,
+} from '../../src/ledger/resources.js'
 import { useCleanup } from '../support/cleanup.js'
+import { until } from '../support/until.js'
 import { stores } from '../webhooks/stores.js'
 
 const sale = (id: string, more: Partial<ResourceSales> = {}): ResourceSales => ({
-  ...{ id, project: 'shop', listing: `{"resource":"${id}"}`, count: 1, sold_at: 1000 },
+  ...{ id, project: 'shop', listing: `{"resource":"${id}"}`, claimed: 0, count: 1 },
   ...more,
 })
+
+const logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
   const toEnd = useCleanup()
@@ -20,52 +27,75 @@ describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
         ledgers[index % 3]!.resources.addSales([sale('b', { count: 2 }), sale('a')]),
       ),
     )
-    const last = { listing: '{"resource":"new"}', sold_at: 9000 }
-    await ledger.resources.addSales([sale('a', last)])
-    await another().resources.addSales([sale('b', { sold_at: 500 })])
-    expect(await ledger.resources.listResources()).toEqual([
-      { id: 'a', project: 'shop', listing: last.listing, count: 31, soldAt: 9000 },
-      { id: 'b', project: 'shop', listing: '{"resource":"b"}', count: 61, soldAt: 1000 },
+    await ledger.resources.addSales([sale('b')])
+    const [{ soldAt }] = (await ledger.resources.listResources(0)) as [SoldResource]
+    await another().resources.addSales([sale('a', { listing: '{"resource":"new"}' })])
+    const sold = await ledger.resources.listResources(soldAt)
+    expect(sold.toSorted((one, other) => (one.id < other.id ? -1 : 1))).toMatchObject([
+      { id: 'a', project: 'shop', listing: '{"resource":"new"}', count: 31 },
+      { id: 'b', project: 'shop', listing: '{"resource":"b"}', count: 61, soldAt },
     ])
+    expect(await ledger.resources.listResources(sold[0]!.readAt + 1)).toEqual([])
+  })
+
+  it('keep what a seller says of one, and the first of what buyers say while it is sold like that', async () => {
+    const { ledger, pass } = await openStore(toEnd)
+    const say = async (listing: string, claimed = 1) => {
+      await ledger.resources.addSales([sale('a', { listing, claimed })])
+      const [{ count, ...sold }] = (await ledger.resources.listResources(0)) as [SoldResource]
+      return [sold.listing, count]
+    }
+    expect(await say('first')).toEqual(['first', 1])
+    expect(await say('other')).toEqual(['first', 1])
+    expect(await say('first')).toEqual(['first', 2])
+    await pass(8 * 24 * 3_600_000)
+    expect(await say('later')).toEqual(['later', 3])
+    expect(await say('own', 0)).toEqual(['own', 4])
+    await pass(8 * 24 * 3_600_000)
+    expect(await say('other')).toEqual(['own', 4])
+    expect(await say('own anew', 0)).toEqual(['own anew', 5])
   })
 
   it('forget the oldest of a project that has too many, and none of another', async () => {
-    const { ledger } = await openStore(toEnd)
-    await ledger.resources.addSales([sale('other', { project: 'other', sold_at: 1 })])
-    const many = Array.from({ length: RESOURCES_OF_PROJECT + 20 }, (_, n) =>
-      sale(`r${n}`, { sold_at: 1000 + n }),
-    )
+    const { ledger, another } = await openStore(toEnd)
+    await ledger.resources.addSales([sale('other', { project: 'other' })])
+    const many = Array.from({ length: RESOURCES_OF_PROJECT + 20 }, (_, n) => sale(`r${1000 + n}`))
     await ledger.resources.addSales(many)
-    const kept = await ledger.resources.listResources()
+    const catalogue = new Catalogue({ store: another().resources, logger })
+    const kept = (await catalogue.find(() => true)).map(({ id }) => id)
     expect(kept).toHaveLength(RESOURCES_OF_PROJECT + 1)
-    expect(kept.map(({ id }) => id)).toContain('other')
-    expect(kept.map(({ id }) => id)).not.toContain('r19')
-    expect(kept.map(({ id }) => id)).toContain('r20')
+    expect(kept).toEqual(expect.arrayContaining(['other', 'r1020']))
+    expect(kept).not.toContain('r1019')
   })
 
-  it('are read once for many readers, and found by another gateway within five seconds', async () => {
-    const { ledger, another } = await openStore(toEnd)
-    let reads = 0
-    const logger = { debug() {}, info() {}, warn() {}, error() {} }
-    const open = (store: typeof ledger.resources) =>
-      new Catalogue({ store, logger, now: () => Date.now() })
-    const [seller, reader] = [open(ledger.resources), another().resources]
-    const other = open({
-      addSales: (sales) => reader.addSales(sales),
-      listResources: () => (reads++, reader.listResources()),
-    })
-    const listing = { resource: 'https://shop.example/', type: 'http', accepts: [] } as const
-    expect(await other.list()).toEqual([])
-    seller.noteListing('shop', listing)
-    seller.noteListing('shop', listing)
-    const end = Date.now() + 5000
-    let found = await other.list()
-    while (found.length === 0 && Date.now() < end) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      found = await other.list()
+  it('are read once for many readers, however long that takes, and then what was sold since', async () => {
+    const { ledger, another, pass } = await openStore(toEnd)
+    await ledger.resources.addSales(Array.from({ length: 150 }, (_, n) => sale(`r${n}`)))
+    const seller = new Catalogue({ store: ledger.resources, logger })
+    const reader = another().resources
+    const read: number[] = []
+    const listResources: typeof reader.listResources = async (...from) => {
+      const page = await reader.listResources(...from)
+      read.push(page.length)
+      // Longer than what was read is good for.
+      if (read.length === 1) await new Promise((resolve) => setTimeout(resolve, 2100))
+      return page
     }
-    expect(found).toMatchObject([{ ...listing, project: 'shop', count: 2 }])
-    expect(reads).toBeLessThan(5)
+    const store = { addSales: reader.addSales.bind(reader), listResources }
+    const other = new Catalogue({ store, logger })
+    const count = async () => (await other.find(() => true)).length
+    const first = count()
+    await until(() => read.length === 1)
+    await new Promise((resolve) => setTimeout(resolve, 2050))
+    expect(await Promise.all([first, ...Array.from({ length: 50 }, count)])).toEqual(
+      Array(51).fill(150),
+    )
+    expect(read).toEqual([100, 50])
+    await pass(11_000)
+    seller.noteListing('shop', { resource: 'https://shop.example/', type: 'http', accepts: [] })
+    await until(async () => (await count()) === 151 && read.at(-1) === 1)
+    const [found] = await other.find(({ resource }) => resource === 'https://shop.example/')
+    expect(found).toMatchObject({ project: 'shop', count: 1 })
   })
 
   it('keep sales that could not be written for the next time', async () => {
@@ -77,15 +107,10 @@ describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
         if (isAway) throw new Error('away')
         return ledger.resources.addSales(sales)
       },
-      listResources: () => ledger.resources.listResources(),
+      listResources: ledger.resources.listResources.bind(ledger.resources),
     }
-    const logger = {
-      debug() {},
-      info() {},
-      warn: (text: string) => void warnings.push(text),
-      error() {},
-    }
-    const catalogue = new Catalogue({ store, logger, now: () => 5 })
+    const warn = (text: string) => void warnings.push(text)
+    const catalogue = new Catalogue({ store, logger: { ...logger, warn } })
     const listing = { resource: 'https://shop.example/', type: 'http', accepts: [] } as const
     catalogue.noteListing('shop', listing)
     await catalogue.flush()
@@ -93,7 +118,7 @@ describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
     await catalogue.flush()
     isAway = false
     await catalogue.flush()
-    expect(await ledger.resources.listResources()).toMatchObject([{ count: 2, soldAt: 5 }])
+    expect(await ledger.resources.listResources(0)).toMatchObject([{ count: 2 }])
     expect(warnings).toEqual([expect.stringContaining('could not store sales')])
   })
 })

@@ -102,15 +102,19 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
       const sales = Array.from({ length: 1010 }, (_, index) =>
         settle(
           opened.ledger,
-          newEntry({ project, value: 1n, details: { resource: `https://shop.example/${index}` } }),
+          newEntry({
+            ...{ project, value: index === 1009 ? 2n : 1n },
+            details: { resource: `https://shop.example/${index}` },
+          }),
         ),
       )
       await Promise.all(sales)
       const groups = await opened.ledger.payments.sumRevenue({ ...query, project, by: 'resource' })
       expect(groups).toHaveLength(1001)
+      expect(groups[0]).toMatchObject({ key: 'https://shop.example/1009', amount: 2n })
       expect(groups.at(-1)).toMatchObject({ key: undefined, amount: 10n, count: 10 })
       // More than one page of SQLite.
-      expect(await sums('asset', project)).toStrictEqual([['', false, 1010n, 1010]])
+      expect(await sums('asset', project)).toStrictEqual([['', false, 1011n, 1010]])
     })
 
     it('adds up counts by day, project, kind and label, and forgets them in the end', async () => {

@@ -98,6 +98,45 @@ describe('The directory of projects', () => {
     expect(directory.findMerchant('acme')).not.toBe(known)
   })
 
+  it('reads the project that has changed, and keeps the order of all and the tokens of others', async () => {
+    const { projects } = createMemoryLedger()
+    const read: number[] = []
+    const load: typeof projects.load = async (since) => {
+      const snapshot = await projects.load(since)
+      read.push(snapshot.projects.length)
+      return snapshot
+    }
+    const tokenOf = async (project: string) => {
+      await projects.createProject({ id: project, settings: merchant }, author())
+      const token = `a-token-of-the-project-${project}`
+      const hash = digestToken(token).toString('hex')
+      const scopes = ['read'] as const
+      const row = { id: `tok_${project}`, project, hash, label: '', scopes, isConfigured: false }
+      await projects.createToken(row, author())
+      return token
+    }
+    const [first, second, third] = [await tokenOf('a'), await tokenOf('b'), await tokenOf('c')]
+    const { directory } = openDirectory({ ...bound(projects), announces: false, load })
+    await directory.whenLoaded()
+    await projects.updateProject(
+      { id: 'a', settings: { ...merchant, name: 'A' }, version: 1 },
+      author(),
+    )
+    await projects.revokeToken({ id: 'tok_b', project: 'b' }, author())
+    await projects.deleteProject('c', author())
+    await directory.refresh()
+    await tokenOf('d')
+    await directory.refresh()
+    expect(directory.all.map(({ id }) => id)).toEqual(['shop', 'a', 'b', 'd'])
+    expect(directory.findByToken(first)?.project.merchant?.name).toBe('A')
+    expect([second, third].map((token) => directory.findByToken(token))).toEqual([
+      undefined,
+      undefined,
+    ])
+    expect(read[0]).toBe(3)
+    expect(read.slice(1).reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(4)
+  })
+
   it('finds configured and stored tokens, and no others', async () => {
     const { projects } = createMemoryLedger()
     await projects.createProject({ id: 'acme', settings: merchant }, author())

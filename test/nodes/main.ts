@@ -2,66 +2,116 @@
  * The package on every line of Node that it supports: `npm run test:nodes`.
  *
  * On each, the packed package is installed as npm does it there, and a shop sells once with each ledger: in
- * memory, in an SQLite file, and in PostgreSQL where one answers. Then the suites that depend most on Node,
- * those of the ledger, of webhooks and of faults, run on Node 24; with `-- --purchases` they do not. Ends with 1
- * when anything fails.
+ * memory, in an SQLite file, and in PostgreSQL where one answers. On the oldest it also sells as pnpm and Yarn
+ * install it, then on Bun, and on Node 24 from bundles, without `node_modules`. Older Nodes are told which they need. Then
+ * the suites that depend most on Node, those of the ledger, of webhooks and of faults, run on Node 24; with
+ * `-- --purchases` they do not. Ends with 1 when anything fails.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startDevnet, type Devnet } from '../../src/devnet/index.js'
 import type { PaymentRequired } from '../../src/protocol/payment.js'
 import { balanceOf } from '../support/balance-of.js'
 import { paymentHeader } from '../support/http.js'
-import { npm, pack, readManifest, ROOT, run } from '../support/packed.js'
+import { npm, pack, readManifest, ROOT, run, withoutNpm } from '../support/packed.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { startProgram } from '../support/program.js'
 import { signPayment } from '../support/sign-payment.js'
 
-const LINES = [20, 22, 24, 26] as const
-const SUITES = { line: 24, paths: ['test/ledger', 'test/webhooks', 'test/faults'] } as const
+const OLDEST = '20.19.0'
+const LINES = [OLDEST, '22', '24', '26'] as const
+const TOO_OLD = ['18', '20.12'] as const
+/** Its own SQLite is sound: a bundle needs no package beside it. */
+const OF_BUNDLES = '24'
+const SUITES = { line: '24', paths: ['test/ledger', 'test/webhooks', 'test/faults'] } as const
 const PRICE = 10_000n
 
 const { values } = parseArgs({ options: { purchases: { type: 'boolean', default: false } } })
 
-/** Installs the Nodes. @returns The path of one by its line. */
-async function installNodes(folder: string): Promise<(line: number) => string> {
-  const isWindows = process.platform === 'win32'
-  const name = `node-${isWindows ? 'win' : process.platform}-${process.arch}`
+const IS_WINDOWS = process.platform === 'win32'
+const BUN = `@oven/bun-${IS_WINDOWS ? 'windows' : process.platform}-${process.arch.replace('arm64', 'aarch64')}`
+
+/** Tools that are tried, installed next to the Nodes. */
+const TOOLS = ['pnpm@10', '@yarnpkg/cli-dist@4', 'esbuild@0.28', 'webpack@5', 'webpack-cli@7']
+
+/** Installs the Nodes and the tools. @returns The path of a Node by its line. */
+async function installNodes(folder: string): Promise<(line: string) => string> {
+  const name = `node-${IS_WINDOWS ? 'win' : process.platform}-${process.arch}`
   await mkdir(folder)
   await writeFile(join(folder, 'package.json'), '{ "private": true }')
-  await npm(['install', ...LINES.map((line) => `n${line}@npm:${name}@${line}`)], folder)
-  const binary = isWindows ? 'bin/node.exe' : 'bin/node'
+  const nodes = [...LINES, ...TOO_OLD].map((line) => `n${line}@npm:${name}@${line}`)
+  await npm(['install', '--ignore-scripts', ...nodes, ...TOOLS, `${BUN}@1`], folder)
+  const binary = IS_WINDOWS ? 'bin/node.exe' : 'bin/node'
   return (line) => join(folder, 'node_modules', `n${line}`, binary)
 }
 
-/** Installs the package as npm does it on one Node, which chooses versions that fit. */
-async function installShop(folder: string, node: string, tarball: string): Promise<void> {
+/** A package manager: its script among the tools, how it adds packages, and how Node finds them then. */
+interface Manager {
+  readonly script: string
+  readonly add: readonly string[]
+  readonly files?: Readonly<Record<string, string>>
+  readonly nodeFlags?: readonly string[]
+}
+
+const PNPM: Manager = { script: 'pnpm/bin/pnpm.cjs', add: ['add', '--ignore-scripts'] }
+
+const YARN_PNP: Manager = {
+  script: '@yarnpkg/cli-dist/bin/yarn.js',
+  add: ['add'],
+  files: {
+    'yarn.lock': '',
+    '.yarnrc.yml': 'enableScripts: false\nenableTelemetry: false\nenableImmutableInstalls: false\n',
+    'register.mjs':
+      "import { register } from 'node:module'\nregister('./.pnp.loader.mjs', import.meta.url)\n",
+  },
+  nodeFlags: ['--require', './.pnp.cjs', '--import', './register.mjs'],
+}
+
+/** Makes a project with the shop. */
+async function makeProject(folder: string, files: Manager['files'] = {}): Promise<void> {
   await mkdir(folder)
   await cp(join(ROOT, 'test/nodes/shop.mjs'), join(folder, 'shop.mjs'))
   const { version } = await readManifest(join(ROOT, 'node_modules/viem'))
-  const manifest = { private: true, overrides: { viem: version } }
-  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
+  const held = { viem: version }
+  const manifest = { private: true, overrides: held, resolutions: held, pnpm: { overrides: held } }
+  for (const [name, text] of Object.entries({ 'package.json': JSON.stringify(manifest), ...files }))
+    await writeFile(join(folder, name), text)
+}
+
+const packagesOf = (tarball: string) => [`express-x402-gateway@file:${tarball}`, 'express@5', 'pg']
+
+/** Installs the package as npm does it on one Node. */
+async function installShop(folder: string, node: string, tarball: string): Promise<void> {
+  await makeProject(folder)
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
   const npmCli = process.env['npm_execpath']
   if (npmCli === undefined) throw new Error('Run it by npm: npm run test:nodes')
-  await run(node, [npmCli, 'install', ...flags, tarball, 'express@5', 'pg'], { cwd: folder })
+  await run(node, [npmCli, 'install', ...flags, ...packagesOf(tarball)], { cwd: folder })
 }
 
 /** A shop, and what it is tried with. */
 interface Purchase {
   readonly folder: string
   readonly node: string
+  /** Flags of Node, and the script. @defaultValue `['shop.mjs']` */
+  readonly args?: readonly string[]
   readonly ledger: string
   readonly devnet: Devnet
 }
 
 /** Sells once. @returns What went wrong, if anything did. */
-async function buyOnce({ folder, node, ledger, devnet }: Purchase): Promise<string | undefined> {
-  const shop = startProgram(['shop.mjs'], {
+async function buyOnce({
+  folder,
+  node,
+  args = ['shop.mjs'],
+  ledger,
+  devnet,
+}: Purchase): Promise<string | undefined> {
+  const shop = startProgram(args, {
     cwd: folder,
     node,
     env: {
@@ -90,6 +140,32 @@ async function buyOnce({ folder, node, ledger, devnet }: Purchase): Promise<stri
   }
 }
 
+/** Bundles the shop of a project, each bundle in a folder with nothing else. @returns Their folders. */
+async function bundleShop(tools: string, node: string, project: string): Promise<string[]> {
+  const [byEsbuild, byWebpack] = ['esbuild', 'webpack'].map((name) => `${project}-${name}`)
+  const flags = ['--bundle', '--platform=node', `--outfile=${byEsbuild}/shop.cjs`]
+  await run(join(tools, 'esbuild/bin/esbuild'), ['shop.mjs', ...flags], { cwd: project })
+  const output = ['-o', byWebpack!, '--output-filename', 'shop.cjs']
+  const mode = ['--target', 'node', '--mode', 'none', '--entry', './shop.mjs']
+  await run(node, [join(tools, 'webpack/bin/webpack.js'), ...mode, ...output], { cwd: project })
+  return [byEsbuild!, byWebpack!]
+}
+
+/** Starts what is installed on a Node that is too old. @returns What went wrong, if anything did. */
+async function refusal(node: string, folder: string): Promise<string | undefined> {
+  for (const args of [
+    ['node_modules/express-x402-gateway/dist/esm/cli/bin.js', 'token'],
+    ['--input-type=module', '--eval', "import 'express-x402-gateway'"],
+    ['--eval', "require('express-x402-gateway')"],
+  ]) {
+    const program = startProgram(args, { cwd: folder, node })
+    const code = await program.exitCode()
+    if (code !== 1 || !/needs Node 20\.19 or newer/.test(program.output()))
+      return `${args.join(' ')} ended with ${code}, and printed:\n${program.output()}`
+  }
+  return undefined
+}
+
 async function main(folder: string): Promise<boolean> {
   const [nodeOf, tarball, postgres] = await Promise.all([
     installNodes(join(folder, 'nodes')),
@@ -97,6 +173,10 @@ async function main(folder: string): Promise<boolean> {
     findPostgres(),
   ])
   let isFine = true
+  const report = (what: string, problem: string | undefined, success = 'bought once'): void => {
+    isFine &&= problem === undefined
+    process.stdout.write(`${what}: ${problem ?? success}\n`)
+  }
   const devnet = await startDevnet()
   const schema = postgres === undefined ? undefined : await createSchema(postgres)
   try {
@@ -111,12 +191,35 @@ async function main(folder: string): Promise<boolean> {
       )
       process.stdout.write(`Node ${line}: ${versions.join(', ')}\n`)
       for (const ledger of ['memory', './data/ledger.db', ...(schema ? [schema.url] : [])]) {
-        const problem = await buyOnce({ folder: shop, node, ledger, devnet })
-        isFine &&= problem === undefined
         const name = ledger.startsWith('postgres:') ? 'PostgreSQL' : ledger
-        process.stdout.write(`Node ${line}, ${name}: ${problem ?? 'bought once'}\n`)
+        report(`Node ${line}, ${name}`, await buyOnce({ folder: shop, node, ledger, devnet }))
       }
     }
+    const tools = join(folder, 'nodes/node_modules')
+    for (const { script, add, files, nodeFlags = [] } of [PNPM, YARN_PNP]) {
+      const [name = ''] = script.split('/bin/')
+      const [project, node] = [join(folder, name.replace('/', '-')), nodeOf(OLDEST)]
+      await makeProject(project, files)
+      const env = withoutNpm()
+      await run(node, [join(tools, script), ...add, ...packagesOf(tarball)], { cwd: project, env })
+      const args = [...nodeFlags, 'shop.mjs']
+      const purchase = { folder: project, node, args, ledger: 'memory', devnet }
+      report(`Node ${OLDEST}, ${name}`, await buyOnce(purchase))
+    }
+    const installed = join(folder, `shop-${OF_BUNDLES}`)
+    const bun = join(tools, BUN, IS_WINDOWS ? 'bin/bun.exe' : 'bin/bun')
+    report('Bun', await buyOnce({ folder: installed, node: bun, ledger: 'memory', devnet }))
+    const node = nodeOf(OF_BUNDLES)
+    for (const bundle of await bundleShop(tools, node, installed)) {
+      const purchase = { folder: bundle, node, args: ['shop.cjs'], ledger: './ledger.db', devnet }
+      report(`Node ${OF_BUNDLES}, ${basename(bundle)}`, await buyOnce(purchase))
+    }
+    for (const line of TOO_OLD)
+      report(
+        `Node ${line}`,
+        await refusal(nodeOf(line), join(folder, `shop-${OLDEST}`)),
+        'told which it needs',
+      )
   } finally {
     await schema?.drop()
     await devnet.close()

@@ -115,7 +115,8 @@ it('has the maximum verified and the charge settled, and records both', async ()
   expect(told('verify')).toMatchObject([{ amount: '100000', accepted: '100000' }])
   expect(told('settle')).toMatchObject([{ amount: '20000', accepted: '100000' }])
   expect(await recorded()).toMatchObject({ state: 'settled', value: 100_000n, charged: 20_000n })
-  expect(events).toMatchObject([{ transaction, amount: '20000' }])
+  const charged = { amount: '20000', price: '$0.02', maximum: '100000' }
+  expect(events).toMatchObject([{ transaction, ...charged }])
 })
 
 it('asks again for the same charge, with the same key, and gives the answer that it was for', async () => {
@@ -205,7 +206,7 @@ describe('where nothing is charged', () => {
     expect(settlementOf(sold)).toMatchObject({ success: true, transaction: '', amount: '0' })
     expect(told('settle')).toMatchObject([{ amount: '0', accepted: '100000' }])
     expect(await recorded()).toMatchObject({ state: 'settled', charged: 0n })
-    expect(events).toMatchObject([{ transaction: '', amount: '0' }])
+    expect(events).toMatchObject([{ transaction: '', amount: '0', price: '$0', maximum: '100000' }])
     price = '0.02'
     expect((await shop.pay(payment)).status).toBe(402)
     expect(told('settle')).toHaveLength(1)

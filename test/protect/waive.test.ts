@@ -64,13 +64,14 @@ const earned = (): Promise<bigint> => balanceOf(devnet, devnet.merchant.address)
 const codes = (): string[] =>
   errors.flatMap((error) => (isConfigError(error) ? error.issues.map(({ code }) => code) : []))
 
-async function waivedFor(): Promise<Record<string, number>> {
+async function counted(): Promise<Record<'waivedFor' | 'reasons', Record<string, number>>> {
   const response = await shop.ask('/api/v2/merchant/funnel', {
     headers: { 'X-Project-Identify-Token': SHOP_TOKEN },
   })
-  const { total } = (await response.json()) as { total: { waivedFor: Record<string, number> } }
-  return total.waivedFor
+  const { total } = (await response.json()) as { total: Awaited<ReturnType<typeof counted>> }
+  return total
 }
+const waivedFor = async () => (await counted()).waivedFor
 
 /** Buys an answer, and expects that nothing was charged for it and that its payment can be used again. */
 async function expectFree(path: string, status = 200): Promise<FetchResponse> {
@@ -152,6 +153,8 @@ describe('chargeIf decides whether an answer is charged for', () => {
     const response = await expectFree('/not-asked', 500)
     expect(await response.text()).toBe('no JSON')
     expect(errors).toEqual([])
+    // Nothing was sold to a buyer who came with a payment.
+    expect((await counted()).reasons).toMatchObject({ handler_failed: 2 })
   })
 
   it.each(['/throws', '/promise'])(

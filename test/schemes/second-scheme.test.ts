@@ -6,6 +6,7 @@ import { MERCHANT, PAYERS } from '../../src/devnet/accounts.js'
 import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
 import { createSchemeFacilitator } from '../../src/facilitator/scheme-facilitator.js'
 import { Catalogue } from '../../src/discovery/catalogue.js'
+import { DeclaredRoutes } from '../../src/discovery/declared-routes.js'
 import { Counters } from '../../src/ledger/counters.js'
 import { lowerHex } from '../../src/protocol/hex.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
@@ -122,7 +123,7 @@ describe('a scheme beside exact', () => {
       idempotency: ledger.idempotency,
       quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
       settledAssets: [],
-      declaredRoutes: new WeakMap(),
+      declaredRoutes: new DeclaredRoutes(),
       catalogue: new Catalogue({ ...resolved, store: ledger.resources }),
       counters: new Counters({ ...resolved, store: ledger.counts }),
       revenue: new RevenueReader(ledger.payments),

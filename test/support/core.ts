@@ -7,6 +7,7 @@ import { CodeGas } from '../../src/schemes/evm/network/code-gas.js'
 import { EvmScheme, openEvmContext } from '../../src/schemes/evm/evm-scheme.js'
 import { exactFormat, uptoFormat } from '../../src/schemes/evm/format.js'
 import { facilitatorOfRelayers } from '../../src/schemes/evm/formats.js'
+import { ProjectGas } from '../../src/schemes/evm/network/project-gas.js'
 import { settlementAssets } from '../../src/schemes/evm/network/settlement-asset.js'
 import { createSettlementNetwork } from '../../src/schemes/evm/network/settlement-network.js'
 import type { ReservingFacilitator } from '../../src/facilitator/facilitator.js'
@@ -69,6 +70,8 @@ export interface Core {
   readonly events: { readonly name: keyof GatewayEvents; readonly event: object }[]
   /** What was logged as an error. */
   readonly errors: { readonly message: string; readonly fields: object | undefined }[]
+  /** What was logged as a warning. */
+  readonly warnings: string[]
   /** Names of the events, in order. */
   happened(): (keyof GatewayEvents)[]
   /** Resolves when an event happens, or has happened. */
@@ -83,6 +86,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const { ledger = createMemoryLedger(), now = Date.now, settleTimeoutMs = 50_000 } = options
   const events: Core['events'] = []
   const errors: Core['errors'] = []
+  const warnings: string[] = []
   const bus = createEventBus((error) => errors.push({ message: 'listener', fields: { error } }))
   for (const name of eventNames) bus.on(name, (event) => events.push({ name, event }))
   const closing = new AbortController()
@@ -90,7 +94,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
   const logger = {
     debug: () => undefined,
     info: () => undefined,
-    warn: () => undefined,
+    warn: (message: string) => void warnings.push(message),
     error: (message: string, fields?: object) => void errors.push({ message, fields }),
   }
   const relayers = new RelayerPool({
@@ -115,6 +119,11 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
           relayers,
           assets,
           now,
+          payments: ledger.payments,
+          projectGas: new ProjectGas({
+            counters: new Counters({ store: ledger.counts, logger, now }),
+            ...{ store: ledger.counts, now, projects: [] },
+          }),
           acceptContractPayers: options.acceptContractPayers,
           allowedFactories: options.allowedFactories,
           codeGas: new CodeGas({
@@ -152,6 +161,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     ledger,
     events,
     errors,
+    warnings,
     happened: () => events.map(({ name }) => name),
     until: (name) =>
       new Promise((resolve) => {

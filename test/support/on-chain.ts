@@ -95,13 +95,18 @@ export async function frontRun(devnet: Devnet, payment: PaymentPayload): Promise
   return sendAs(devnet, privateKeyToAccount(newNonce()).address, callOf(payment))
 }
 
-/** Sends a call of the token's from any account, ahead of everybody else. */
-export async function sendAs(devnet: Devnet, from: Hex, data: Hex): Promise<Hex> {
+/** Sends a call of a token's from any account, ahead of everybody else. */
+export async function sendAs(
+  devnet: Devnet,
+  from: Hex,
+  data: Hex,
+  to: Hex = devnet.asset,
+): Promise<Hex> {
   await askNode(devnet, 'anvil_setBalance', from, toHex(ONE_ETHER))
   await askNode(devnet, 'anvil_impersonateAccount', from)
   const gas = { gas: toHex(200_000), maxFeePerGas: toHex(100n * GWEI) }
   const tip = { maxPriorityFeePerGas: toHex(50n * GWEI) }
-  return askNode(devnet, 'eth_sendTransaction', { from, to: devnet.asset, data, ...gas, ...tip })
+  return askNode(devnet, 'eth_sendTransaction', { from, to, data, ...gas, ...tip })
 }
 
 /** An account with a million units of the token and nothing else. */

@@ -22,12 +22,17 @@ export interface Manifest {
   readonly optionalDependencies?: Record<string, string>
 }
 
-/** Runs npm without what the npm that runs the tests has set for itself. */
-export async function npm(args: readonly string[], cwd: string): Promise<string> {
-  const env = Object.fromEntries(
+/** The environment without what the npm that runs the tests has set for itself. */
+export function withoutNpm(): Record<string, string | undefined> {
+  return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)_/i.test(name)),
   )
-  const { stdout } = await run('npm', args, { cwd, env, shell: process.platform === 'win32' })
+}
+
+/** Runs npm as a user does. */
+export async function npm(args: readonly string[], cwd: string): Promise<string> {
+  const shell = process.platform === 'win32'
+  const { stdout } = await run('npm', args, { cwd, env: withoutNpm(), shell })
   return stdout
 }
 

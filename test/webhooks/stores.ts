@@ -25,6 +25,7 @@ const passing = (ms: number): string =>
   `UPDATE x402_webhook_deliveries SET next_at = next_at - ${ms}, retry_from = retry_from - ${ms},
     created_at = created_at - ${ms};
   UPDATE x402_alerts SET told_at = told_at - ${ms};
+  UPDATE x402_resources SET sold_at = sold_at - ${ms};
   UPDATE x402_authorizations SET locked_until = locked_until - ${ms};
   UPDATE x402_checkouts SET expires_at = expires_at - ${ms}`
 

@@ -1,5 +1,5 @@
 import { constants, open } from 'node:fs/promises'
-import { parseEnv } from 'node:util'
+import util from 'node:util'
 import { ConfigError } from '../../errors.js'
 
 /**
@@ -19,8 +19,8 @@ export async function addToEnv(
     const file = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
     try {
       const before = await file.readFile('utf8')
-      const set = parseEnv(before)
-      const taken = Object.keys(parseEnv(text)).filter((name) => name in set)
+      const set = util.parseEnv(before)
+      const taken = Object.keys(util.parseEnv(text)).filter((name) => name in set)
       if (taken.length > 0)
         throw refused(
           `${path} sets ${taken.join(', ')} already: nothing was written. To replace them, comment the lines out, and keep the old relayer's key, which may hold money; or choose another folder with --dir`,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
+import util from 'node:util'
 import { ConfigError } from '../../errors.js'
 import type { Environment } from './variables.js'
 
@@ -35,7 +35,7 @@ export async function withEnvFile(folder: string, env: Environment): Promise<Fil
     if (code === 'ENOENT' || code === 'EISDIR') return { env }
     throw new ConfigError('env', `${file} cannot be read (${code ?? 'unknown'})`, 'invalid_file')
   }
-  const own = Object.entries(parseEnv(text.replace(/^\uFEFF/, ''))).filter(
+  const own = Object.entries(util.parseEnv(text.replace(/^\uFEFF/, ''))).filter(
     ([name]) => !FOREIGN.test(name),
   )
   const given = Object.entries(env).filter(([, value]) => value !== undefined)

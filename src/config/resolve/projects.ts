@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NEVER_FACTORIES } from '../../chain/account-factories.js'
 import {
   findAcceptedAsset,
   MIN_TOKEN_LENGTH,
@@ -8,12 +9,13 @@ import type { Merchant, Project, ReadMerchant } from '../../merchants/project.js
 import type { Asset } from '../../money/assets.js'
 import { brandingSchema } from '../../protect/paywall/options.js'
 import { compare, parseDecimal } from '../../money/decimal.js'
+import { isPublicUrl } from '../../http/http-url.js'
 import type { DocumentError } from '../../protocol/document.js'
 import { suggestName } from '../../protocol/did-you-mean.js'
 import { sameHex } from '../../protocol/hex.js'
 import { sameNetwork, type Network } from '../../protocol/networks.js'
 import { isName, NOT_A_NAME, quoteName } from '../../protocol/visible-text.js'
-import { addressOf, currency, omitUndefined, type FieldsOf } from './fields.js'
+import { addressOf, currency, mistake, omitUndefined, type FieldsOf } from './fields.js'
 import type { ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, MerchantOptions, ProjectOptions } from '../options.js'
 import { isObject } from '../../protocol/document.js'
@@ -23,6 +25,10 @@ const DEFAULT_MAX_TIMEOUT_SECONDS = 300
 
 /** What is wrong with a token that {@link parseConfiguredToken} does not read. */
 export const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a token of at least ${MIN_TOKEN_LENGTH} characters; make one with \`npx express-x402-gateway token\``
+
+/** What is wrong with a `payTo` at Multicall3, Permit2 or an executor. */
+const PAYS_ANYBODY =
+  'is a contract that makes calls for others: anybody can take what is sent there, or nobody; write an address of your own'
 
 /** An amount of money greater than zero. */
 const limit = z.string().transform((text, context) => {
@@ -35,6 +41,13 @@ const limit = z.string().transform((text, context) => {
   })
   return z.NEVER
 })
+
+const origin = z
+  .string()
+  .refine(
+    (text) => isPublicUrl(text) && new URL(text).origin === text,
+    mistake('invalid_value', "must be an origin, e.g. 'https://shop.example'"),
+  )
 
 const merchantSchema = z.strictObject({
   name: z
@@ -55,7 +68,7 @@ const merchantSchema = z.strictObject({
   repeatSettlements: z.boolean().default(false),
   redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
   branding: brandingSchema.optional(),
-  listed: z.boolean().default(true),
+  listed: z.union([z.boolean(), z.array(origin).max(100)]).default(true),
   v1: z.boolean().optional(),
 } satisfies FieldsOf<MerchantOptions>)
 
@@ -65,6 +78,7 @@ const projectSchema = z.strictObject({
   tokens: z.array(z.string()).default([]),
   merchant: z.unknown().optional(),
   paused: z.boolean().default(false),
+  gasBudget: z.int().min(0).optional(),
 })
 
 /** Resolves the projects of a gateway's options, with their tokens and merchants. */
@@ -81,21 +95,21 @@ export function resolveProjects(
     const reportHere = within(report, `projects.${index}`)
     const project = readOption(projectSchema, given, reportHere)
     if (project === undefined) return []
-    const { id, tokens, merchant, paused } = project
+    const { id, tokens, merchant, paused, gasBudget } = project
     if (takenIds.has(id))
       reportHere('id', 'duplicate_project', `'${id}' is taken by another project`)
     takenIds.add(id)
     const tokenHashes = tokens.flatMap((token, position) =>
       hashOf(token, { taken: takenHashes, report: within(reportHere, `tokens.${position}`) }),
     )
-    if (merchant === undefined) return [{ id, tokenHashes }]
+    const own = { id, tokenHashes, gasBudget }
+    if (merchant === undefined) return [own]
     const reportThere = within(reportHere, 'merchant')
     const context = { project: id, configured, networks, defaults: options, report: reportThere }
     const settings = isObject(merchant) ? omitUndefined(merchant) : {}
     const resolved = resolveMerchant(merchant, context)
-    if (!paused || resolved === undefined)
-      return [{ id, tokenHashes, merchant: resolved, settings }]
-    return [{ id, tokenHashes, merchant: { ...resolved, paused }, settings, pausedBy: 'operator' }]
+    if (!paused || resolved === undefined) return [{ ...own, merchant: resolved, settings }]
+    return [{ ...own, merchant: { ...resolved, paused }, settings, pausedBy: 'operator' }]
   })
 }
 
@@ -170,6 +184,9 @@ function resolveMerchant(given: unknown, context: MerchantContext): Merchant | u
       )
     return []
   })
+  const executors = networks.flatMap(({ core }) => core?.executor?.older ?? [])
+  if ([...NEVER_FACTORIES, ...executors].some((one) => sameHex(one, merchant.payTo)))
+    report('payTo', 'invalid_address', PAYS_ANYBODY)
   const token = offered.find(({ address }) => sameHex(address, merchant.payTo))
   if (token !== undefined)
     report(

@@ -1,9 +1,15 @@
+import type { RawBuilder } from 'kysely'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import type { ChangeAuthor } from '../projects.js'
+import { makeChange, Undone } from '../projects/changes.js'
+import { limited, takeTurn } from '../projects/limited.js'
 import { newDeliveryId } from '../webhooks.js'
 import { insertDelivery, wanting } from '../webhooks/rows.js'
-import { MAX_OPEN_CHECKOUTS } from '../checkouts.js'
-import type { Checkout, CheckoutQuery, CheckoutRefusal, NewCheckout } from '../checkouts.js'
+import { CHECKOUT_KEPT_MS, MAX_OPEN_CHECKOUTS, MAX_UNPAID_CHECKOUTS } from '../checkouts.js'
+import type { Checkout, CheckoutQuery, CheckoutRefusal } from '../checkouts.js'
+import type { CheckoutStatus, NewCheckout } from '../checkouts.js'
 import {
   checkoutOf,
   isUnderWay,
@@ -13,8 +19,14 @@ import {
   type CheckoutRow,
 } from './rows.js'
 
+/** How a checkout ends that nobody has paid. */
+const UNPAID = ['expired', 'canceled'] as const
+
 /** Checkouts that one look finds due. */
 const DUE_AT_ONCE = 100
+
+/** Checkouts that one statement forgets. Others wait for it. */
+const PAGE = 500
 
 /**
  * Keeps payment links, and which payment pays each.
@@ -31,66 +43,38 @@ export class Checkouts {
     this.#store = store
   }
 
-  /** Creates a checkout, unless there is one of that id. */
-  create({ expiresInMs, ...checkout }: NewCheckout): Promise<Checkout> {
-    const { id, project, url, amount, currency, reference, description } = checkout
+  /**
+   * Creates a checkout, unless there is one of that id.
+   *
+   * @param author - The admin who does it; absent for a project itself.
+   * @returns `undefined` if the project has {@link MAX_OPEN_CHECKOUTS}.
+   */
+  create(checkout: NewCheckout, author?: ChangeAuthor): Promise<Checkout | undefined> {
+    const { id, project, amount, currency } = checkout
     return this.#store.run(async (database) => {
-      const { db, now, plus } = database
-      await db
-        .insertInto('x402_checkouts')
-        .values({
-          id,
-          project,
-          url,
-          amount,
-          currency,
-          reference: reference ?? null,
-          description: description ?? null,
-          success_url: checkout.successUrl ?? null,
-          cancel_url: checkout.cancelUrl ?? null,
-          state: 'open',
-          expires_at: plus(expiresInMs),
-          created_at: now,
+      const make = (db: SqlDatabase['db']) => insert({ ...database, db }, checkout)
+      if (author === undefined) await database.db.transaction().execute(make)
+      else
+        await makeChange(database, author, async ({ db }) => {
+          if (!(await make(db))) throw new Undone('full')
+          return { action: 'checkout.created', project, after: { checkout: id, amount, currency } }
         })
-        .onConflict((conflict) => conflict.column('id').doNothing())
-        .execute()
-      const row = await selectCheckouts(database, db).where('c.id', '=', id).executeTakeFirst()
-      return checkoutOf(row!)
+      return findOne(database, id)
     })
   }
 
   /** @param project - Finds a checkout of this project only. */
   find(id: string, project?: string): Promise<Checkout | undefined> {
     return this.#store.run(async (database) => {
-      const row = await selectCheckouts(database, database.db)
-        .where('c.id', '=', id)
-        .executeTakeFirst()
-      return row && (project ?? row.project) === row.project ? checkoutOf(row) : undefined
-    })
-  }
-
-  /** Whether a project has as many open checkouts as it may have. */
-  isFull(project: string): Promise<boolean> {
-    return this.#store.run(async ({ db, sql }) => {
-      const last = await db
-        .selectFrom('x402_checkouts')
-        .select('id')
-        .where('project', '=', project)
-        .where('state', '=', sql.lit('open'))
-        .orderBy('created_at')
-        .orderBy('id')
-        .offset(MAX_OPEN_CHECKOUTS - 1)
-        .limit(1)
-        .executeTakeFirst()
-      return last !== undefined
+      const found = await findOne(database, id)
+      return found && (project ?? found.project) === found.project ? found : undefined
     })
   }
 
   list({ project, status, after, limit }: CheckoutQuery): Promise<readonly Checkout[]> {
     return this.#store.run(async (database) => {
       let select = selectCheckouts(database, database.db).where('c.project', '=', project)
-      // The open ones have an index.
-      if (status !== undefined) select = select.where('c.state', '=', database.sql.lit(status))
+      if (status !== undefined) select = select.where('c.state', '=', status)
       if (after !== undefined)
         select = select.where((where) =>
           where(
@@ -152,50 +136,63 @@ export class Checkouts {
       if (statusOf(row) === 'paid') return 'paid'
       if (isUnderWay(row)) return 'in_progress'
       if (statusOf(row) === 'open') await conclude(database, row, 'canceled')
-      return checkoutOf(await readAgain(database, row))
+      return await findOne(database, id)
     })
   }
 
   /**
-   * Names checkouts whose payment is settled, or whose time is over: those alone that {@link conclude} ends. Others would
-   * keep their places, and take them from all projects.
+   * Names checkouts whose payment is settled or was released, or whose time is over: those alone that {@link conclude}
+   * changes. Others would keep their places, and take them from all projects.
+   *
+   * The few links that have a payment and are not paid come first, and each looks its payment up: SQLite would join
+   * all links that are over (0.6 s of 100,000), or all payments.
    */
   listDue(): Promise<readonly string[]> {
     return this.#store.run(async ({ db, sql, now }) => {
+      const isItsPayment = sql`a.id = c.payment AND a.resource IS NOT DISTINCT FROM c.purchase`
       const { rows } = await sql<{ readonly id: string }>`
-        SELECT id FROM (
-          SELECT c.id FROM x402_checkouts AS c
-          WHERE c.state = 'open' AND c.expires_at <= (SELECT ${now}) AND NOT EXISTS (
-            SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment
-              AND a.resource IS NOT DISTINCT FROM c.purchase AND (a.state = 'submitted'
-              OR a.state IN ('reserved', 'failed') AND a.lock_owner IS NOT NULL
-                AND a.locked_until >= (SELECT ${now})
-              OR a.state = 'reserved' AND a.lock_owner IS NULL
-                AND CAST(a.valid_before AS NUMERIC) * 1000 >= (SELECT ${now}) - ${sql.lit(LAPSED_MS)}))
-          UNION
-          SELECT c.id FROM x402_checkouts AS c JOIN x402_authorizations AS a ON a.id = c.payment
-          WHERE c.payment IS NOT NULL AND c.state <> 'paid' AND a.state = 'settled'
-            AND a.resource IS NOT DISTINCT FROM c.purchase) AS due
+        SELECT c.id FROM x402_checkouts AS c
+        WHERE c.payment IS NOT NULL AND c.state <> 'paid' AND coalesce(
+          (SELECT a.state FROM x402_authorizations AS a WHERE ${isItsPayment}), 'settled') = 'settled'
+        UNION ALL
+        SELECT c.id FROM x402_checkouts AS c
+        WHERE c.state = 'open' AND c.expires_at <= (SELECT ${now}) AND NOT EXISTS (
+          SELECT 1 FROM x402_authorizations AS a WHERE ${isItsPayment} AND (
+            a.state IN ('submitted', 'settled')
+            OR a.state IN ('reserved', 'failed') AND a.lock_owner IS NOT NULL
+              AND a.locked_until >= (SELECT ${now})
+            OR a.state = 'reserved' AND a.lock_owner IS NULL
+              AND CAST(a.valid_before AS NUMERIC) * 1000 >= (SELECT ${now}) - ${sql.lit(LAPSED_MS)}))
         LIMIT ${sql.lit(DUE_AT_ONCE)}`.execute(db)
-      return rows.map(({ id }) => id)
+      return [...new Set(rows.map(({ id }) => id))]
     })
+  }
+
+  /** Forgets checkouts that nobody has paid, long after their time was over. */
+  async prune(): Promise<void> {
+    for (const state of UNPAID)
+      await pruneCheckouts(this.#store, state, ({ plus }) => plus(-CHECKOUT_KEPT_MS))
   }
 
   /**
    * Writes down that a checkout is paid or has lapsed, and in the same change an event for each endpoint that wants
-   * it. However many processes look, it is told once.
+   * it. However many processes look, it is told once. A payment that was released is forgotten.
    *
    * @param describe - Makes the data of the event.
-   * @returns Whether there was something to write.
+   * @returns Whether there was an event to write.
    */
   conclude(id: string, describe: (checkout: Checkout) => object): Promise<boolean | undefined> {
     return this.#change(id, async (database, row) => {
       const status = statusOf(row)
-      if (status === row.state || (status !== 'paid' && status !== 'expired')) return false
+      if (status === row.state || status === 'open' || status === 'canceled') {
+        // A payment that was released is not looked up again.
+        if (status !== 'paid') await conclude(database, row, status)
+        return false
+      }
       await conclude(database, row, status)
       const { project } = row
       const type = `checkout.${status}` as const
-      const data = describe(checkoutOf(await readAgain(database, row)))
+      const data = describe((await findOne(database, id))!)
       const endpoints = await database.db
         .selectFrom('x402_webhook_endpoints')
         .select('id')
@@ -220,6 +217,25 @@ export class Checkouts {
       }),
     )
   }
+}
+
+/**
+ * Deletes checkouts that could be paid until a time. One that has a payment stays for as long as that: it may have been
+ * bought, or be paid late.
+ */
+export async function pruneCheckouts(
+  store: Pick<SqlStore, 'run'>,
+  state: CheckoutStatus,
+  before: (database: SqlDatabase) => RawBuilder<number>,
+): Promise<void> {
+  const prunePage = () =>
+    store.run((database) =>
+      database.sql`DELETE FROM x402_checkouts WHERE id IN (
+        SELECT c.id FROM x402_checkouts AS c WHERE c.state = ${state} AND c.expires_at < (SELECT ${before(database)})
+          AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment)
+        ORDER BY c.expires_at LIMIT ${database.sql.lit(PAGE)})`.execute(database.db),
+    )
+  while (Number((await prunePage()).numAffectedRows) === PAGE) await nextTurn()
 }
 
 /**
@@ -253,15 +269,53 @@ async function lockRow(database: SqlDatabase, id: string): Promise<CheckoutRow |
   return selectCheckouts(database, db).where('c.id', '=', id).executeTakeFirst()
 }
 
-async function readAgain(database: SqlDatabase, { id }: CheckoutRow): Promise<CheckoutRow> {
-  return selectCheckouts(database, database.db).where('c.id', '=', id).executeTakeFirstOrThrow()
+/** Adds a checkout, unless it is there. @returns `false` if its project has too many open ones. */
+async function insert(
+  database: SqlDatabase,
+  { expiresInMs, ...checkout }: NewCheckout,
+): Promise<boolean> {
+  const { db, sql, now, plus } = database
+  const { id, project, url, amount, currency, reference, description } = checkout
+  await takeTurn(database, project)
+  if ((await findOne(database, id)) !== undefined) return true
+  const links = (state: CheckoutStatus, most: number) => {
+    const limit = { project, most, by: 'created_at', of: sql`state = ${state}` }
+    return limited(database, 'x402_checkouts', limit)
+  }
+  if (await links('open', MAX_OPEN_CHECKOUTS).isFull()) return false
+  await db
+    .insertInto('x402_checkouts')
+    .values({
+      id,
+      project,
+      url,
+      amount,
+      currency,
+      reference: reference ?? null,
+      description: description ?? null,
+      success_url: checkout.successUrl ?? null,
+      cancel_url: checkout.cancelUrl ?? null,
+      state: 'open',
+      expires_at: plus(expiresInMs),
+      created_at: now,
+    })
+    .execute()
+  // Counting them takes as long as there are many: so one id in 256 does it.
+  if (id.endsWith('00'))
+    for (const state of UNPAID) await links(state, MAX_UNPAID_CHECKOUTS).keepNewest()
+  return true
+}
+
+async function findOne(database: SqlDatabase, id: string): Promise<Checkout | undefined> {
+  const row = await selectCheckouts(database, database.db).where('c.id', '=', id).executeTakeFirst()
+  return row && checkoutOf(row)
 }
 
 /** Ends a checkout. Of one that was not paid, only a payment that failed is still of interest: it may be paid late. */
 async function conclude(
   { db }: SqlDatabase,
   { id, payment_state, payment_at }: CheckoutRow,
-  state: 'paid' | 'expired' | 'canceled',
+  state: CheckoutStatus,
 ): Promise<void> {
   await db
     .updateTable('x402_checkouts')

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { ConfigError } from '../../errors.js'
 import { loadPeer } from '../../crypto/load-peer.cjs'
@@ -50,6 +49,8 @@ export function loadInstalled(name: string): unknown {
     return loadPeer(name)
   } catch (error) {
     if (!isMissing(error, name)) throw error
+    // Webpack replaces a `createRequire` that is imported with `undefined`.
+    const { createRequire } = process.getBuiltinModule('node:module')
     return createRequire(join(process.cwd(), 'package.json'))(name)
   }
 }

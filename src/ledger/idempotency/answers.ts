@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Updateable } from 'kysely'
 import { LedgerError } from '../../errors.js'
 import {
@@ -12,7 +13,7 @@ import {
 import type { AnswerBudget } from './answer-budget.js'
 import type { LedgerDatabase, Row } from '../schema/tables.js'
 import { every } from '../engine/every.js'
-import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
 
 /** Time between two purges. */
 const PURGE_EVERY_MS = 600_000
@@ -20,8 +21,8 @@ const PURGE_EVERY_MS = 600_000
 /** Renewals in the time that a claim lasts. */
 const RENEWALS_PER_LEASE = 3
 
-/** Claims that one statement renews. */
-const RENEWED_AT_ONCE = 500
+/** Claims that one statement renews, and answers that it deletes. */
+const AT_ONCE = 500
 
 /** Options of {@link Answers}. */
 export interface AnswersOptions {
@@ -119,7 +120,7 @@ export class Answers implements IdempotencyStore {
   async #renew(): Promise<void> {
     const claims = [...this.#claims]
     while (claims.length > 0) {
-      const some = claims.splice(0, RENEWED_AT_ONCE)
+      const some = claims.splice(0, AT_ONCE)
       await this.#store.run(({ db, plus }) =>
         db
           .updateTable('x402_idempotency')
@@ -135,14 +136,20 @@ export class Answers implements IdempotencyStore {
   async #purge(): Promise<void> {
     if (performance.now() - this.#purgedAt < PURGE_EVERY_MS) return
     this.#purgedAt = performance.now()
-    await this.#store.run(async ({ db, now, plus }) => {
-      const expired = db
-        .deleteFrom('x402_idempotency')
-        .where('updated_at', '<', plus(-ANSWERS_KEPT_MS))
-        .where('claimed_until', '<', now)
-      for (const { key } of await expired.returning('key').execute())
-        this.#options.budget?.remove(key)
-    })
+    for (let count = AT_ONCE; count === AT_ONCE; await nextTurn()) {
+      const purged = await this.#store.run(({ db, now, plus }) => {
+        const expired = db.selectFrom('x402_idempotency').select('key').orderBy('updated_at')
+        const kept = timeOnce(db, plus(-ANSWERS_KEPT_MS))
+        return db
+          .deleteFrom('x402_idempotency')
+          .where('key', 'in', expired.where('updated_at', '<', kept).limit(AT_ONCE))
+          .where('claimed_until', '<', now)
+          .returning('key')
+          .execute()
+      })
+      for (const { key } of purged) this.#options.budget?.remove(key)
+      count = purged.length
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** Work on a whole ledger, beside the gateways that use it. */
 import type { SqlBool } from 'kysely'
+import { pruneCheckouts } from '../checkouts/checkouts.js'
 import { exportedOf, withRefunds, type ExportedPayment } from '../export-format.js'
 import { listPages } from '../payments/list-rows.js'
 import { projectsOf } from '../payments/recorded-projects.js'
@@ -141,34 +142,10 @@ export class LedgerMaintenance {
     }
     await sql`DELETE FROM x402_refund_requests WHERE NOT EXISTS
       (SELECT 1 FROM x402_authorizations WHERE id = refund)`.execute(db)
-    // A failed payment could have paid a link late. The watch looks at links that have one.
-    await sql`UPDATE x402_checkouts SET payment = NULL, purchase = NULL
-      WHERE payment IS NOT NULL AND state IN ('expired', 'canceled')
-        AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS a WHERE a.id = payment)`.execute(db)
-    await this.#pruneCheckouts(before)
+    const store = { run: <T>(work: (database: SqlDatabase) => T) => work(this.#connection) }
+    for (const state of ['expired', 'canceled', 'paid'] as const)
+      await pruneCheckouts(store, state, () => sql`CAST(${before} AS BIGINT)`)
     return count
-  }
-
-  /** Deletes payment links that could be paid until a time in milliseconds; those that are paid, after their payments. */
-  async #pruneCheckouts(before: number): Promise<void> {
-    const { db, sql } = this.#connection
-    const isPrunable = sql<SqlBool>`expires_at < ${before} AND (
-      state IN ('expired', 'canceled') AND payment IS NULL
-      OR state = 'paid' AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS a WHERE a.id = payment))`
-    for (let after = ''; ;) {
-      const page = await db
-        .selectFrom('x402_checkouts')
-        .select('id')
-        .where(isPrunable)
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE)
-        .execute()
-      const ids = page.map(({ id }) => id)
-      if (ids.length === 0) return
-      await db.deleteFrom('x402_checkouts').where('id', 'in', ids).where(isPrunable).execute()
-      after = ids.at(-1) ?? ''
-    }
   }
 
   close(): Promise<void> {

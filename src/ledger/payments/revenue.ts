@@ -44,7 +44,7 @@ const sumBy =
        AND (project = $3::text OR $3::text IS NULL AND project IS NULL)
      GROUP BY 1, 2, 3
    ), places AS (
-     SELECT sums.*, row_number() OVER (ORDER BY count DESC, key) <= ${MAX_SUMMED_GROUPS} AS is_told FROM sums
+     SELECT sums.*, row_number() OVER (ORDER BY amount - refunded DESC, key) <= ${MAX_SUMMED_GROUPS} AS is_told FROM sums
    )
    SELECT CASE WHEN is_told THEN key END AS key, chain_id, asset,
      CAST(sum(amount) AS TEXT) AS amount, sum(count) AS count,
@@ -77,7 +77,7 @@ export class Revenue {
     this.#store = store
   }
 
-  /** Sums settled payments and refunds. Returns the 1,000 groups with most payments; the others are merged. */
+  /** Sums settled payments and refunds. Returns the 1,000 groups with most money; the others are merged. */
   async sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]> {
     const projects =
       query.project === EVERY_PROJECT

@@ -37,6 +37,7 @@ export function entryColumns(entry: LedgerEntry, record_id: string) {
     project: entry.project ?? null,
     applied_rate: entry.appliedRate === undefined ? null : JSON.stringify(entry.appliedRate),
     resource: entry.purchase?.resource ?? null,
+    price: entry.purchase?.price ?? null,
     offer: entry.purchase?.offer ?? null,
     payment_id: entry.purchase?.paymentId ?? null,
     client: entry.purchase?.client ?? null,
@@ -71,6 +72,7 @@ export function entryOf(row: Row<'x402_authorizations'>): LedgerEntry {
     ...(row.resource !== null && {
       purchase: {
         resource: row.resource,
+        ...(row.price !== null && { price: row.price }),
         ...(row.offer !== null && { offer: row.offer }),
         ...(row.payment_id !== null && { paymentId: row.payment_id }),
         ...(row.client !== null && { client: row.client }),

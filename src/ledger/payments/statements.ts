@@ -29,6 +29,7 @@ const REPLACED = {
   refund_of: 'bytes',
   applied_rate: 'text',
   resource: 'text',
+  price: 'text',
   offer: 'text',
   payment_id: 'text',
   client: 'text',

@@ -4,6 +4,10 @@ import type { AuditedChange, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import { PROJECTS_VERSION } from '../schema/tables.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDatabase } from '../engine/store.js'
+import { limited } from './limited.js'
+
+/** Entries of the audit log that a project has at most: the oldest give way. */
+const MAX_AUDIT = 10_000
 
 /** The transaction of a change. */
 export interface Changing {
@@ -14,6 +18,7 @@ export interface Changing {
   readonly at: number
   /** The database's clock, for statements. */
   readonly now: SqlDatabase['now']
+  readonly sql: SqlDatabase['sql']
 }
 
 /** Rolls the transaction of a change back. */
@@ -38,7 +43,7 @@ export async function makeChange(
       const { position, at } = await startChange(database, db)
       // The connection may have broken after the first attempt had ended well.
       if (await wasMade(db, id)) throw new Undone('done')
-      const { before, after, ...change } = await make({ db, position, at, now: database.now })
+      const { before, after, ...change } = await make({ ...database, db, position, at })
       const objects = {
         before: before === undefined ? null : JSON.stringify(before),
         after: after === undefined ? null : JSON.stringify(after),
@@ -47,6 +52,8 @@ export async function makeChange(
         .insertInto('x402_audit_log')
         .values({ id, position, at, actor, ...change, ...objects })
         .execute()
+      const log = { project: change.project, most: MAX_AUDIT }
+      await limited({ ...database, db }, 'x402_audit_log', log).keepNewest()
     })
     return 'done'
   } catch (error) {

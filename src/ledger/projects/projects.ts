@@ -1,11 +1,13 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, RawBuilder } from 'kysely'
 import type { AuditedChange, AuditEntry, ChangeAuthor, ChangeOutcome } from '../projects.js'
 import type { NewToken, PageQuery } from '../projects.js'
 import type { ProjectSnapshot, ProjectUpdate, StoredProject, StoredToken } from '../projects.js'
 import { sha256 } from '../../crypto/sha256.js'
 import { makeChange, Undone, type Changing } from './changes.js'
+import { differenceOf } from './difference.js'
+import { limited } from './limited.js'
 import { auditedOf, tellPayTo } from './pay-to.js'
-import { auditOf, findProject, projectOf, revokeTokens } from './rows.js'
+import { auditOf, changedBetween, findProject, projectOf, revokeTokens } from './rows.js'
 import { selectProjects, tokenOf, versionOf } from './rows.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
@@ -20,7 +22,7 @@ export interface ChangeChannel {
   announce(transaction: Kysely<LedgerDatabase>): Promise<void>
 }
 
-/** Most tokens of a project that are listed. */
+/** Most tokens of a project that are listed, and most revoked ones that are kept. */
 const MAX_TOKENS = 1000
 
 /** Keeps projects in an SQL database, which several processes may share. */
@@ -52,18 +54,29 @@ export class Projects {
     return this.#store.run(({ db }) => versionOf(db))
   }
 
-  /** Loads all projects, oldest first, and their tokens. */
-  load(): Promise<ProjectSnapshot> {
+  /**
+   * Loads projects, oldest first, and their tokens.
+   *
+   * @param since - Number of a change: only what has changed after it is loaded. @defaultValue all
+   */
+  load(since = -1): Promise<ProjectSnapshot> {
     return this.#store.run(async ({ db }) => {
       // First: what changes meanwhile is loaded again.
       const version = await versionOf(db)
-      const projects = await selectProjects(db).orderBy('position').execute()
+      const changed = await changedBetween(db, since, version)
+      if (changed?.length === 0) return { version, changed, projects: [], tokens: [] }
+      const ids = changed ?? []
+      const projects = await selectProjects(db)
+        .$if(changed !== undefined, (query) => query.where('id', 'in', ids))
+        .orderBy('position')
+        .execute()
       const tokens = await db
         .selectFrom('x402_project_tokens')
         .selectAll()
         .where('revoked_at', 'is', null)
+        .$if(changed !== undefined, (query) => query.where('project', 'in', ids))
         .execute()
-      return { version, projects: projects.map(projectOf), tokens: tokens.map(tokenOf) }
+      return { version, changed, projects: projects.map(projectOf), tokens: tokens.map(tokenOf) }
     })
   }
 
@@ -145,18 +158,25 @@ export class Projects {
    * Creates a token.
    *
    * @param isConfigured - Whether its project is not one of the database.
+   * @param most - How many its project may have in use.
    */
   createToken(
-    { id, project, hash, label, scopes, isConfigured }: NewToken & { isConfigured: boolean },
+    token: NewToken & { readonly isConfigured: boolean; readonly most?: number | undefined },
     by: ChangeAuthor,
   ): Promise<ChangeOutcome> {
-    return this.#change(by, async ({ db, position, at }) => {
+    const { id, project, hash, label, scopes, isConfigured } = token
+    return this.#change(by, async ({ db, sql, position, at }) => {
       if (!isConfigured && (await findProject(db, project)) === undefined)
         throw new Undone('missing')
+      const tokens = (most: number, of: RawBuilder<unknown>) =>
+        limited({ db, sql }, 'x402_project_tokens', { project, most, of })
+      const { most = Number.MAX_SAFE_INTEGER } = token
+      if (await tokens(most, sql`revoked_at IS NULL`).isFull()) throw new Undone('full')
       await db
         .insertInto('x402_project_tokens')
         .values({ id, project, hash, label, scopes: scopes.join(','), position, created_at: at })
         .execute()
+      await tokens(MAX_TOKENS, sql`revoked_at IS NOT NULL`).keepNewest()
       return { action: 'token.created', project, token: id, after: { label, scopes } }
     })
   }
@@ -274,6 +294,6 @@ async function update(
     .where('id', '=', id)
     .execute()
   await tellPayTo(changing, before, after)
-  const [was, is] = [auditedOf(before), auditedOf(after)]
-  return { action: 'project.updated', project: id, before: was, after: is }
+  const changed = differenceOf(auditedOf(before), auditedOf(after))
+  return { action: 'project.updated', project: id, ...changed }
 }

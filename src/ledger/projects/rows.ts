@@ -48,6 +48,32 @@ export async function versionOf(db: Kysely<LedgerDatabase>): Promise<number> {
   return Number(version)
 }
 
+/** Changes that are looked through for projects. After more, all projects are read again. */
+const MAX_CHANGES = 500
+
+/**
+ * Names the projects that are others, or have other tokens, after one change than after another.
+ *
+ * @returns `undefined` if the log does not have every change between them.
+ */
+export async function changedBetween(
+  db: Kysely<LedgerDatabase>,
+  since: number,
+  version: number,
+): Promise<readonly string[] | undefined> {
+  const changes = version - since
+  if (since < 0 || changes > MAX_CHANGES) return undefined
+  const entries = await db
+    .selectFrom('x402_audit_log')
+    .select(['project', 'action'])
+    .where('position', '>', since)
+    .where('position', '<=', version)
+    .execute()
+  if (entries.length !== changes) return undefined
+  const changed = entries.filter(({ action }) => /^(?:project|token)\./.test(action))
+  return [...new Set(changed.map(({ project }) => project))]
+}
+
 /** The project of a row. */
 export function projectOf(row: Row<'x402_projects'>): StoredProject {
   return {

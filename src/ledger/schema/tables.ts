@@ -53,6 +53,7 @@ export const TABLES = {
     applied_rate: 'TEXT',
     /** Members of `Purchase`. */
     resource: 'TEXT',
+    price: 'TEXT',
     offer: 'TEXT',
     payment_id: 'TEXT',
     client: 'TEXT',
@@ -270,9 +271,11 @@ export const TABLES = {
     project: 'TEXT NOT NULL',
     /** `Listing` as JSON. */
     listing: 'TEXT NOT NULL',
+    /** 1 if its buyer named it, 0 if its seller did. */
+    claimed: 'INTEGER NOT NULL',
     /** How often it was sold. */
     count: 'BIGINT NOT NULL',
-    /** When it was sold last, by the gateway's clock. */
+    /** When its last sale was written: gateways read what was written since they looked. */
     sold_at: 'BIGINT NOT NULL',
   },
   /** Secrets that all processes share. */
@@ -292,6 +295,10 @@ const PRIMARY_KEYS: Partial<Readonly<Record<string, string>>> = {
 export const keyOf = (table: keyof typeof TABLES): readonly string[] =>
   PRIMARY_KEYS[table]?.split(', ') ?? Object.keys(TABLES[table]).slice(0, 1)
 
+/** Paid, and nothing was given for it. A refund counts as a delivery. */
+export const UNDELIVERED =
+  "state = 'settled' AND delivered = 0 AND kind = 'payment' AND (charged IS NULL OR charged <> '0')"
+
 const FINAL = "(state = 'settled' OR state = 'failed')"
 
 /** The chain is last: lists of one network pass over the others' payments without reading them. */
@@ -310,6 +317,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     // Locked and open records are few among many.
     locked: '(lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0',
     open: `(created_at) WHERE state = 'submitted'`,
+    undelivered: `(created_at) WHERE ${UNDELIVERED}`,
     // The reorg watch reads records that became final recently.
     settled: `(updated_at) WHERE state = 'settled'`,
     failed: `(updated_at) WHERE state = 'failed'`,
@@ -333,11 +341,11 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   x402_checkouts: {
     listed: '(project, created_at, id)',
-    due: `(expires_at) WHERE state = 'open'`,
-    open: `(project, created_at, id) WHERE state = 'open'`,
+    due: '(state, expires_at)',
+    state: '(project, state, created_at, id)',
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
-  x402_resources: { project: '(project, sold_at)', sold: '(sold_at)' },
+  x402_resources: { project: '(project, sold_at, id)', sold: '(sold_at, id)' },
   x402_console_sessions: { token: '(token, used_at)' },
 }
 

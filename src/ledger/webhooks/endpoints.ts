@@ -8,6 +8,7 @@ import {
   type WebhookEndpoint,
 } from '../webhooks.js'
 import { makeChange, Undone } from '../projects/changes.js'
+import { takeTurn } from '../projects/limited.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { endpointOf, eventsColumn } from './rows.js'
@@ -42,8 +43,13 @@ export class WebhookEndpoints {
     endpoint: Omit<WebhookEndpoint, 'previous' | 'createdAt' | 'updatedAt'>,
   ): Promise<WebhookEndpoint | undefined> {
     const { id, project, url, events, secret } = endpoint
-    return this.#change('webhook.created', { project, id }, async ({ db, now }) => {
-      await db
+    return this.#change('webhook.created', { project, id }, async (database) => {
+      const { db, now } = database
+      await takeTurn(database, project)
+      const all = await listOf(db, project)
+      const known = all.find((one) => one.id === id)
+      if (known !== undefined || all.length >= MAX_ENDPOINTS) return known && { after: known }
+      const row = await db
         .insertInto('x402_webhook_endpoints')
         .values({
           id,
@@ -54,14 +60,9 @@ export class WebhookEndpoints {
           created_at: now,
           updated_at: now,
         })
-        .onConflict((conflict) => conflict.column('id').doNothing())
-        .execute()
-      // Counted afterwards: if several are created at the same time, too many may be taken back, but never
-      // too few.
-      const all = await listOf(db, project)
-      if (all.length <= MAX_ENDPOINTS) return { after: all.find((one) => one.id === id) }
-      await deleteFrom(db, project, id)
-      return undefined
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      return { after: endpointOf(row) }
     })
   }
 
@@ -131,7 +132,7 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Changes an endpoint; with an author, in one transaction with its entry of the audit log.
+   * Changes an endpoint in one transaction; with an author, with its entry of the audit log.
    *
    * @param make - Makes the change. It returns `undefined` if there is nothing to change.
    * @returns The endpoint as it is then, if it is there.
@@ -143,7 +144,10 @@ export class WebhookEndpoints {
   ): Promise<WebhookEndpoint | undefined> {
     const author = this.#author
     return this.#store.run(async (database) => {
-      if (author === undefined) return (await make(database))?.after
+      if (author === undefined)
+        return database.db
+          .transaction()
+          .execute(async (db) => (await make({ ...database, db }))?.after)
       const outcome = await makeChange(database, author, async ({ db }) => {
         const changed = await make({ ...database, db })
         if (changed === undefined) throw new Undone('missing')

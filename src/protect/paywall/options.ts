@@ -84,8 +84,16 @@ const look = {
     .optional(),
 }
 
+/** Most bytes of a merchant's branding: every gateway keeps those of all merchants in memory. */
+const MAX_BRANDING_BYTES = 16 * 1024
+
 /** The option `branding` of a merchant. */
-export const brandingSchema = z.strictObject(look)
+export const brandingSchema = z
+  .strictObject(look)
+  .refine(
+    (branding) => Buffer.byteLength(JSON.stringify(branding)) <= MAX_BRANDING_BYTES,
+    'must have at most 16 KiB in all, with its logo and texts',
+  )
 
 /** The option `paywall`, of a route and of the gateway. */
 export const paywallSchema = z.union([

@@ -60,7 +60,7 @@ const COUNTED_TEXTS: Readonly<Record<Counted, string>> = {
   presented: 'How many payments were presented.',
   repeated:
     'How many of those were settled before, and presented again: the success rate leaves them out.',
-  refused: 'How many were refused.',
+  refused: 'How many were refused, or given back because the app failed (`handler_failed`).',
   waived: 'How many were given back: the app made the answer free.',
   settled: 'How many were paid.',
   failed: 'How many failed on chain.',

@@ -15,8 +15,8 @@ import type { FoundBy } from '../settlement-search.js'
 import { takeSlot } from './stream-access.js'
 import type { SlotOwner } from './streams.js'
 
-/** Records that are read at once. */
-const PAGE = 500
+/** Records that are read at once: payments wait for them, 13 ms on SQLite. */
+const PAGE = 100
 
 /**
  * Least bytes a second that a client must read while data waits for it, and the seconds over which that is
@@ -43,7 +43,7 @@ export async function downloadSettlements(
   { req, res }: EarlyCall,
   { slots, scope: { project, accepts }, filters: { isWanted, ...filters }, zone }: DownloadOptions,
 ): Promise<void> {
-  const { downloads } = context.streams
+  const { downloads, inTurn } = context.streams
   const free = takeSlot(downloads, { owner: slots, what: 'downloads', req, res })
   let endRating = (): void => undefined
   try {
@@ -62,9 +62,14 @@ export async function downloadSettlements(
       const notes = { refunded, requests }
       return written.map((record) => line(withRefunds(exportedOf(record), notes))).join('')
     }
+    /** The next page; of a client that is gone, no more. */
+    const next = () =>
+      inTurn(async () => {
+        const page = isClosed(res) ? undefined : (await pages.next()).value
+        return page && textOf(page)
+      })
     // Read before the head is sent, so that a failing ledger is a problem response and not half a file.
-    const first = await pages.next()
-    const begin = head + (await textOf(first.value ?? []))
+    const first = await next()
     const until = dayName(dayOf(zone ?? UTC, context.now()))
     const about = project === EVERY_PROJECT ? '' : `-${project.replaceAll(/[^\w.-]/g, '_')}`
     res.set({
@@ -77,8 +82,8 @@ export async function downloadSettlements(
     if (isClosed(res)) return
     endRating = cutSlowClient(res)
     async function* text() {
-      yield begin
-      for await (const page of pages) yield await textOf(page)
+      yield head
+      for (let page = first; page !== undefined; page = await next()) yield page
     }
     await pipeline(Readable.from(text()), res)
   } catch (error) {

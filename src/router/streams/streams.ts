@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { onAbort } from '../../http/on-abort.js'
 import { Slots, type SlotLimits } from '../../http/slots.js'
 import { SettlementFeed, type FeedOptions } from './settlement-feed.js'
@@ -25,6 +26,8 @@ export interface Streams {
   readonly feed: SettlementFeed
   readonly readers: SharedSlots
   readonly downloads: SharedSlots
+  /** Reads a page of a download, one at a time. */
+  readonly inTurn: ReturnType<typeof takeTurns>
 }
 
 /**
@@ -35,7 +38,25 @@ export interface Streams {
 export function openStreams(options: FeedOptions, stopping: AbortSignal): Streams {
   const feed = new SettlementFeed(options)
   onAbort(stopping, () => feed.close())
-  return { feed, readers: slotsOf(READERS), downloads: slotsOf(DOWNLOADS) }
+  return { feed, readers: slotsOf(READERS), downloads: slotsOf(DOWNLOADS), inTurn: takeTurns() }
+}
+
+/**
+ * Makes a function that runs one piece of work after the other, and rests after each for as long as it took: all of
+ * them together leave others half of the time.
+ */
+function takeTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    let startedAt = 0
+    const done = last.then(() => {
+      startedAt = performance.now()
+      return work()
+    })
+    const rest = () => sleep(performance.now() - startedAt)
+    last = done.then(rest, rest)
+    return done
+  }
 }
 
 function slotsOf(limits: Readonly<Record<SlotOwner, SlotLimits>>): SharedSlots {

@@ -22,7 +22,7 @@ export async function revenueOf(
 ) {
   const groups = ofKind(await revenue.read({ ...query, project }), { network: only, testnet })
   const sorted = query.by === 'day' ? groups.toSorted(byDay) : groups
-  return sorted.map((group) => {
+  const shown = sorted.map((group) => {
     const { chainId, asset, amount, count, refunded, refunds } = group
     const caip2 = `eip155:${chainId}` as const
     const network = findNetwork(caip2)
@@ -42,7 +42,16 @@ export async function revenueOf(
       net: (amount - refunded).toString(),
     }
   })
+  return query.by === 'day' ? shown : shown.toSorted((one, other) => moneyOf(other) - moneyOf(one))
 }
+
+/** Compares sums of several tokens, by their numbers alone. Merged groups are the last. */
+function moneyOf({ net, ...of }: { net: string; decimals?: number; other?: boolean }): number {
+  return of.other ? -Infinity : Number(net) / 10 ** (of.decimals ?? UNKNOWN_DECIMALS)
+}
+
+/** Digits of a token that nobody knows: most have so many. */
+const UNKNOWN_DECIMALS = 18
 
 /** The sums of one kind of money: that of test networks is never shown among others'. */
 function ofKind(
@@ -56,7 +65,7 @@ function ofKind(
   return onNetwork.filter((group) => isTest(group) === wanted)
 }
 
-function keyOf({ key }: RevenueGroup, by: RevenueQuery['by']): object {
+function keyOf({ key }: RevenueGroup, by: RevenueQuery['by']): { other?: true } {
   if (key === undefined) return { other: true }
   if (key === '') return {}
   return { [by]: by === 'day' ? dayName(Number(key)) : key }

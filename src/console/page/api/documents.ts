@@ -58,7 +58,7 @@ export interface MerchantSettings {
   readonly maxTimeoutSeconds?: number
   readonly repeatSettlements?: boolean
   readonly redeemWithoutProof?: string
-  readonly listed?: boolean
+  readonly listed?: boolean | readonly string[]
   readonly v1?: boolean
   readonly branding?: {
     readonly logo?: string

@@ -18,7 +18,7 @@ export interface Draft {
   readonly maxTimeoutSeconds: string
   readonly repeatSettlements: boolean
   readonly redeemWithoutProof: string
-  readonly listed: boolean
+  readonly listed: boolean | readonly string[]
   /** `yes` or `no`; `''` as the gateway does. */
   readonly v1: string
 }
@@ -66,7 +66,7 @@ function settingsOf(draft: Draft): Members {
     maxTimeoutSeconds: number(draft.maxTimeoutSeconds),
     repeatSettlements: draft.repeatSettlements || null,
     redeemWithoutProof: text(draft.redeemWithoutProof),
-    listed: draft.listed ? null : false,
+    listed: draft.listed === true ? null : draft.listed,
     v1: draft.v1 === '' ? null : draft.v1 === 'yes',
   }
 }

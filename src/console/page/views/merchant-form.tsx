@@ -245,7 +245,7 @@ function ProtocolFields({ draft, change, errorOf }: Omit<Fields, 'isMoved'>) {
       <CheckField
         label="List what was sold in the public catalogue"
         hint="Agents find it there: URL, description, price, how often and when last."
-        isChecked={draft.listed}
+        isChecked={draft.listed !== false}
         onChange={(listed) => change({ listed })}
       />
       <SelectField

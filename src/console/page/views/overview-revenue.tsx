@@ -94,37 +94,46 @@ interface RevenueSharesProps {
   readonly by: 'project' | 'resource'
 }
 
-/** How many groups are shown. */
-const MAX_SHARES = 10
+/** How many groups are shown at first. */
+const FIRST_SHARES = 10
 
 export function RevenueShares({ of, by }: RevenueSharesProps) {
+  const [showsAll, setShowsAll] = useState(false)
   if (of.length === 0) return <Empty title="No settled payments in this period." />
+  const rows = showsAll ? of : of.slice(0, FIRST_SHARES)
   return (
-    <Table
-      caption={by === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}
-      rows={of.slice(0, MAX_SHARES)}
-      keyOf={(group) => `${group[by] ?? ''} ${String(group.other)} ${tokenOf(group)}`}
-      columns={[
-        {
-          title: by === 'project' ? 'Merchant' : 'Resource',
-          cell: (group) => (
-            <>
-              <Name of={group} />
-              <small class="sub">
-                <NetworkName of={group} />
-              </small>
-            </>
-          ),
-        },
-        {
-          title: 'Payments',
-          isNumber: true,
-          isMinor: true,
-          cell: ({ count }) => formatNumber(count),
-        },
-        { title: 'Net revenue', isNumber: true, cell: (group) => <Money of={netOf(group)} /> },
-      ]}
-    />
+    <>
+      <Table
+        caption={by === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}
+        rows={rows}
+        keyOf={(group) => `${group[by] ?? ''} ${String(group.other)} ${tokenOf(group)}`}
+        columns={[
+          {
+            title: by === 'project' ? 'Merchant' : 'Resource',
+            cell: (group) => (
+              <>
+                <Name of={group} />
+                <small class="sub">
+                  <NetworkName of={group} />
+                </small>
+              </>
+            ),
+          },
+          {
+            title: 'Payments',
+            isNumber: true,
+            isMinor: true,
+            cell: ({ count }) => formatNumber(count),
+          },
+          { title: 'Net revenue', isNumber: true, cell: (group) => <Money of={netOf(group)} /> },
+        ]}
+      />
+      {rows.length < of.length && (
+        <button type="button" class="button" onClick={() => setShowsAll(true)}>
+          Show all {formatNumber(of.length)}
+        </button>
+      )}
+    </>
   )
 }
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import { ask, newKey, toProblem } from '../api/client.js'
+import { ask, Problem, toProblem } from '../api/client.js'
 import type { SessionNetwork, Settlement } from '../api/documents.js'
+import { findKept, sendOnce, type SignedRefund } from '../api/kept-refund.js'
 import { useAction } from '../api/use-load.js'
 import { formatToken, unitsOf } from '../format/money.js'
 import { TextField } from '../parts/field.js'
@@ -37,14 +38,29 @@ export function RefundForm({ payment, network, left, path, onRefund }: RefundFor
   const units = unitsOf(amount, decimals)
   const most = unitsOf(left, decimals) ?? 0n
   const error = errorOf(units, { most, shown: `${left} ${symbol}`, decimals })
+  const shownOf = ({ authorization: { value } }: SignedRefund): string =>
+    formatToken({ ...payment, amount: value })
+  const send = async (sign: () => Promise<SignedRefund>): Promise<void> => {
+    const isDone = await action.run(async () => {
+      const signed = await sign()
+      setStep('Sent to the gateway; waiting for the chain…')
+      announce(`Refund of ${shownOf(await sendOnce(payment.id, path, signed))} was sent.`)
+    })
+    setStep('')
+    // Without an answer, the list may tell.
+    if (isDone || findKept(payment.id) !== undefined) onRefund()
+  }
   const refund = async (wallet: Wallet): Promise<void> => {
     if (units === undefined || error !== undefined) return
     const asked = { payment, network, amount: units, path, reason: reason.trim() }
-    const isDone = await action.run(() => refundBy(wallet, asked, setStep))
-    setStep('')
-    if (!isDone) return
-    announce(`Refund of ${formatToken({ ...payment, amount: units.toString() })} was sent.`)
-    onRefund()
+    await send(() => signedBy(wallet, asked, setStep))
+  }
+  const kept = findKept(payment.id)
+  if (kept !== undefined && !action.isBusy) {
+    const said = action.problem?.message ?? 'No answer has come.'
+    const detail = `Was the refund of ${shownOf(kept)} made? ${said} Try again to find out: the same refund is made once.`
+    const again = (): void => void send(() => Promise.resolve(kept))
+    return <ProblemNotice problem={new Problem(0, { detail })} onRetry={again} />
   }
   return (
     <form class="refund" onSubmit={(event) => event.preventDefault()}>
@@ -128,12 +144,12 @@ interface AskedRefund {
   readonly reason: string
 }
 
-/** Prepares a refund, asks for its signature, and sends it to the gateway. */
-async function refundBy(
+/** Prepares a refund, and asks for its signature. */
+async function signedBy(
   { provider, info }: Wallet,
   asked: AskedRefund,
   tell: (step: string) => void,
-): Promise<void> {
+): Promise<SignedRefund> {
   const { payment, network, amount, path, reason } = asked
   try {
     tell(`Asking ${info.name} for the account…`)
@@ -144,9 +160,7 @@ async function refundBy(
     checkRefund(typedData, asked)
     tell(`Sign the refund in ${info.name}.`)
     const signature = await signRefund(provider, account, typedData)
-    tell('Sent to the gateway; waiting for the chain…')
-    const body = { authorization: typedData.message, signature, ...(reason && { reason }) }
-    await ask('POST', path, { body, key: newKey() })
+    return { authorization: typedData.message, signature, ...(reason && { reason }) }
   } catch (error) {
     throw error instanceof WalletError ? toProblem(error.message) : error
   }

@@ -1,4 +1,5 @@
 import type { Settlement } from '../api/documents.js'
+import { findKept, forget } from '../api/kept-refund.js'
 import { useLoad, useReloadWhile } from '../api/use-load.js'
 import { decimalOf, formatToken } from '../format/money.js'
 import { reasonInWords } from '../format/reasons.js'
@@ -111,6 +112,8 @@ interface RemainingProps {
 function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
   const session = useSession()
   const network = findNetwork(session, of.network)
+  const nonce = findKept(of.id)?.authorization.nonce
+  if (refunds.some((one) => one.nonce === nonce)) forget(of.id)
   // Failed refunds may reserve their amount for a while: then the gateway refuses.
   const taken = refunds
     .filter(({ status }) => status !== 'failed')

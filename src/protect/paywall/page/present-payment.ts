@@ -123,12 +123,12 @@ function refusal(
   return { kind: 'refused', code, transaction, isPaid, document }
 }
 
-/** An error of the seller or of a proxy, which leaves the outcome open. */
+/** An error of the seller, or one of a proxy, which leaves the outcome open. */
 function failure(response: Response, transaction: string | undefined): Presented {
-  const { status } = response
-  const isUnknown =
-    transaction === undefined && (status >= 500 || UNKNOWN_STATUSES.includes(status))
-  if (!isUnknown) return { kind: 'seller_failed', response, transaction }
+  const { status, headers } = response
+  const isKnown = transaction !== undefined || headers.get('PAYMENT-CHARGED') === 'none'
+  if (isKnown || (status < 500 && !UNKNOWN_STATUSES.includes(status)))
+    return { kind: 'seller_failed', response, transaction }
   return { kind: 'open', code: 'server_busy', transaction, againAfterMs: undefined }
 }
 

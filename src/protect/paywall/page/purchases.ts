@@ -197,6 +197,7 @@ const OF_THE_OFFER: readonly string[] = [
   'resource_mismatch',
   'quote_mismatch',
   'quote_expired',
+  'price_changed',
   'unsupported_asset',
   'unsupported_scheme',
   'invalid_network',

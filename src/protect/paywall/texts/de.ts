@@ -82,7 +82,8 @@ export const de: PaywallTexts = {
   copy: 'Kopieren',
   copied: 'Kopiert',
   print: 'Drucken',
-  sellerFailed: 'Der Verkäufer hat mit einem Fehler geantwortet ({status}) und nichts abgebucht.',
+  sellerFailed:
+    'Das System des Verkäufers ist ausgefallen ({status}); es wurde nichts abgebucht. Versuchen Sie es später noch einmal, oder wenden Sie sich an den Verkäufer.',
   sellerFailedPaid:
     'Der Verkäufer hat mit einem Fehler geantwortet ({status}), die Zahlung wurde aber ausgeführt. Wenden Sie sich an ihn und nennen Sie die Transaktion.',
   priceChanged:

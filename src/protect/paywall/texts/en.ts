@@ -76,7 +76,8 @@ export const en: PaywallTexts = {
   copy: 'Copy',
   copied: 'Copied',
   print: 'Print',
-  sellerFailed: 'The seller responded with an error ({status}) and did not charge you.',
+  sellerFailed:
+    "The seller's system failed ({status}), and you were not charged. Try again later, or contact the seller.",
   sellerFailedPaid:
     'The seller responded with an error ({status}), but the payment was settled. Contact the seller and include the transaction.',
   priceChanged: 'The offer has changed. Nothing was charged. Check the price before you pay.',

@@ -78,7 +78,8 @@ export const es: PaywallTexts = {
   copy: 'Copiar',
   copied: 'Copiado',
   print: 'Imprimir',
-  sellerFailed: 'El vendedor ha respondido con un error ({status}) y no le ha cobrado.',
+  sellerFailed:
+    'El sistema del vendedor ha fallado ({status}) y no se le ha cobrado nada. Inténtelo más tarde o contacte con el vendedor.',
   sellerFailedPaid:
     'El vendedor ha respondido con un error ({status}), pero el pago se ha ejecutado. Contacte con el vendedor e indique la transacción.',
   priceChanged: 'La oferta ha cambiado. No se ha cobrado nada. Compruebe el precio antes de pagar.',

@@ -81,7 +81,8 @@ export const fr: PaywallTexts = {
   copy: 'Copier',
   copied: 'Copié',
   print: 'Imprimer',
-  sellerFailed: 'Le vendeur a répondu par une erreur ({status}) et ne vous a rien débité.',
+  sellerFailed:
+    'Le système du vendeur a échoué ({status}) et rien ne vous a été débité. Réessayez plus tard ou contactez le vendeur.',
   sellerFailedPaid:
     'Le vendeur a répondu par une erreur ({status}), mais le paiement a été exécuté. Contactez le vendeur et indiquez la transaction.',
   priceChanged: 'L’offre a changé. Rien n’a été débité. Vérifiez le prix avant de payer.',

@@ -79,7 +79,8 @@ export const ja: PaywallTexts = {
   copy: 'コピー',
   copied: 'コピーしました',
   print: '印刷',
-  sellerFailed: '販売者がエラー（{status}）を返しました。請求は行われていません。',
+  sellerFailed:
+    '販売者のシステムでエラー（{status}）が発生しました。請求は行われていません。後でもう一度試すか、販売者にお問い合わせください。',
   sellerFailedPaid:
     '販売者がエラー（{status}）を返しましたが、支払いは決済されました。トランザクションを添えて販売者にお問い合わせください。',
   priceChanged:

@@ -78,7 +78,8 @@ export const ko: PaywallTexts = {
   copy: '복사',
   copied: '복사됨',
   print: '인쇄',
-  sellerFailed: '판매자가 오류({status})로 응답했으며 청구하지 않았습니다.',
+  sellerFailed:
+    '판매자의 시스템에 오류({status})가 발생했으며 청구된 금액은 없습니다. 나중에 다시 시도하거나 판매자에게 문의하세요.',
   sellerFailedPaid:
     '판매자가 오류({status})로 응답했지만 결제는 처리되었습니다. 거래 정보와 함께 판매자에게 문의하세요.',
   priceChanged: '가격이 바뀌었습니다. 청구된 금액은 없습니다. 결제 전에 가격을 확인하세요.',

@@ -78,7 +78,8 @@ export const pt: PaywallTexts = {
   copy: 'Copiar',
   copied: 'Copiado',
   print: 'Imprimir',
-  sellerFailed: 'O vendedor respondeu com um erro ({status}) e não cobrou nada.',
+  sellerFailed:
+    'O sistema do vendedor falhou ({status}) e nada foi cobrado. Tente mais tarde ou entre em contato com o vendedor.',
   sellerFailedPaid:
     'O vendedor respondeu com um erro ({status}), mas o pagamento foi executado. Entre em contato com o vendedor e informe a transação.',
   priceChanged: 'A oferta mudou. Nada foi cobrado. Confira o preço antes de pagar.',

@@ -72,7 +72,7 @@ export const zh: PaywallTexts = {
   copy: '复制',
   copied: '已复制',
   print: '打印',
-  sellerFailed: '卖家返回了错误（{status}），没有向您扣款。',
+  sellerFailed: '卖家的系统出错（{status}），没有向您扣款。请稍后重试，或联系卖家。',
   sellerFailedPaid: '卖家返回了错误（{status}），但付款已结算。请联系卖家并提供交易信息。',
   priceChanged: '报价已更改。没有扣款。付款前请确认价格。',
   declined: '您已在钱包中拒绝。没有付款。',

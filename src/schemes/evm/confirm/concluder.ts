@@ -7,6 +7,7 @@ import type { Logger } from '../../../logger.js'
 import { lowerHex } from '../../../protocol/hex.js'
 import { entryEvent, type EventBus } from '../../events.js'
 import { endPayment } from '../network/pending-payments.js'
+import { uncarriedGas } from '../network/project-gas.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { JudgedPayment } from '../transfer-method.js'
 import { isUnpaid, type Decision, type PaidDecision } from './decision.js'
@@ -109,13 +110,15 @@ export class Concluder {
     if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
     else if (isUnpaid(decision)) core.payers.noteFailed(payment, transaction)
     endPayment(core, payment)
-    const wei = core.gasShares.charge(transaction)
+    const { gas, wei } = core.gasShares.charge(transaction)
     if (wei > 0n) core.onGas?.(payment.project, wei)
     const isPaid = decision.kind === 'paid'
-    const event = {
-      transaction,
-      ...entryEvent(core.chain.network, payment, tokenOf(core, payment)),
-    }
+    const asset = tokenOf(core, payment)
+    core.projectGas.note(
+      payment.project,
+      isPaid ? uncarriedGas(gas, payment, asset?.decimals) : gas,
+    )
+    const event = { transaction, ...entryEvent(core.chain.network, payment, asset) }
     // Listeners count income.
     if (isRefundEntry(payment)) {
       const refund = { refund: recordId(payment), ...event }

@@ -4,7 +4,7 @@ import { SUBMITTED_PAGE, type LedgerRecord } from '../../../ledger/index.js'
 import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import { Concluder } from './concluder.js'
-import { isUnpaid, type Decision, type Outcome, type SubmittedPayment } from './decision.js'
+import { isUnpaid, OPEN, type Decision, type Outcome, type SubmittedPayment } from './decision.js'
 import { Follower, type FollowerOptions } from './follower.js'
 import { findOutcome } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
@@ -122,25 +122,30 @@ export class Reconciler {
         if (core === undefined || unreachable.has(core)) continue
         await this.#revisit(core, record).catch((error: unknown) => {
           if (!(error instanceof ChainError)) throw error
-          // If a node does not answer, its other records wait for the next round. If it refuses a request for
-          // one record, it may still answer for the others.
-          if (error.code === 'chain_unreachable' || error.code === 'chain_mismatch')
-            unreachable.add(core)
+          // Its other records wait for the next round.
+          unreachable.add(core)
         })
       }
     }
     await Promise.all(Array.from({ length: ROUND_WIDTH }, work))
   }
 
-  /** Checks one record of the ledger, in a round. @throws {@link ChainError} */
+  /** Checks one record of the ledger, in a round. @throws {@link ChainError} where no node answers. */
   async #revisit(core: SettlementNetwork, record: SubmittedRecord): Promise<void> {
     const { id } = record
     const past = this.#revisits.get(id)
     if (this.follower.isFollowing(id) || (past !== undefined && past.left-- > 0)) return
     const found = await findOutcome(core, record, this.#options.nowSeconds()).catch(
-      (error: unknown) => {
-        if (error instanceof ChainError) throw error
-        return this.follower.openAfterBug(record, error)
+      (error: unknown): Outcome => {
+        if (!(error instanceof ChainError)) return this.follower.openAfterBug(record, error)
+        if (error.code !== 'chain_refused') throw error
+        // It may still answer for other records.
+        if (past === undefined)
+          this.#options.logger.warn(
+            'A payment stays pending: the node refuses to say what became of it. Use another node for this network.',
+            { ...paymentFields(record), transaction: record.submission.transaction, error },
+          )
+        return OPEN
       },
     )
     // The owner of its lock may be sending it again.

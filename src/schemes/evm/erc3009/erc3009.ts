@@ -5,6 +5,7 @@ import { sameHex } from '../../../protocol/hex.js'
 import type { Hex } from '../../../protocol/payment.js'
 import { diagnoseTransfer } from '../diagnose.js'
 import { wordOf } from '../reads.js'
+import { searchEvents } from '../search-events.js'
 import type { TransferMethod } from '../transfer-method.js'
 import { authorizationDigest } from './digest.js'
 import {
@@ -15,9 +16,6 @@ import {
   transferCall,
 } from './token-calls.js'
 import { judgeLogs, usesOf } from './transfer-log.js'
-
-/** How many blocks are searched for the use of an authorization: few first, then more. */
-const LOOK_BACK_BLOCKS = [200n, 2000n, 9999n, 100_000n, 1_000_000n] as const
 
 export const erc3009: TransferMethod = {
   name: 'eip3009',
@@ -60,15 +58,20 @@ export const erc3009: TransferMethod = {
     }),
   judge: async (_network, receipt, payment) => judgeLogs(receipt, payment),
   usedIn: (receipt, payment) => usesOf(receipt, payment).length > 0,
-  async findUses(chain, { contract: address, from, nonce }) {
-    for (const blocks of LOOK_BACK_BLOCKS) {
-      for (const event of [AUTHORIZATION_USED, AUTHORIZATION_CANCELED]) {
-        const topics: Hex[] = [event, padHex(from), nonce]
-        const [found] = await chain.findTransactions({ address, topics, blocks })
-        if (found !== undefined) return { transactions: [found.transaction], isComplete: true }
-      }
+  async findUses(chain, payment) {
+    const { contract: address, from, nonce } = payment
+    const topics = [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], padHex(from), nonce]
+    const last = await chain.getBlockNumber()
+    const { transactions } = await searchEvents(chain, payment, {
+      address,
+      topics,
+      last,
+      isOne: true,
+    })
+    return {
+      transactions: transactions.map(({ transaction }) => transaction),
+      isComplete: transactions.length > 0,
     }
-    return { transactions: [], isComplete: false }
   },
   pays({ to, data }, { contract, from, nonce }) {
     if (!sameHex(to, contract)) return false

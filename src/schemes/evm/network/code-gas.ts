@@ -39,9 +39,10 @@ export interface CodeGasOptions {
  * last five seconds of it.
  */
 export class CodeGas {
+  readonly chainId: number
   readonly #options: CodeGasOptions
-  /** As the ledger had it when it was read last. */
-  #read: readonly Count[] = []
+  /** As the ledger had it when it was read last, and what this process has added since. */
+  #all = new Map<Hex, GasOfCode>()
   /** Counts that this process has added since. */
   #own: Count[] = []
   #readAt = -Infinity
@@ -49,18 +50,21 @@ export class CodeGas {
 
   constructor(options: CodeGasOptions) {
     this.#options = options
+    this.chainId = options.chainId
   }
 
   /** Adds gas that a payment took. */
   add(codeHash: Hex, became: 'paid' | 'lost', gas: bigint): void {
-    const { chainId, counters, now } = this.#options
+    const { counters, now } = this.#options
     const kind = became === 'paid' ? PAID : LOST
     const hour = Math.floor(now() / HOUR_MS)
     // Losses are counted by the hour, so that the latest can be told from the rest of the day.
-    const label = `${chainId}:${codeHash}${became === 'paid' ? '' : `:${hour}`}`
+    const label = `${this.chainId}:${codeHash}${became === 'paid' ? '' : `:${hour}`}`
     const count = Number(gas)
-    counters.countGas(kind, label, count)
-    this.#own.push({ day: Math.floor(now() / DAY_MS), project: ALL_COUNTED, kind, label, count })
+    counters.countGas(kind, count, { label })
+    const added = { day: Math.floor(now() / DAY_MS), project: ALL_COUNTED, kind, label, count }
+    this.#own.push(added)
+    this.#note(added)
   }
 
   /** Reads what other processes have added, unless it did so a moment ago. Never rejects. */
@@ -78,22 +82,21 @@ export class CodeGas {
 
   /** The gas that payments of each code have paid for and lost, by code hash. */
   all(): ReadonlyMap<Hex, GasOfCode> {
-    const lastHour = Math.floor(this.#options.now() / HOUR_MS) - 1
-    const all = new Map<Hex, GasOfCode>()
-    for (const { kind, label, count } of [...this.#read, ...this.#own]) {
-      const [chain, codeHash, hour] = label.split(':') as [string, Hex, string | undefined]
-      if (Number(chain) !== this.#options.chainId) continue
-      const { paid, lost, lostLately } = all.get(codeHash) ?? NONE
-      const gas = BigInt(count)
-      const isRecent = Number(hour) >= lastHour
-      all.set(
-        codeHash,
-        kind === PAID
-          ? { paid: paid + gas, lost, lostLately }
-          : { paid, lost: lost + gas, lostLately: isRecent ? lostLately + gas : lostLately },
-      )
-    }
-    return all
+    return this.#all
+  }
+
+  #note({ kind, label, count }: Count): void {
+    const [chain, codeHash, hour] = label.split(':') as [string, Hex, string | undefined]
+    if (Number(chain) !== this.chainId) return
+    const { paid, lost, lostLately } = this.#all.get(codeHash) ?? NONE
+    const gas = BigInt(count)
+    const isRecent = Number(hour) >= Math.floor(this.#options.now() / HOUR_MS) - 1
+    this.#all.set(
+      codeHash,
+      kind === PAID
+        ? { paid: paid + gas, lost, lostLately }
+        : { paid, lost: lost + gas, lostLately: isRecent ? lostLately + gas : lostLately },
+    )
   }
 
   async #readAll(): Promise<void> {
@@ -101,7 +104,7 @@ export class CodeGas {
     const written = this.#own.length
     await counters.flush()
     const today = Math.floor(now() / DAY_MS)
-    this.#read = await store.listCounts({
+    const read = await store.listCounts({
       project: ALL_COUNTED,
       fromDay: today - 1,
       toDay: today,
@@ -109,6 +112,8 @@ export class CodeGas {
     })
     // Counts that were added meanwhile may be counted twice until the next read.
     this.#own = this.#own.slice(written)
+    this.#all = new Map()
+    for (const count of [...read, ...this.#own]) this.#note(count)
   }
 }
 

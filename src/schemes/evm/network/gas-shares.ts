@@ -8,8 +8,10 @@ import { isSettlement } from '../permit2/contracts.js'
 /** How many transactions are remembered. */
 const REMEMBERED = 10_000
 
-/** What a transaction cost, in wei. */
+/** Gas that a transaction took. */
 interface Cost {
+  /** In wei. */
+  readonly price: bigint
   /** For each payment that it made; all of it, if it made none. */
   readonly each: bigint
   /** Not charged to any payment yet. */
@@ -29,23 +31,23 @@ export class GasShares {
   /** Notes what a transaction of ours cost. */
   note({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
     if (this.#costs.has(transaction)) return
-    const wei = gasUsed * gasPrice
     const paid = logs.filter((log) => this.#isUse(log) || isSettlement(log)).length
     const members = BigInt(Math.max(paid, 1))
     // Rounded up, so that nothing is left over.
-    this.#costs.set(transaction, { each: (wei + members - 1n) / members, left: wei })
+    const each = (gasUsed + members - 1n) / members
+    this.#costs.set(transaction, { price: gasPrice, each, left: gasUsed })
   }
 
   #isUse({ address, topics }: Log): boolean {
     return topics[0]?.toLowerCase() === AUTHORIZATION_USED && this.#assets.has(lowerHex(address))
   }
 
-  /** Charges one payment with its share. @returns Wei; 0 for a transaction that is not ours. */
-  charge(transaction: Hex): bigint {
+  /** Charges one payment with its share. @returns Gas, and its price in wei; 0 for a transaction that is not ours. */
+  charge(transaction: Hex): { readonly gas: bigint; readonly wei: bigint } {
     const cost = this.#costs.get(transaction)
-    if (cost === undefined) return 0n
-    const share = cost.each < cost.left ? cost.each : cost.left
-    cost.left -= share
-    return share
+    if (cost === undefined) return { gas: 0n, wei: 0n }
+    const gas = cost.each < cost.left ? cost.each : cost.left
+    cost.left -= gas
+    return { gas, wei: gas * cost.price }
   }
 }

@@ -1,7 +1,8 @@
+import { EventEmitter, once } from 'node:events'
 import { LRUCache } from 'lru-cache'
 import { padHex } from 'viem/utils'
 import type { Receipt } from '../../../chain/types.js'
-import { recordId } from '../../../ledger/index.js'
+import { amountOf, EVERY_PROJECT, recordId, type PaymentStore } from '../../../ledger/index.js'
 import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Address, Hex } from '../../../protocol/payment.js'
 import type { Reason } from '../../../protocol/reasons.js'
@@ -20,14 +21,26 @@ const FREE_FAILURES = 1
 /** Gas that every wallet code may lose us within two hours, even if it has never paid. */
 const FREE_GAS_OF_CODE = 1_000_000n
 
-/** Gas that all codes together may lose us within two hours beyond what they have earned. */
+/** Gas that all codes together may lose us within two hours beyond what they have earned; also all payers without code. */
 const FREE_GAS_OF_ALL = 5_000_000n
 
 /** Gas that a code must have paid for per unit of gas that it may lose. */
 const GAS_PER_EARNED = 2n
 
-/** Once payers without code have lost us this much gas within an hour, those that never paid go alone. */
+/** Once payers without code have lost us this much gas beyond what they have earned, those that never paid go alone. */
 const CAUTIOUS_GAS = 1_000_000n
+
+/** Stands for the code of all payers without. */
+const NO_CODE = padHex('0x')
+
+/** Payments that a payer may have on their way at once, beside as many as it has paid. */
+const FREE_PLACES = 4
+
+/** Payments of a payer that have to pay for each that failed. */
+const PAID_PER_FAILURE = 2
+
+/** Earlier payments of a payer that are read, of those that paid and of those that failed. */
+const MOST_READ = 100
 
 const HOUR_MS = 3_600_000
 
@@ -35,7 +48,7 @@ const HOUR_MS = 3_600_000
 const LAPSE_MARGIN_MS = 60_000
 const LONGEST_PENDING_MS = HOUR_MS
 
-/** Gas of a transfer that fails in a batch whose other members succeed. */
+/** Gas of a transfer in a batch. */
 const SHARE_OF_BATCH_GAS = 60_000n
 
 /** Begins the code hash of {@link factoryCodeHash}: no real hash begins like this. */
@@ -52,6 +65,8 @@ export interface PayerGuardOptions {
   readonly codeGas: CodeGas
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Tells what a payer has paid before. */
+  readonly payments: Pick<PaymentStore, 'list'>
   /** Whether accounts with code may pay. @defaultValue true */
   readonly acceptContractPayers?: boolean | undefined
   /** Called when more gas was lost within an hour than all codes together may lose. */
@@ -84,8 +99,6 @@ interface MinedGas {
 /** Gas that was lost, and when, by `performance.now()`. */
 interface Loss {
   readonly gas: bigint
-  /** Whether its payer had code. */
-  readonly isOfCode: boolean
   readonly at: number
 }
 
@@ -97,7 +110,10 @@ interface Loss {
  * 2. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
  *    Beyond that each code has a little gas for free, and all codes together have some. No code pays for the
  *    failures of another, nor for a deployment that somebody else forestalled.
- * 3. While accounts without code lose us much, those that never paid do not share a transaction.
+ * 3. A payer that never paid has few payments on their way, because one transaction of its own may fail them all; who
+ *    has paid more may have more. The others wait.
+ * 4. What payers without code lose us is covered by what they have earned, as if all had one code. Beyond that, those
+ *    that never paid go alone and one by one, and are refused in the end.
  */
 export class PayerGuard {
   readonly #codeGas: CodeGas
@@ -107,8 +123,13 @@ export class PayerGuard {
   readonly #failures = new LRUCache<Address, Failures>({ max: REMEMBERED })
   /** Code hash of each payer that had code when it was seen last. */
   readonly #codes = new LRUCache<Address, Hex>({ max: REMEMBERED })
-  /** Payers that have paid. */
-  readonly #paid = new LRUCache<Address, true>({ max: REMEMBERED })
+  readonly #payments: PayerGuardOptions['payments']
+  /** How many payments of a payer have paid, less those that its failures cost it. */
+  readonly #standings = new LRUCache<Address, number>({ max: REMEMBERED })
+  /** By payer, by record: when a payment on its way can no longer be mined (ms since the epoch). */
+  readonly #places = new Map<Address, Map<string, number>>()
+  /** Emits the address of a payer one of whose payments has ended. */
+  readonly #ends = new EventEmitter().setMaxListeners(0)
   readonly #receipts = new LRUCache<Hex, MinedGas>({ max: REMEMBERED })
   /** By record. */
   readonly #pending = new Map<string, PendingGas>()
@@ -116,9 +137,11 @@ export class PayerGuard {
   /** Whether `onLoss` was called, and the budget is not half free again. */
   #isReported = false
 
-  constructor({ codeGas, now, acceptContractPayers = true, onLoss }: PayerGuardOptions) {
+  constructor(options: PayerGuardOptions) {
+    const { codeGas, payments, now, acceptContractPayers = true, onLoss } = options
     this.#codeGas = codeGas
     this.#now = now
+    this.#payments = payments
     this.#acceptsCode = acceptContractPayers
     this.#onLoss = onLoss
   }
@@ -129,10 +152,56 @@ export class PayerGuard {
     else this.#codes.set(payer, codeHash)
     if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
       return 'payer_temporarily_refused'
-    if (codeHash === undefined) return undefined
-    if (!this.#acceptsCode) return 'contract_payer_not_accepted'
+    if (codeHash !== undefined && !this.#acceptsCode) return 'contract_payer_not_accepted'
     await this.#codeGas.refresh()
-    return this.#mayLose(codeHash, 0n) ? undefined : 'payer_temporarily_refused'
+    const mayPay =
+      codeHash === undefined
+        ? this.#lostWithoutCode() <= FREE_GAS_OF_ALL || (await this.#learnStanding(payer)) > 0
+        : this.#mayLose(codeHash, 0n)
+    return mayPay ? undefined : 'payer_temporarily_refused'
+  }
+
+  /**
+   * Counts a payment that is about to be sent among those of its payer that are on their way, until it has ended or
+   * its authorization has lapsed. It waits while they are too many.
+   *
+   * @param validBefore - Unix seconds.
+   * @param isOver - Whether it is not to be sent any more.
+   * @returns Whether it had to wait.
+   * @throws {@link LedgerError}
+   */
+  async takePlace(key: PaymentKey, validBefore: bigint, isOver = () => false): Promise<boolean> {
+    if (this.#countPlace(key, validBefore)) return false
+    await this.#learnStanding(key.from)
+    while (!isOver() && !this.#countPlace(key, validBefore)) await once(this.#ends, key.from)
+    return true
+  }
+
+  #countPlace(key: PaymentKey, validBefore: bigint): boolean {
+    const places = this.#places.get(key.from) ?? new Map<string, number>()
+    for (const [id, lapsesAt] of places) if (lapsesAt < this.#now()) places.delete(id)
+    const free = this.mustGoAlone(key.from) ? 1 : FREE_PLACES
+    const most = Math.max(1, free + this.#standingOf(key.from))
+    if (places.size >= most && !places.has(recordId(key))) return false
+    this.#places.set(key.from, places.set(recordId(key), this.#lapseOf(validBefore)))
+    return true
+  }
+
+  #standingOf(payer: Address): number {
+    return this.#standings.get(payer) ?? 0
+  }
+
+  /** Reads what a payer has paid before, or at other gateways. @throws {@link LedgerError} */
+  async #learnStanding(payer: Address): Promise<number> {
+    if (this.#standingOf(payer) > 0) return this.#standingOf(payer)
+    const list = (state: 'settled' | 'failed') => {
+      const query = { project: EVERY_PROJECT, search: { payer }, limit: MOST_READ } as const
+      return this.#payments.list({ ...query, chainId: this.#codeGas.chainId, state })
+    }
+    const [settled, failed] = await Promise.all([list('settled'), list('failed')])
+    const paid = settled.filter((payment) => amountOf(payment) > 0n)
+    this.#standings.set(payer, paid.length - failed.length * PAID_PER_FAILURE)
+    return this.#standingOf(payer)
   }
 
   /**
@@ -150,22 +219,27 @@ export class PayerGuard {
     const id = recordId(key)
     if (codeHash === undefined || limit === undefined || this.#pending.has(id)) return true
     if (!this.#mayLose(codeHash, limit.gas)) return false
-    const lapsesAt = Math.min(
-      Number(validBefore) * 1000 + LAPSE_MARGIN_MS,
-      this.#now() + LONGEST_PENDING_MS,
-    )
-    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt })
+    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt: this.#lapseOf(validBefore) })
     return true
   }
 
   /** Whether a payer without code is kept out of shared transactions now. */
   mustGoAlone(payer: Address): boolean {
-    return !this.#paid.has(payer) && this.#lost(({ isOfCode }) => !isOfCode) > CAUTIOUS_GAS
+    return this.#standingOf(payer) <= 0 && this.#lostWithoutCode() > CAUTIOUS_GAS
   }
 
-  /** Ends what {@link take} counted: the payment is over. */
+  /** Gas that payers without code have lost beyond what they have earned. */
+  #lostWithoutCode(): bigint {
+    return uncovered(this.#codeGas.all().get(NO_CODE), 0n)
+  }
+
+  /** Ends what {@link take} and {@link takePlace} counted: the payment is over. */
   end(key: PaymentKey): void {
     this.#pending.delete(recordId(key))
+    const places = this.#places.get(key.from)
+    places?.delete(recordId(key))
+    if (places?.size === 0) this.#places.delete(key.from)
+    this.#ends.emit(key.from)
   }
 
   /** Notes what a mined transaction cost. */
@@ -188,7 +262,7 @@ export class PayerGuard {
     const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
     if (isForestalled) return
     this.#receipts.set(transaction, { gasUsed, lost: 0n, isForestalled: true })
-    this.#losses.push({ gas: lost, at: performance.now(), isOfCode: true })
+    this.#losses.push({ gas: lost, at: performance.now() })
     this.#reportLoss()
   }
 
@@ -202,8 +276,9 @@ export class PayerGuard {
     const codeHash = this.#codeOf(key)
     if (codeHash !== undefined) this.#codeGas.add(codeHash, 'lost', gas)
     // An account that got its code after it was simulated was trusted as one without.
-    const isOfCode = this.#pending.has(recordId(key))
-    this.#losses.push({ gas, at: performance.now(), isOfCode })
+    if (!this.#pending.has(recordId(key))) this.#codeGas.add(NO_CODE, 'lost', gas)
+    this.#standings.set(key.from, this.#standingOf(key.from) - PAID_PER_FAILURE)
+    this.#losses.push({ gas, at: performance.now() })
     this.#reportLoss()
     this.#backOff(key.from, codeHash !== undefined)
   }
@@ -211,11 +286,12 @@ export class PayerGuard {
   /** Notes that a payer's transfer paid the merchant. */
   notePaid(key: PaymentKey, transaction: Hex): void {
     this.#failures.delete(key.from)
-    this.#paid.set(key.from, true)
+    this.#standings.set(key.from, this.#standingOf(key.from) + 1)
     const codeHash = this.#codeOf(key)
     const gas = this.#receipts.get(transaction)?.gasUsed
-    // It went alone: all gas of its transaction is its own.
-    if (codeHash !== undefined && gas !== undefined) this.#codeGas.add(codeHash, 'paid', gas)
+    if (gas === undefined) return
+    // With code it went alone: all gas of its transaction is its own.
+    this.#codeGas.add(codeHash ?? NO_CODE, 'paid', codeHash ? gas : SHARE_OF_BATCH_GAS)
   }
 
   /** The code that a payment was sent for: its payer may have changed it since. */
@@ -242,10 +318,17 @@ export class PayerGuard {
     if (own === 0n) return true
     if (own > FREE_GAS_OF_CODE) return false
     let all = 0n
-    for (const code of new Set([...known.keys(), ...pending.keys()])) all += uncoveredOf(code)
+    for (const code of new Set([...known.keys(), ...pending.keys()]))
+      if (code !== NO_CODE) all += uncoveredOf(code)
     if (all <= FREE_GAS_OF_ALL) return true
     this.#reportLoss(all)
     return false
+  }
+
+  /** When a payment can no longer be mined (ms since the epoch). @param validBefore - Unix seconds. */
+  #lapseOf(validBefore: bigint): number {
+    const longest = this.#now() + LONGEST_PENDING_MS
+    return Math.min(Number(validBefore) * 1000 + LAPSE_MARGIN_MS, longest)
   }
 
   /** Gas pending of each code; forgets what has lapsed. */
@@ -259,10 +342,10 @@ export class PayerGuard {
   }
 
   /** Gas that this process has lost within an hour. */
-  #lost(counts: (loss: Loss) => boolean = () => true): bigint {
+  #lost(): bigint {
     const since = performance.now() - HOUR_MS
     this.#losses = this.#losses.filter(({ at }) => at >= since)
-    return this.#losses.filter(counts).reduce((sum, { gas }) => sum + gas, 0n)
+    return this.#losses.reduce((sum, { gas }) => sum + gas, 0n)
   }
 
   /** Reports once that the budget is used up, and again only after half of it was free. */

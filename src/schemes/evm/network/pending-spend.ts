@@ -36,7 +36,8 @@ export type SpentPayment = PaymentKey & Pick<LedgerEntry, 'asset'>
 /** A payment that is counted. */
 interface Pending {
   readonly key: PaymentKey
-  readonly value: bigint
+  /** The highest of those that were signed with its nonce: one of them will be spent. */
+  value: bigint
   readonly validBefore: bigint
   /** See {@link Allowed}. */
   readonly allowed: Allowed
@@ -165,7 +166,10 @@ export class PendingSpend {
       pending.set(nonce, {
         ...{ key, value, validBefore, allowed: allowedOf(facts), takers: 1, endedAt: Infinity },
       })
-    else own.takers++
+    else {
+      own.takers++
+      if (value > own.value) own.value = value
+    }
     this.#byPayer.set(payer, pending)
   }
 

@@ -9,6 +9,7 @@ import { PayerGuard, type PayerGuardOptions } from './payer-guard.js'
 import { PendingSpend } from './pending-spend.js'
 import { GasLimits } from './gas-limits.js'
 import { GasShares } from './gas-shares.js'
+import type { ProjectGas } from './project-gas.js'
 import type { SettlementAsset } from './settlement-asset.js'
 import { TransferSimulator } from './simulate.js'
 
@@ -24,6 +25,7 @@ export interface SettlementNetwork {
   readonly payers: PayerGuard
   readonly deployments: Deployments
   readonly gasShares: GasShares
+  readonly projectGas: ProjectGas
   /** Contracts that may deploy accounts of payers (ERC-6492), in lower case. */
   readonly factories: ReadonlySet<Address>
   /** Called with what a payment or refund has cost, in wei. */
@@ -35,13 +37,13 @@ export interface SettlementNetwork {
 /** Options of {@link createSettlementNetwork}. */
 export type SettlementNetworkOptions = Pick<
   SettlementNetwork,
-  'chain' | 'relayers' | 'assets' | 'onGas'
+  'chain' | 'relayers' | 'assets' | 'onGas' | 'projectGas'
 > &
   PayerGuardOptions & { readonly allowedFactories?: readonly Address[] | undefined }
 
 /** Makes the dependencies of settling on one network. */
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
-  const { chain, relayers, assets, onGas } = parts
+  const { chain, relayers, assets, onGas, projectGas } = parts
   return {
     chain,
     relayers,
@@ -52,6 +54,7 @@ export function createSettlementNetwork(parts: SettlementNetworkOptions): Settle
     payers: new PayerGuard(parts),
     deployments: new Deployments(),
     gasShares: new GasShares(assets),
+    projectGas,
     factories: usableFactories(parts),
     onGas,
     blockMs: blockTimeMs(chain.network),

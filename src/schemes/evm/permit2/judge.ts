@@ -123,8 +123,8 @@ async function withoutPaidElsewhere(
   { payment, rivals }: Pick<EqualCalls, 'rivals'> & { readonly payment: JudgedPayment },
 ): Promise<readonly SettleCall[]> {
   const { chain } = network
-  const { transfers } = await findTransfers(chain, payment)
-  const others = transfers.filter((one) => !sameHex(one.transaction, transaction))
+  const { transactions } = await findTransfers(chain, payment)
+  const others = transactions.toReversed().filter((one) => !sameHex(one.transaction, transaction))
   const isElsewhere = new Set<SettleCall>()
   for (const one of others.slice(0, MOST_OTHERS)) {
     const receipt = await chain.getReceipt(one.transaction)

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Chain } from '../../../chain/chain.js'
 import type { FoundTransaction } from '../../../chain/types.js'
-import { recordId } from '../../../ledger/record.js'
+import { amountOf, recordId } from '../../../ledger/record.js'
 import { sameHex } from '../../../protocol/hex.js'
 import { EXACT } from '../../../protocol/payment.js'
 import { diagnoseTransfer } from '../diagnose.js'
@@ -28,7 +28,7 @@ export const BELIEVED_AFTER_MS = 3000
 /** By node and record: when it was first searched for (`performance.now()`). One node's lag says nothing of another. */
 const searches = new WeakMap<Chain, LRUCache<string, number>>()
 
-/** By record, transaction and block. */
+/** By record and what it was to move, transaction and block. */
 const ruledOut = new LRUCache<string, true>({ max: MOST_RULED_OUT })
 
 export const permit2: TransferMethod = {
@@ -95,10 +95,11 @@ export const permit2: TransferMethod = {
   usedIn: ({ succeeded, to }) => succeeded && findSpender(to) !== undefined,
   async findUses(chain, payment) {
     const id = recordId(payment)
+    const moved = `${payment.asset} ${payment.payTo} ${amountOf(payment)}`
     const nameOf = ({ transaction, blockHash }: FoundTransaction): string =>
-      `${id} ${transaction} ${blockHash}`.toLowerCase()
-    const { transfers, isWhole } = await findTransfers(chain, payment)
-    const left = transfers.filter((one) => !ruledOut.has(nameOf(one)))
+      `${id} ${moved} ${transaction} ${blockHash}`.toLowerCase()
+    const { transactions, isWhole } = await findTransfers(chain, payment)
+    const left = transactions.filter((one) => !ruledOut.has(nameOf(one))).toReversed()
     const isBelievable = isBelieved(chain, id)
     return {
       transactions: left.slice(0, MOST_TRANSFERS).map(({ transaction }) => transaction),

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reason } from '../../../protocol/reasons.js'
-import type { Outcome } from '../confirm/decision.js'
+import { OPEN, type Outcome } from '../confirm/decision.js'
 import { findUse } from '../confirm/outcome.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import { BELIEVED_AFTER_MS } from '../permit2/permit2.js'
 import type { JudgedPayment } from '../transfer-method.js'
 import { MIN_WAIT_MS, startDeadline } from './deadline.js'
-import { settlementTimeout, type SubmissionPatience } from './submit.js'
+import type { SubmissionPatience } from './submit.js'
 
 /** How long to wait before a transfer that was not found is searched for once more (ms). */
 const UNFOUND_MS = BELIEVED_AFTER_MS + 500
@@ -15,7 +15,8 @@ const UNFOUND_MS = BELIEVED_AFTER_MS + 500
  * Finds out what used an authorization that was good when it was verified.
  *
  * @param reason - Why its transfer would fail.
- * @throws {@link ChainError} when the node could not be asked, or takes too long.
+ * @returns `open` also where the node takes too long: whatever used it may have paid.
+ * @throws {@link ChainError} when the node could not be asked.
  */
 export async function findEarlierUse(
   core: SettlementNetwork,
@@ -23,9 +24,7 @@ export async function findEarlierUse(
   { settleTimeoutMs, closed }: SubmissionPatience,
 ): Promise<Outcome> {
   const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS) + UNFOUND_MS, closed)
-  const late = patience.late.then((): never => {
-    throw settlementTimeout()
-  })
+  const late = patience.late.then(() => OPEN)
   const find = (): Promise<Outcome> => Promise.race([findUse(core, payment), late])
   try {
     const use = await find()

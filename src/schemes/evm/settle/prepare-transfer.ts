@@ -105,6 +105,7 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
   if (typeof checked === 'string' || checked.deployment !== undefined) return undefined
   if (checked.simulation.codeHash !== undefined && !isOfFactory) return undefined
   endTransaction(core, key)
+  await core.payers.takePlace(key, transfer.facts.validBefore)
   const prepared = await prepareTransfer(payment, checked)
   if (typeof prepared === 'string') return undefined
   /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */

@@ -4,7 +4,13 @@ import { paymentFields } from '../../../ledger/payment-fields.js'
 import type { Logger } from '../../../logger.js'
 import type { Address, SettleResponse } from '../../../protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../protocol/reasons.js'
-import { entryEvent, paymentEvent, type EventBus, type GatewayEvents } from '../../events.js'
+import {
+  chargedMembers,
+  entryEvent,
+  paymentEvent,
+  type EventBus,
+  type GatewayEvents,
+} from '../../events.js'
 import type { Reservation } from '../../scheme.js'
 import { chargedBefore, chargedOf, EXCEEDED, logLedgerFailure } from '../../settled-reservation.js'
 import {
@@ -23,7 +29,7 @@ import { startDeadline, type Deadline } from './deadline.js'
 import { findEarlierUse } from './find-earlier-use.js'
 import { sendAlone } from './prepare-transfer.js'
 import { failedResponse, settledResponse } from './responses.js'
-import { awaitSubmission, settlementTimeout, TransferSubmission } from './submit.js'
+import { awaitSubmission, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
 
 /** How long the response of a payment waits until the ledger has unlocked it (ms). */
@@ -85,7 +91,7 @@ export class Settlement implements Reservation {
     const deadline = startDeadline(settleTimeoutMs, closed)
     try {
       const sending = new TransferSubmission(this.#payment, this.#taken.superseded)
-      const sent = await this.#orRelease(awaitSubmission(sending, this.#context, deadline))
+      const sent = await awaitSubmission(sending, this.#context, deadline)
       switch (sent.kind) {
         case 'sent':
           return await this.#awaitOutcome(sent, deadline)
@@ -93,8 +99,8 @@ export class Settlement implements Reservation {
           return isNonceUsed(sent.reason)
             ? await this.#onNonceUsed(sent.reason)
             : await this.#refuseToSend(sent.reason)
-        case 'late':
-          return await this.#orRelease(this.#onTimeout(sending))
+        case 'left':
+          return await this.#orRelease(this.#leave(sending, sent.error))
       }
     } finally {
       deadline.end()
@@ -184,7 +190,10 @@ export class Settlement implements Reservation {
   /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
     const { superseded } = this.#taken
-    if (superseded === undefined) return this.#refuse(reason)
+    return superseded === undefined ? this.#refuse(reason) : this.#keepPending(superseded)
+  }
+
+  #keepPending(superseded: Submission): Promise<SettleResponse> {
     endTransaction(this.#payment.core, this.#payment.entry)
     return this.#toPending(superseded)
   }
@@ -197,7 +206,7 @@ export class Settlement implements Reservation {
 
   /** The authorization was used since it was verified: perhaps the merchant has been paid. */
   async #onNonceUsed(reason: Reason): Promise<SettleResponse> {
-    const { ledger, reconciler } = this.#context
+    const { ledger, reconciler, logger } = this.#context
     const { core, entry, key } = this.#payment
     const { superseded, failed } = this.#taken
     const find = async (): Promise<Outcome> => {
@@ -205,10 +214,10 @@ export class Settlement implements Reservation {
       const payment = { ...entry, submission: superseded ?? failed, createdAt }
       return findEarlierUse(core, { payment, reason }, this.#context)
     }
-    const use = await find().catch(async (error: unknown) => {
-      // It is not known to have failed: the next request with it checks again.
-      await logLedgerFailure(this.#logged, ledger.payments.unlock(key, this.lock))
-      throw error
+    const use = await find().catch((error: unknown): Outcome => {
+      const fields = paymentFields(entry)
+      logger.warn('It could not be found out what used an authorization.', { ...fields, error })
+      return OPEN
     })
     switch (use.kind) {
       case 'paid':
@@ -224,10 +233,16 @@ export class Settlement implements Reservation {
     }
   }
 
-  /** Time is over while the transaction is on its way to the node: it goes on in the background. */
-  async #onTimeout(sending: TransferSubmission): Promise<SettleResponse> {
+  /** Nothing more is sent. What is written down may be mined, and goes on in the background. */
+  async #leave(sending: TransferSubmission, error: unknown): Promise<SettleResponse> {
+    const { superseded } = this.#taken
     const left = sending.detach()
-    if (left === undefined) throw settlementTimeout()
+    if (left === undefined) {
+      if (superseded === undefined) throw error
+      const fields = paymentFields(this.#payment.entry)
+      this.#context.logger.warn('A payment could not be sent again.', { ...fields, error })
+      return this.#keepPending(superseded)
+    }
     const { submission, stored } = left
     const pending = stored.then(() => {
       this.#announceSubmitted(submission)
@@ -290,7 +305,8 @@ export class Settlement implements Reservation {
 
   get #event() {
     const { payment, terms, payer, entry } = this.#payment
-    return { ...paymentEvent({ payment, terms, payer }), amount: amountOf(entry).toString() }
+    const event = paymentEvent({ payment, terms, payer })
+    return { ...event, amount: amountOf(entry).toString(), ...chargedMembers(entry) }
   }
 
   /** Emits an event of a payment. Of a refund, the asker is told. */

@@ -22,7 +22,7 @@ export interface WrittenSubmission {
 
 /** Sends the transaction of a payment that is reserved. */
 export class TransferSubmission {
-  /** Rejects when nothing was sent. */
+  /** Rejects when it cannot be sent. What was written before may be mined. */
   readonly sent: Promise<SubmitResult>
   /** Resolves as soon as there is a transaction. */
   readonly written: Promise<Submission>
@@ -55,21 +55,24 @@ export class TransferSubmission {
   }
 
   async #send(): Promise<SubmitResult> {
-    const { core, checked: verified, entry } = this.#payment
+    const { core, checked: verified, entry, key, transfer } = this.#payment
     await core.relayers.requireReady()
+    const { validBefore } = transfer.facts
+    const hasWaited = await core.payers.takePlace(key, validBefore, () => this.#isDetached)
+    const known = hasWaited ? undefined : verified
     const sent = await withChangedPayer(async (checked) => {
       if (this.#isDetached) throw settlementTimeout()
       const prepared = await prepareTransfer(this.#payment, checked)
       if (typeof prepared === 'string') return prepared
       if (this.#isDetached) throw settlementTimeout()
       return core.relayers.send({
-        key: this.#payment.key,
+        key,
         charged: entry.charged,
         ...prepared,
         toSubmission: (next) => this.#toSubmission(next),
         onWriteAhead: (next, stored) => this.#onWriteAhead(next, stored),
       })
-    }, verified)
+    }, known)
     if (typeof sent === 'string') return { kind: 'refused', reason: sent }
     return { kind: 'sent', submission: sent.submission, isUnknown: sent.kind === 'unknown' }
   }
@@ -97,7 +100,7 @@ export class TransferSubmission {
 }
 
 /** The time of a settlement is over, and nothing was sent for it. */
-export function settlementTimeout(): ChainError {
+function settlementTimeout(): ChainError {
   return new ChainError(
     'settlement_timeout',
     'The payment could not be sent in time; nothing was sent.',
@@ -111,17 +114,26 @@ export interface SubmissionPatience {
   readonly closed: AbortSignal
 }
 
-/** Waits for a payment to be sent, but not beyond its deadline. */
+/** A payment that could not be sent, or not in time. What is written down by then may still be mined. */
+export interface LeftSubmission {
+  readonly kind: 'left'
+  /** Why it is left, should nothing be written down. */
+  readonly error: unknown
+}
+
+/** Waits for a payment to be sent, but not beyond its deadline. Never rejects. */
 export async function awaitSubmission(
   { sent, written }: TransferSubmission,
   { settleTimeoutMs, closed }: SubmissionPatience,
   { late }: Deadline,
-): Promise<SubmitResult | { readonly kind: 'late' }> {
-  const first = await Promise.race([sent, late])
+): Promise<SubmitResult | LeftSubmission> {
+  const left = (error: unknown): LeftSubmission => ({ kind: 'left', error })
+  const sending = sent.catch(left)
+  const first = await Promise.race([sending, late])
   if (first !== 'late') return first
-  if (settleTimeoutMs >= MIN_WAIT_MS) return { kind: 'late' }
+  if (settleTimeoutMs >= MIN_WAIT_MS) return left(settlementTimeout())
   const patience = startDeadline(MIN_WAIT_MS - settleTimeoutMs, closed)
   const isWritten = written.then(() => 'late' as const)
-  const second = await Promise.race([sent, isWritten, patience.late]).finally(patience.end)
-  return second === 'late' ? { kind: 'late' } : second
+  const second = await Promise.race([sending, isWritten, patience.late]).finally(patience.end)
+  return second === 'late' ? left(settlementTimeout()) : second
 }

@@ -1,6 +1,8 @@
 /** Whether a payment is signed by its payer, and its transfer would succeed. */
 import { LRUCache } from 'lru-cache'
+import { recordId } from '../../../ledger/record.js'
 import type { PaymentFacts } from '../../../protocol/decoded-payment.js'
+import type { PaymentKey } from '../../../protocol/payment-key.js'
 import type { Reason } from '../../../protocol/reasons.js'
 import { methodOf } from '../methods.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
@@ -17,7 +19,10 @@ import {
   type UnwrappedSignature,
 } from './signature.js'
 
-/** Remembers verified payments for a moment, by digest, signature and what that does not cover. */
+/**
+ * Remembers verified payments for a moment, by all that was verified: record (chain, contract, payer, nonce), digest,
+ * signature and what that does not cover. Permit2's digest names no payer.
+ */
 export type RecentlyVerified = LRUCache<string, Found>
 
 /** Facts about a verified payment. */
@@ -39,6 +44,7 @@ export function createRecentlyVerified(): RecentlyVerified {
 
 /** A payment whose signature is to be checked. */
 interface UncheckedTransfer {
+  readonly key: PaymentKey
   readonly facts: PaymentFacts
   /** Whether its transaction is out already. */
   readonly isSubmitted: boolean
@@ -59,14 +65,14 @@ interface CheckedSignature extends Pick<SignedTransfer, 'signature' | 'deploymen
 export async function checkSigned(
   recent: RecentlyVerified,
   { core, asset }: { readonly core: SettlementNetwork; readonly asset: SettlementAsset },
-  { facts, isSubmitted, trustRecent }: UncheckedTransfer,
+  { key, facts, isSubmitted, trustRecent }: UncheckedTransfer,
 ): Promise<CheckedSignature | Reason> {
   const { payer: account } = facts
   const method = methodOf(facts)
   const { badSignature } = method.reasons
   const signed = method.signatureOf(facts)
   const digest = method.digest(facts, asset)
-  const id = digest + signed + (method.unsignedOf?.(facts) ?? '')
+  const id = [recordId(key), digest, signed, method.unsignedOf?.(facts)].join()
   const remembered = trustRecent ? recent.get(id) : undefined
   const unwrapped = unwrapErc6492(signed)
   if (unwrapped === undefined) return badSignature

@@ -17,6 +17,7 @@ import { methodOf } from '../methods.js'
 import { assetAsOffered } from '../network/asset-as-offered.js'
 import { findCaller } from '../network/find-caller.js'
 import type { Shortage, Spend } from '../network/pending-spend.js'
+import { uncarriedGas } from '../network/project-gas.js'
 import type { SettlementAsset } from '../network/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SignedTransfer } from '../transfer-method.js'
@@ -84,6 +85,7 @@ export async function verifyPayment(
     asset === undefined ? 'unsupported_asset' : terms && checkTerms(requirements, terms)
   const mismatch = method.checkTerms(facts, requirements)
   if (mismatch !== undefined) return refuse(notTaken ?? mismatch)
+  if (facts.payer === facts.payTo) return refuse('self_send_not_allowed')
   if (asset === undefined || notTaken !== undefined)
     return (
       (await verifyOnEarlierTerms(context, { ...presented, payment, core, asset, payer })) ??
@@ -176,10 +178,13 @@ async function verifyRecorded(
     return refuse('upto_facilitator_mismatch')
 
   const trustRecent = purpose !== 'verify'
-  const unchecked = { facts, isSubmitted, trustRecent }
+  const unchecked = { key, facts, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const { checked, ...signed } = found
+  const gas = checked?.limit?.gas ?? checked?.simulation.gas ?? 0n
+  const isTaken = core.projectGas.mayTake(entry.project, uncarriedGas(gas, entry, asset.decimals))
+  if (!(await isTaken)) return refuse('settlement_too_expensive')
   const transfer = { facts, ...signed }
   const spend = { key, asset, facts, checked }
   const verified = {

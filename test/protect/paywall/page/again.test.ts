@@ -147,7 +147,7 @@ withBrowser('the paywall shows again', () => {
         : route.fulfill({ status: 404, body: 'gone' }),
     )
     await pay(page)
-    await page.getByText('error (404) and did not charge you').waitFor()
+    await page.getByText('system failed (404), and you were not charged').waitFor()
     await page.unrouteAll()
     await page.reload()
     await page.getByText('You bought this on').waitFor()

@@ -104,7 +104,7 @@ withBrowser('the paywall sells', () => {
     await buyer.context.close()
     buyer = await openBuyer(world, browser, { expected: /\b40[24] \(/ })
     await buy('/buy/fails')
-    await buyer.page.getByText('error (404) and did not charge you').waitFor()
+    await buyer.page.getByText('system failed (404), and you were not charged').waitFor()
     await buyer.page.getByRole('button', { name: PAY }).waitFor()
     expect(await world.earned()).toBe(before)
     expect(buyer.complaints).toEqual([])

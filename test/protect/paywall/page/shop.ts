@@ -58,6 +58,9 @@ export function sellToPeople(app: Express, { x402Protect }: Gateway, runs: Runs)
   const upfront = x402Protect('$0.01', { paymentFlow: 'upfront' })
   app.get('/buy/breaks', upfront, (_req, res) => void res.status(500).send('broken'))
   app.get('/buy/fails', charge, (_req, res) => void res.status(404).send('nothing here'))
+  app.get('/buy/crashes', charge, () => {
+    throw new Error('crashed')
+  })
   app.get('/buy/costly', x402Protect('$1000'), (_req, res) => void res.send('costly'))
   app.get(
     '/buy/rising',

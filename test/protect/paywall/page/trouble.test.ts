@@ -95,6 +95,17 @@ withBrowser('the paywall in trouble', () => {
     expect(complaints).toEqual([])
   })
 
+  it("says that a crash of the seller's costs nothing, and lets the buyer pay again", async () => {
+    const before = await world.earned()
+    const { page, wallet } = await meet('/buy/crashes', { expected: /\b(402|500) \(/ })
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText("The seller's system failed (500), and you were not charged").waitFor()
+    expect(await page.getByRole('button', { name: FINISH }).count()).toBe(0)
+    await page.getByRole('button', { name: PAY }).click()
+    await until(() => wallet.signed.length === 2)
+    expect(await world.earned()).toBe(before)
+  })
+
   it('keeps the payment while the node is away, and presents the same one again', async () => {
     const before = await world.earned()
     const { page, wallet, complaints } = await meet('/buy/json')
