@@ -21,8 +21,6 @@ const FAILED: { readonly [reason: string]: Reason } = {
 /** Refusals of other facilitators before they send anything: the policy of Coinbase's, and Circle's 409. */
 const UNSENT_ELSEWHERE: ReadonlySet<unknown> = new Set([
   'kyt_risk_detected',
-  'invalid_exact_evm_payload_authorization_from_address_kyt',
-  'invalid_exact_evm_payload_authorization_to_address_kyt',
   'self_send_not_allowed',
   'amount_too_low',
   'request_blocked_by_location',
@@ -40,13 +38,8 @@ export const isUnsentElsewhere = (reason: Reason): boolean =>
 export function resultOf(document: unknown): unknown {
   const { errorType, code = errorType } = Object(document) as { readonly [name: string]: unknown }
   if (!UNSENT_ELSEWHERE.has(code)) return document
-  return {
-    isValid: false,
-    invalidReason: code,
-    success: false,
-    errorReason: code,
-    ...Object(document),
-  }
+  const refusal = { isValid: false, invalidReason: code, success: false, errorReason: code }
+  return { ...refusal, ...Object(document) }
 }
 
 /** A reason of another facilitator; `unfit` in place of one that must not be passed on. */

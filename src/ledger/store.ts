@@ -19,6 +19,7 @@ import { Sessions } from './sessions.js'
 import type { SqlStore } from './engine/store.js'
 import { Submissions } from './payments/submissions.js'
 import { Transactions } from './relayers/transactions.js'
+import { forgetUncharged } from './payments/uncharged.js'
 import { pruneBytes, type PruneBytesOptions } from './relayers/transaction-bytes.js'
 import { WebhookDeliveries } from './webhooks/deliveries.js'
 import { WebhookEndpoints } from './webhooks/endpoints.js'
@@ -92,7 +93,11 @@ export class SqlLedger implements LedgerStore {
     this.resources = new Resources(store)
     this.secrets = new Secrets(store)
     this.isInMemory = options.isInMemory === true
-    this.#end = [pruneBytes(store, options.bytes), ...(options.endWith ? [options.endWith] : [])]
+    const sweeps = [
+      pruneBytes(store, options.bytes),
+      forgetUncharged(store, options.bytes?.sweepMs),
+    ]
+    this.#end = [...sweeps, ...(options.endWith ? [options.endWith] : [])]
     this.projects = new Projects(store, options.changes)
     this.sessions = new Sessions(store)
     this.webhooks = {

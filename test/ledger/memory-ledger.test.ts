@@ -172,6 +172,16 @@ describe('the memory ledger', () => {
     await ledger.close()
   })
 
+  it('leaves every payer room for payments that nothing was charged for', async () => {
+    const { ledger } = open(80)
+    const from = `0x${'5e'.repeat(20)}` as const
+    for (let count = 0; count < 4; count++) await spend(ledger, newEntry({ from }))
+    const full = { code: 'ledger_full' }
+    await expect(spend(ledger, newEntry({ from, project: 'other' }))).rejects.toMatchObject(full)
+    for (let count = 0; count < 4; count++) await spend(ledger, newEntry())
+    await ledger.close()
+  })
+
   it('throws from every method after close, but still unlocks', async () => {
     const { ledger } = open(3)
     const entry = newEntry()

@@ -46,15 +46,15 @@ const fill = (dialect: SqlDialect): readonly string[] => [
     SELECT 'key-' || n, 'one', '{}', 1, 'claim-' || n, 0, ${NOW} FROM s`,
   `${numbers} INSERT INTO x402_counts (day, slot, project, kind, label, count)
     SELECT ${Math.floor(NOW / DAY_MS)} - n / 400, 0, 'project-' || (n % 400), 'settled', '', 1 FROM s`,
-  `${numbers} INSERT INTO x402_resources (id, project, listing, count, sold_at)
-    SELECT 'resource-' || n, 'project-' || (n % 400), '{}', 1, n FROM s`,
+  `${numbers} INSERT INTO x402_resources (id, project, listing, claimed, count, sold_at)
+    SELECT 'resource-' || n, 'project-' || (n % 400), '{}', 0, 1, n FROM s`,
   // Of transactions that were mined, the last hour is kept.
   `INSERT INTO x402_relayer_nonces (chain_id, relayer, next_nonce, mined_nonce, claimed_at)
     VALUES (1, ${digitsReader(dialect)("'01'")}, 1000, 1000, 0)`,
 ]
 
 const DAY = Math.floor(NOW / DAY_MS)
-const SALE = { listing: '{}', count: 1, sold_at: NOW }
+const SALE = { claimed: 0, listing: '{}', count: 1, sold_at: NOW }
 
 /** Locks are renewed every 200 ms, claims of keys every 1.5 s. */
 const OPTIONS = { lockMs: 3000, bytes: { sweepMs: 1000 } }

@@ -106,7 +106,7 @@ export function wideReads(
   const cursors = new Map<number, number>()
   const read = new Set<string>()
   for (const { opcode, p1, p2, p3 } of program) {
-    if (/^Open/.test(opcode)) cursors.set(p1, /Read|Write/.test(opcode) && p3 === 0 ? p2 : 0)
+    if (opcode.startsWith('Open')) cursors.set(p1, /Read|Write/.test(opcode) && p3 === 0 ? p2 : 0)
     const { name, tbl_name, sql } = roots.get(cursors.get(p1) ?? 0) ?? {}
     if (!/^(Rewind|Last)$/.test(opcode) || name === undefined) continue
     // A range without a beginning ends early.

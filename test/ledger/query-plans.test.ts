@@ -90,6 +90,14 @@ const READS: readonly Read[] = [
         ],
       ] satisfies Read[],
   ),
+  [
+    'whether a payer has many payments that nothing was charged for',
+    async ({ payments }) => {
+      const entry = newEntry()
+      await payments.reserve(entry)
+      await payments.settleUncharged(entry, payments.lockOf(entry))
+    },
+  ],
   ['what has just happened', (ledger) => ledger.payments.listLatest(FINAL)],
   ...(['shop', EVERY_PROJECT] as const).flatMap((project) =>
     [undefined, { updatedAt: MIDDLE_MS, id: cursorAt(ROWS / 2).id }].map(

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { KEPT_MINED, recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/index.js'
+import { MAX_UNCHARGED } from '../../src/ledger/payments/uncharged.js'
+import { TABLES } from '../../src/ledger/schema/tables.js'
 import type { SqlLedgerOptions } from '../../src/ledger/store.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
@@ -125,6 +127,39 @@ export function describeSharedLedger(name: string, create: () => Promise<TestDat
       expect(await ledger.relayers.listTransactions(account, 1)).toHaveLength(100)
       await passForBytes(HOUR)
       await until(async () => (await ledger.relayers.listTransactions(account, 0)).length === 0)
+    })
+
+    it('gives one payer a share of payments that nothing was charged for, and forgets them once they have lapsed', async () => {
+      const ledger = open({ bytes: { sweepMs: 20 } })
+      const { payments } = ledger
+      const from = `0x${'5e'.repeat(20)}` as const
+      const spend = async (overrides: Partial<LedgerEntry>) => {
+        const entry = newEntry({ contract: `0x${'22'.repeat(20)}`, ...overrides })
+        await payments.reserve(entry)
+        await payments.settleUncharged(entry, payments.lockOf(entry))
+        await payments.markDelivered(entry)
+        return entry
+      }
+      const [alive, sold] = [await spend({ from, validBefore: 2n ** 255n }), newEntry()]
+      await steps.settled(ledger, sold)
+      const [first, ...columns] = Object.keys(TABLES.x402_authorizations)
+      const id = name.includes('SQLite') ? 'randomblob(16)' : "decode(md5(n::text), 'hex')"
+      await database.execute(`INSERT INTO x402_authorizations (${[first, ...columns].join(', ')})
+        WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ${MAX_UNCHARGED})
+        SELECT ${id}, ${columns.map((column) => (column === 'reference' ? "'copy'" : column)).join(', ')}
+        FROM s, x402_authorizations WHERE charged = '0'`)
+      await expect(spend({ from })).rejects.toMatchObject({ code: 'ledger_full' })
+      await spend({})
+      await database.execute(
+        `UPDATE x402_authorizations SET valid_before = '7' WHERE reference = 'copy'`,
+      )
+      await until(async () => {
+        const rest = await payments.list({ project: 'shop', search: { payer: from }, limit: 5 })
+        return rest.length <= 2
+      })
+      await spend({ from })
+      expect(await payments.find(alive)).toMatchObject({ charged: 0n })
+      expect(await payments.find(sold)).toMatchObject({ state: 'settled' })
     })
 
     it('gives all processes the same secret for a name', async () => {

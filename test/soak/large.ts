@@ -62,12 +62,12 @@ function* fillings(now: number): Generator<string> {
     yield `UPDATE x402_versions SET version = ${merchants + 1}`
   }
   if (countOf('links') > 0)
-    // One in a hundred is open, and lapses while it is measured or later.
+    // One in a hundred is open.
     yield `${numbers(countOf('links'))} INSERT INTO x402_checkouts
       (id, project, url, amount, currency, state, expires_at, created_at)
       SELECT 'co_' || n, 'merchant-' || (n % ${merchants}), 'https://shop.example/pay/', '1.00', 'USD',
         CASE WHEN n % 100 = 0 THEN 'open' WHEN n % 3 = 0 THEN 'paid' WHEN n % 3 = 1 THEN 'expired' ELSE 'canceled' END,
-        CASE WHEN n % 100 = 0 THEN ${now} + n ELSE ${now} - n END, ${now - DAY_MS} + n FROM s`
+        CASE WHEN n % 100 = 0 THEN ${now} + n + ${DAY_MS} ELSE ${now} - n END, ${now - DAY_MS} + n FROM s`
   const listing = JSON.stringify({
     ...{ resource: 'https://shop.example/report', type: 'http', method: 'GET', accepts: [] },
     description: 'A report. '.repeat(80),

@@ -118,12 +118,12 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
           chain,
           relayers,
           assets,
-          now,
           payments: ledger.payments,
           projectGas: new ProjectGas({
             counters: new Counters({ store: ledger.counts, logger, now }),
             ...{ store: ledger.counts, now, projects: [] },
           }),
+          now,
           acceptContractPayers: options.acceptContractPayers,
           allowedFactories: options.allowedFactories,
           codeGas: new CodeGas({

@@ -10,7 +10,7 @@ import { appliedMigrations, migrations } from '../schema/migrate.js'
 import type { SqlDatabase } from '../engine/store.js'
 import { copyLedger, type CopyOptions, type LedgerCopy } from './copy-ledger.js'
 import { sqliteFailure } from '../engine/sqlite.js'
-import { LAPSED_SECONDS } from './memory-limits.js'
+import { LAPSED_SECONDS } from '../payments/uncharged.js'
 
 /** Rows that one statement reads or deletes. Gateways write between two statements. */
 const PAGE = 500

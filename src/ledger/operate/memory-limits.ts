@@ -1,6 +1,7 @@
 /** Limits the size of a ledger in memory. */
 import type { SqlDialect } from '../engine/dialect.js'
 import { every } from '../engine/every.js'
+import { LAPSED_SECONDS } from '../payments/uncharged.js'
 import { LEDGER_FULL, type SqlStore } from '../engine/store.js'
 
 /** Settled and delivered payments that are kept: usually, and while a reorganisation may undo them. */
@@ -15,7 +16,7 @@ const UNFETCHED_MS = 48 * 3_600_000
 /**
  * Share of all records that payments may take for which nothing was charged. Each is kept until its permit has
  * lapsed, and costs its payer nothing: they must not take the room of other payments. A project takes no more of it
- * than it leaves to others: alone, half.
+ * than it leaves to others: alone, half. A payer takes a quarter.
  */
 const UNCHARGED_PART = 0.2
 
@@ -30,9 +31,6 @@ const MAX_OVER_CHECKOUTS = 20_000
 
 /** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
-
-/** How long after `validBefore` an authorization counts as lapsed, because clocks and chains differ. */
-export const LAPSED_SECONDS = 3600
 
 /** Time between two sweeps. */
 const SWEEP_MS = 5000
@@ -89,7 +87,9 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
     INSERT INTO x402_uncharged VALUES (${projectOf('NEW')}, 1)
       ON CONFLICT (project) DO UPDATE SET records = records + 1;
     SELECT RAISE(ABORT, '${LEDGER_FULL}') FROM x402_uncharged WHERE project = ${projectOf('NEW')}
-      AND records > ${Math.ceil(maxRecords * UNCHARGED_PART)} - (SELECT sum(records) FROM x402_uncharged);
+      AND (records > ${Math.ceil(maxRecords * UNCHARGED_PART)} - (SELECT sum(records) FROM x402_uncharged)
+        OR (SELECT count(*) FROM x402_authorizations WHERE payer = NEW.payer AND charged = '0')
+          > ${Math.ceil((maxRecords * UNCHARGED_PART) / 4)});
   END;
   CREATE TEMP TRIGGER x402_delivered AFTER UPDATE OF delivered ON main.x402_authorizations
     WHEN ${isDelivered('NEW')} <> ${isDelivered('OLD')}
@@ -114,15 +114,14 @@ export function forgetLapsed(store: SqlStore): () => void {
 }
 
 /**
- * Forgets payments whose authorization has lapsed that failed, or that nothing was charged for; payments under way
- * that lapsed long ago, settled ones that nobody has fetched, and refunds of payments that were forgotten.
+ * Forgets payments whose authorization has lapsed that failed; payments under way that lapsed long ago, settled ones that nobody has fetched, and refunds of payments that were forgotten.
  */
 async function sweep(store: SqlStore): Promise<void> {
   await store.run(async ({ db, sql, now }) => {
     const lapsed = (ms: number) => sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
     const long = sql`updated_at < ${now} - ${UNFETCHED_MS}`
     await sql`DELETE FROM x402_authorizations WHERE
-      ((state = 'failed' OR state = 'settled' AND charged = '0') AND ${lapsed(LAPSED_SECONDS * 1000)}
+      (state = 'failed' AND ${lapsed(LAPSED_SECONDS * 1000)}
         OR state = 'settled' AND delivered = 0 AND refund_of IS NULL AND ${sql.raw(IS_SENT)} AND ${long}
         OR state IN ('reserved', 'submitted') AND ${long} AND ${lapsed(UNFETCHED_MS)}
         OR state = 'settled' AND refund_of IS NOT NULL AND ${long})

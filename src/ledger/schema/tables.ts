@@ -327,6 +327,8 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     resource: `(resource_hash, ${LISTED}) WHERE resource_hash IS NOT NULL AND ${FINAL}`,
     reference: `(reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,
     pending: `(${LISTED}) WHERE (state = 'reserved' OR state = 'submitted')`,
+    uncharged: `(payer) WHERE charged = '0'`,
+    lapsing: `((CAST(valid_before AS NUMERIC))) WHERE charged = '0'`,
   },
   x402_idempotency: { claimed: '(claim) WHERE done = 0', age: '(updated_at)' },
   x402_project_tokens: { project: '(project, position)' },

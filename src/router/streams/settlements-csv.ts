@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
 import { exportedOf, exportWriter, withRefunds } from '../../ledger/export-format.js'
+import type { ExportedPayment } from '../../ledger/export-format.js'
 import type { LedgerQuery, LedgerRecord } from '../../ledger/index.js'
 import { EVERY_PROJECT } from '../../ledger/index.js'
 import { dayName, dayOf, UTC, type TimeZone } from '../../ledger/time-zone.js'
@@ -51,22 +52,13 @@ export async function downloadSettlements(
     const { head, line } = exportWriter('csv', accepts, zone)
     const isWritten = (record: LedgerRecord) =>
       (record.state !== 'reserved' || filters.state === 'reserved') && (isWanted?.(record) ?? true)
-    const textOf = async (page: readonly LedgerRecord[]): Promise<string> => {
-      const written = page.filter(isWritten)
-      const ids = written.map(({ id }) => id)
-      const { refunds } = context.ledger
-      const [refunded, requests] = await Promise.all([
-        refunds.refundedOf(ids),
-        refunds.requestsOf(ids),
-      ])
-      const notes = { refunded, requests }
-      return written.map((record) => line(withRefunds(exportedOf(record), notes))).join('')
-    }
+    const lines = async (page: readonly LedgerRecord[]): Promise<string> =>
+      (await exportedPage(context, page.filter(isWritten))).map(line).join('')
     /** The next page; of a client that is gone, no more. */
     const next = () =>
       inTurn(async () => {
         const page = isClosed(res) ? undefined : (await pages.next()).value
-        return page && textOf(page)
+        return page && lines(page)
       })
     // Read before the head is sent, so that a failing ledger is a problem response and not half a file.
     const first = await next()
@@ -102,6 +94,16 @@ export async function downloadSettlements(
     endRating()
     free()
   }
+}
+
+/** Records with their refunds. */
+async function exportedPage(
+  { ledger: { refunds } }: RouterContext,
+  page: readonly LedgerRecord[],
+): Promise<readonly ExportedPayment[]> {
+  const ids = page.map(({ id }) => id)
+  const [refunded, requests] = await Promise.all([refunds.refundedOf(ids), refunds.requestsOf(ids)])
+  return page.map((record) => withRefunds(exportedOf(record), { refunded, requests }))
 }
 
 /** Whether a pipeline failed because its response was closed, not because the ledger failed. */

@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
   permit2_not_yet_valid: 'The permit is not valid yet',
   permit2_allowance_required: 'The payer has not allowed Permit2 to take the token',
   permit2_insufficient_balance: 'The payer does not have enough of the token',
-  permit2_invalid_nonce: 'The permit was used or cancelled before',
+  permit2_invalid_nonce: 'The permit was used by another transaction, or cancelled',
   permit2_simulation_failed: 'The token refuses the transfer',
   permit2_proxy_not_deployed: 'Permit2 does not exist on that network',
   upto_facilitator_mismatch: 'The payment names another facilitator',

@@ -30,6 +30,7 @@ export function Refunds({ of, onChange }: RefundsProps) {
     reload()
     onChange()
   }
+  if (of.errorReason === 'permit2_invalid_nonce') return <ByHand of={of} />
   if (of.status !== 'settled' || of.amount === '0') return null
   return (
     <Section title="Refunds">
@@ -142,10 +143,12 @@ function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
 function ByHand({ of }: { readonly of: Settlement }) {
   return (
     <Notice>
-      {of.symbol ?? 'This token'} cannot be refunded here: it is taken by Permit2 alone, and a
-      refund is a signed transfer (ERC-3009). To pay it back, send up to {formatToken(of)} from the
-      merchant’s wallet to the payer, <Hex value={of.payer} network={of.network} kind="address" />.
-      The gateway does not count that as a refund.
+      {of.status === 'failed'
+        ? 'Another transaction has used the permit, and may have paid you: it is shown above. The buyer got nothing for it.'
+        : `${of.symbol ?? 'This token'} cannot be refunded here: it is taken by Permit2 alone, and a refund is a signed transfer (ERC-3009).`}{' '}
+      To pay it back, send up to {formatToken(of)} from the merchant’s wallet to the payer,{' '}
+      <Hex value={of.payer} network={of.network} kind="address" />. The gateway does not count that
+      as a refund.
     </Notice>
   )
 }

@@ -23,6 +23,12 @@ export interface FailedDecision {
   readonly transaction: Hex
 }
 
+/**
+ * Why a payment failed whose permit another transaction has used that moved the same amount, by calls that nobody can
+ * read: it buys nothing here, but the merchant may have been paid by it.
+ */
+export const MAY_HAVE_PAID = 'permit2_invalid_nonce' satisfies Reason
+
 /** A decision of the chain: the transaction that paid, or why none will. */
 export type Decision = PaidDecision | FailedDecision
 

@@ -6,7 +6,13 @@ import type { Hex } from '../../../protocol/payment.js'
 import { methodOf } from '../methods.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { JudgedPayment } from '../transfer-method.js'
-import { OPEN, type FailedDecision, type Outcome, type SubmittedPayment } from './decision.js'
+import {
+  MAY_HAVE_PAID,
+  OPEN,
+  type FailedDecision,
+  type Outcome,
+  type SubmittedPayment,
+} from './decision.js'
 import { readNonce } from './nonce-state.js'
 
 /**
@@ -69,7 +75,7 @@ export async function judgeReceipt(
     return again?.blockHash === receipt.blockHash ? decided : OPEN
   }
   const use = await findUse(core, payment)
-  return use.kind === 'failed' ? decided : use
+  return use.kind === 'failed' && use.reason !== MAY_HAVE_PAID ? decided : use
 }
 
 /**
@@ -116,6 +122,8 @@ export async function findUse(core: SettlementNetwork, payment: JudgedPayment): 
     else uses.ruleOut(receipt)
   }
   if (!isKnown) return OPEN
+  if (uses.moved !== undefined)
+    return { kind: 'failed', reason: MAY_HAVE_PAID, transaction: uses.moved }
   const { transaction = '0x' } = payment.submission ?? {}
   return failed ?? { ...USED_OTHERWISE, transaction }
 }

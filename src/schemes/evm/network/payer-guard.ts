@@ -63,10 +63,10 @@ export function factoryCodeHash(factory: Address): Hex {
 export interface PayerGuardOptions {
   /** Gas that payments of each wallet code took and lost. */
   readonly codeGas: CodeGas
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
   /** Tells what a payer has paid before. */
   readonly payments: Pick<PaymentStore, 'list'>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   /** Whether accounts with code may pay. @defaultValue true */
   readonly acceptContractPayers?: boolean | undefined
   /** Called when more gas was lost within an hour than all codes together may lose. */
@@ -140,8 +140,8 @@ export class PayerGuard {
   constructor(options: PayerGuardOptions) {
     const { codeGas, payments, now, acceptContractPayers = true, onLoss } = options
     this.#codeGas = codeGas
-    this.#now = now
     this.#payments = payments
+    this.#now = now
     this.#acceptsCode = acceptContractPayers
     this.#onLoss = onLoss
   }
@@ -183,7 +183,7 @@ export class PayerGuard {
     const free = this.mustGoAlone(key.from) ? 1 : FREE_PLACES
     const most = Math.max(1, free + this.#standingOf(key.from))
     if (places.size >= most && !places.has(recordId(key))) return false
-    this.#places.set(key.from, places.set(recordId(key), this.#lapseOf(validBefore)))
+    this.#places.set(key.from, places.set(recordId(key), lapseOf(validBefore, this.#now())))
     return true
   }
 
@@ -219,7 +219,7 @@ export class PayerGuard {
     const id = recordId(key)
     if (codeHash === undefined || limit === undefined || this.#pending.has(id)) return true
     if (!this.#mayLose(codeHash, limit.gas)) return false
-    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt: this.#lapseOf(validBefore) })
+    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt: lapseOf(validBefore, this.#now()) })
     return true
   }
 
@@ -325,12 +325,6 @@ export class PayerGuard {
     return false
   }
 
-  /** When a payment can no longer be mined (ms since the epoch). @param validBefore - Unix seconds. */
-  #lapseOf(validBefore: bigint): number {
-    const longest = this.#now() + LONGEST_PENDING_MS
-    return Math.min(Number(validBefore) * 1000 + LAPSE_MARGIN_MS, longest)
-  }
-
   /** Gas pending of each code; forgets what has lapsed. */
   #pendingGas(): Map<Hex, bigint> {
     const now = this.#now()
@@ -356,6 +350,11 @@ export class PayerGuard {
     if (isBeyond && !this.#isReported) this.#onLoss?.({ gas })
     this.#isReported = isBeyond || (this.#isReported && gas > FREE_GAS_OF_ALL / 2n)
   }
+}
+
+/** When a payment can no longer be mined (ms since the epoch). @param validBefore - Unix seconds. */
+function lapseOf(validBefore: bigint, now: number): number {
+  return Math.min(Number(validBefore) * 1000 + LAPSE_MARGIN_MS, now + LONGEST_PENDING_MS)
 }
 
 /** Gas of a code, lost lately or pending, that what it has earned before does not cover. */

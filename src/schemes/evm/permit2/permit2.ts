@@ -103,6 +103,7 @@ export const permit2: TransferMethod = {
     const isBelievable = isBelieved(chain, id)
     return {
       transactions: left.slice(0, MOST_TRANSFERS).map(({ transaction }) => transaction),
+      moved: transactions.find((one) => ruledOut.has(nameOf(one)))?.transaction,
       isComplete: isWhole && left.length <= MOST_TRANSFERS && isBelievable,
       ruleOut: (receipt) => void ruledOut.set(nameOf(receipt), true),
     }

@@ -14,6 +14,7 @@ import {
 import type { Reservation } from '../../scheme.js'
 import { chargedBefore, chargedOf, EXCEEDED, logLedgerFailure } from '../../settled-reservation.js'
 import {
+  MAY_HAVE_PAID,
   OPEN,
   type Decision,
   type Outcome,
@@ -190,10 +191,7 @@ export class Settlement implements Reservation {
   /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
     const { superseded } = this.#taken
-    return superseded === undefined ? this.#refuse(reason) : this.#keepPending(superseded)
-  }
-
-  #keepPending(superseded: Submission): Promise<SettleResponse> {
+    if (superseded === undefined) return this.#refuse(reason)
     endTransaction(this.#payment.core, this.#payment.entry)
     return this.#toPending(superseded)
   }
@@ -223,7 +221,8 @@ export class Settlement implements Reservation {
       case 'paid':
         return this.#toResponse(await reconciler.concluder.conclude(entry, use))
       case 'failed':
-        return this.#refuse(reason)
+        if (use.reason !== MAY_HAVE_PAID) return this.#refuse(reason)
+        return this.#toResponse(await reconciler.concluder.conclude(entry, use))
       case 'open':
         if (superseded !== undefined) return this.#toPending(superseded)
         // Nothing is sent for it. When it is presented again, the chain is asked once more.
@@ -235,13 +234,12 @@ export class Settlement implements Reservation {
 
   /** Nothing more is sent. What is written down may be mined, and goes on in the background. */
   async #leave(sending: TransferSubmission, error: unknown): Promise<SettleResponse> {
-    const { superseded } = this.#taken
     const left = sending.detach()
     if (left === undefined) {
-      if (superseded === undefined) throw error
+      if (this.#taken.superseded === undefined) throw error
       const fields = paymentFields(this.#payment.entry)
       this.#context.logger.warn('A payment could not be sent again.', { ...fields, error })
-      return this.#keepPending(superseded)
+      return this.#refuseToSend('settlement_pending')
     }
     const { submission, stored } = left
     const pending = stored.then(() => {

@@ -114,20 +114,17 @@ export interface SubmissionPatience {
   readonly closed: AbortSignal
 }
 
-/** A payment that could not be sent, or not in time. What is written down by then may still be mined. */
-export interface LeftSubmission {
-  readonly kind: 'left'
-  /** Why it is left, should nothing be written down. */
-  readonly error: unknown
-}
-
-/** Waits for a payment to be sent, but not beyond its deadline. Never rejects. */
+/**
+ * Waits for a payment to be sent, but not beyond its deadline. Never rejects.
+ *
+ * @returns `left` where it could not be sent, or not in time. What is written down by then may still be mined.
+ */
 export async function awaitSubmission(
   { sent, written }: TransferSubmission,
   { settleTimeoutMs, closed }: SubmissionPatience,
   { late }: Deadline,
-): Promise<SubmitResult | LeftSubmission> {
-  const left = (error: unknown): LeftSubmission => ({ kind: 'left', error })
+): Promise<SubmitResult | { readonly kind: 'left'; readonly error: unknown }> {
+  const left = (error: unknown) => ({ kind: 'left', error }) as const
   const sending = sent.catch(left)
   const first = await Promise.race([sending, late])
   if (first !== 'late') return first

@@ -34,8 +34,10 @@ afterEach(async () => {
 
 const newGuard = (onLoss?: (loss: { readonly gas: bigint }) => void): PayerGuard => {
   const codeGas = new CodeGas({ chainId: 84532, counters, store: ledger.counts, now: Date.now })
-  const now = () => Date.now() + later
-  return new PayerGuard({ codeGas, payments: ledger.payments, onLoss, now })
+  return new PayerGuard({
+    ...{ codeGas, payments: ledger.payments, onLoss },
+    now: () => Date.now() + later,
+  })
 }
 const keyOf = (index: number) =>
   ({ chainId: 84532, contract: hex('aa', 20), from: payerOf(index), nonce: hashOf(index) }) as const

@@ -173,14 +173,23 @@ describe('a payment that a stranger settles', () => {
     expect(await reserved.settle()).toMatchObject({ success: true, transaction })
   })
 
-  it('by a contract that nobody can read has paid for nothing here', async () => {
+  it.each([
+    ['before ours is sent', 600],
+    ['while ours is on its way', 0],
+  ])('by a contract that nobody can read, %s, is told from a cancelled one', async (_when, ms) => {
     const payment = await sign(await approvedPayer(), offer())
     const reserved = await reserve(payment)
     const before = await merchantBalance()
     const inside = aggregate([settling(payment)])
-    await sendAsStranger(aggregate([{ to: MULTICALL3, data: inside }]))
+    const transaction = await sendAsStranger(aggregate([{ to: MULTICALL3, data: inside }]))
+    await sleep(ms)
+    const used = { errorReason: 'permit2_invalid_nonce', transaction }
+    expect(await reserved.settle()).toMatchObject({ success: false, ...used })
     expect((await merchantBalance()) - before).toBe(10_000n)
-    expect(await reserved.settle()).toMatchObject({ success: false })
+    const reason = 'permit2_invalid_nonce'
+    expect(await recordOf(payment)).toMatchObject({ state: 'failed', reason, transaction })
+    const again = await core.facilitator.settle(payment, offer(), terms())
+    expect(again).toMatchObject({ success: false, errorReason: expect.stringMatching(/nonce/) })
   })
 
   it('is open while the node does not have the transaction', async () => {
