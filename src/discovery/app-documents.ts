@@ -10,8 +10,11 @@ import { writeOpenApi, type DescribedApp, type OpenApiDocument } from './openapi
 /** How long a document is kept (ms): routes and prices may be added. */
 const KEPT_MS = 5000
 
-/** Root URLs whose documents are kept. Where none is configured, strangers name them. */
-const MAX_ROOTS = 16
+/** Apps whose documents are kept. */
+const MAX_APPS = 16
+
+/** Stands for the root URL. Where none is configured, strangers name it: documents are not made again for each. */
+const ROOT = new URL('http://x402-root.invalid')
 
 /** The documents of an app, as they are sent. */
 export interface AppDocuments {
@@ -28,7 +31,9 @@ export interface DescriberOptions {
 
 export class AppDescriber {
   readonly #options: DescriberOptions
-  readonly #made = new WeakMap<object, LRUCache<string, Promise<AppDocuments | undefined>>>()
+  readonly #made = new LRUCache<object, Promise<AppDocuments | undefined>>({
+    ...{ max: MAX_APPS, ttl: KEPT_MS },
+  })
   #first: object | undefined
   readonly #said = new Set<string>()
 
@@ -36,18 +41,17 @@ export class AppDescriber {
     this.#options = options
   }
 
-  /** @returns `undefined` if the app has no paid route. */
-  describe(app: object, root: string): Promise<AppDocuments | undefined> {
+  /** The document at a path; `undefined` if it is another path, or the app has no paid route. */
+  async describe(app: object, root: string, path: string) {
     this.#first ??= app
-    const documents = this.#made.get(app) ?? new LRUCache({ max: MAX_ROOTS, ttl: KEPT_MS })
-    this.#made.set(app, documents)
-    const known = documents.get(root)
-    if (known !== undefined) return known
-    const made = this.#make(app, root)
-    documents.set(root, made)
+    const made = this.#made.get(app) ?? this.#make(app, ROOT.origin)
+    if (!this.#made.has(app)) this.#made.set(app, made)
     // A failure is not kept.
-    made.catch(() => documents.delete(root))
-    return made
+    made.catch(() => this.#made.delete(app))
+    const document = (await made)?.bodies.get(path)
+    if (document === undefined) return undefined
+    const body = document.body.replaceAll(ROOT.origin, root)
+    return { ...document, body: body.replaceAll(ROOT.host, new URL(root).host) }
   }
 
   /**

@@ -45,8 +45,7 @@ async function respond(
   res: Response,
 ): Promise<boolean> {
   const root = publicRootOf(req, publicUrl)
-  const documents = await (await describer.get()).describe(req.app, root)
-  const document = documents?.bodies.get(req.path)
+  const document = await (await describer.get()).describe(req.app, root, req.path)
   if (document === undefined) return false
   // Without a configured URL, it names the host that its request has named.
   const cache = publicUrl === undefined ? 'private, no-store' : 'public, max-age=60'
