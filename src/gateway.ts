@@ -326,10 +326,10 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     const { openWebhooks } = await import('./parts/webhooks.js')
     return openWebhooks(resolved, { ledger, events, directory, telemetry })
   })
-  const wakeWebhooks = (): void =>
+  const wakeWebhooks = (endpoint?: string): void =>
     // If it cannot be loaded, that was logged; this tries again.
     void dispatcher.get().then(
-      (one) => one.wake(),
+      (one) => one.wake(endpoint),
       () => undefined,
     )
   const watch = new Lazy(async () => {

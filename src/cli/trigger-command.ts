@@ -32,7 +32,9 @@ const TRANSACTION = `0x${'7e57'.repeat(16)}`
 const network = 'eip155:84532'
 const ADDRESS = '0x0000000000000000000000000000000000007E57'
 
-/** Data of the events that are not about a payment. */
+const OLDEST = { payment: '7e57'.repeat(8), network, project: 'shop' }
+
+/** Data of the alerts. */
 const ALERTS: Readonly<Record<OperatorEvent, (timestamp: string) => object>> = {
   'relayer.low': () => ({ network, address: ADDRESS, balance: '0', settlements: 0 }),
   'network.failing': () => ({
@@ -40,12 +42,8 @@ const ALERTS: Readonly<Record<OperatorEvent, (timestamp: string) => object>> = {
     code: 'chain_unreachable',
     message: 'The node did not answer eth_getBlockByNumber.',
   }),
-  'payments.pending': () => ({
-    payment: '7e57'.repeat(8),
-    network,
-    project: 'shop',
-    pendingSeconds: 600,
-  }),
+  'payments.pending': () => ({ ...OLDEST, pendingSeconds: 600 }),
+  'payments.undelivered': () => ({ ...OLDEST, pendingSeconds: 3600 }),
   'webhook.failing': (since) => ({ webhook: `we_${'7e57'.repeat(8)}`, project: 'shop', since }),
   'errors.high': () => ({ errors: 5, settled: 5, minutes: 10 }),
   'merchant.pay_to_changed': (effectiveAt) => ({

@@ -65,15 +65,16 @@ export function findRoutes(app: object, declared: DeclaredRoutes): FoundRoutes {
   return walk
 }
 
-/** Whether an app has a paid route for a request, which lets nobody pass unpaid. */
-export function isPaidAt(app: object, declared: DeclaredRoutes, method: string, path: string) {
-  const parts = path.split('/')
-  const isAt = (own: readonly string[]): boolean =>
-    own.length === parts.length &&
-    own.every((part, at) => part === parts[at] || (/^:\w+$/.test(part) && parts[at] !== ''))
-  return findRoutes(app, declared).routes.some(
-    (one) => one.method === method && !one.route.mayBeFree && isAt(one.path.split('/')),
-  )
+/** Whether a request meets a paid route, which lets nobody pass unpaid. */
+export function isPaid({ routes }: FoundRoutes, at: Pick<FoundRoute, 'method' | 'path'>): boolean {
+  const parts = at.path.split('/')
+  const fits = (part: string, place: number): boolean =>
+    part === parts[place] || (/^:\w+$/.test(part) && parts[place] !== '')
+  return routes.some(({ method, path, route }) => {
+    const own = path.split('/')
+    const isThere = method === at.method && own.length === parts.length && own.every(fits)
+    return isThere && !route.mayBeFree
+  })
 }
 
 /** Finds the paths, as they are declared, that the router of a route is mounted at. */

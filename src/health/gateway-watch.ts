@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../ledger/index.js'
+import type { LedgerRecord, LedgerStore } from '../ledger/index.js'
 import type { Alert } from '../ledger/webhooks/alerts.js'
 import { DAY_MS } from '../ledger/time-zone.js'
 import type { FailingWebhook } from '../ledger/webhooks.js'
@@ -11,8 +11,9 @@ import { findings, type Finding } from './finding.js'
 const LOOK_MS = 30_000
 const ROUNDS_PER_WEBHOOKS = 20
 
-/** A payment is pending for long after this time (s). */
+/** How long a payment may be pending, and how long its buyer may take to redeem what was paid (s). */
 const LONG_PENDING_SECONDS = 600
+const LONG_UNDELIVERED_SECONDS = 3600
 
 /** Errors, and their part of all payments, from which on there are many. */
 const MANY_ERRORS = { count: 5, part: 0.2 }
@@ -158,20 +159,27 @@ export class GatewayWatch {
     const [oldest] = await ledger.payments.listSubmitted({ limit: 1 })
     const seconds = oldest === undefined ? 0 : Math.floor((now() - oldest.createdAt) / 1000)
     this.readings = { ...this.readings, oldestPendingSeconds: Math.max(0, seconds) }
-    const data = oldest && {
-      payment: oldest.id,
-      network: `eip155:${oldest.chainId}`,
-      project: oldest.project,
-      pendingSeconds: seconds,
-    }
+    const undelivered = await ledger.payments.findUndelivered()
     return [
       {
         alert: { type: 'payments.pending', about: 'oldest' },
-        isOn: seconds >= LONG_PENDING_SECONDS,
-        data: data ?? {},
+        ...this.#since(oldest, LONG_PENDING_SECONDS),
         message: 'A payment has been pending for ten minutes: look at the relayers and the node.',
       },
+      {
+        alert: { type: 'payments.undelivered', about: 'oldest', pauseMs: DAY_MS },
+        ...this.#since(undelivered, LONG_UNDELIVERED_SECONDS),
+        message: 'A payment is paid, not delivered: refund it or list its price in earlierPrices.',
+      },
     ]
+  }
+
+  #since(record: LedgerRecord | undefined, longSeconds: number): Pick<Due, 'isOn' | 'data'> {
+    if (record === undefined) return { isOn: false, data: {} }
+    const { id: payment, chainId, project, createdAt } = record
+    const pendingSeconds = Math.floor((this.#options.now() - createdAt) / 1000)
+    const data = { payment, network: `eip155:${chainId}`, project, pendingSeconds }
+    return { isOn: pendingSeconds >= longSeconds, data }
   }
 
   #errors(): readonly Due[] {

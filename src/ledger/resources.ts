@@ -30,6 +30,8 @@ export interface SoldResource {
 /** Resources of one project that are kept and listed: those that were sold last. */
 export const RESOURCES_OF_PROJECT = 500
 
+const LATEST = { soldAt: Number.MAX_SAFE_INTEGER, id: '' }
+
 /** Resources that are read at once: SQLite blocks the event loop meanwhile. */
 export const RESOURCES_OF_PAGE = 100
 
@@ -88,11 +90,11 @@ export class Resources {
   /**
    * Reads a page of the resources that were sold since a time, the last sold first.
    *
-   * @param before - The last resource of the page before.
+   * @param after - The last resource of the page before.
    */
   listResources(
     since: number,
-    before?: Pick<SoldResource, 'soldAt' | 'id'>,
+    { soldAt, id }: Pick<SoldResource, 'soldAt' | 'id'> = LATEST,
   ): Promise<readonly SoldResource[]> {
     return this.#store.run(async ({ db, now }) => {
       const rows = await db
@@ -100,11 +102,7 @@ export class Resources {
         .selectAll()
         .select(now.$castTo<number | string>().as('now'))
         .where('sold_at', '>=', since)
-        .$if(before !== undefined, (query) =>
-          query.where(({ eb, refTuple, tuple }) =>
-            eb(refTuple('sold_at', 'id'), '<', tuple(before?.soldAt ?? 0, before?.id ?? '')),
-          ),
-        )
+        .where(({ eb, refTuple, tuple }) => eb(refTuple('sold_at', 'id'), '<', tuple(soldAt, id)))
         .orderBy('sold_at', 'desc')
         .orderBy('id', 'desc')
         .limit(RESOURCES_OF_PAGE)

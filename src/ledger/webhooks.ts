@@ -42,6 +42,8 @@ export const OPERATOR_EVENTS = [
   'network.failing',
   /** A payment's transaction has been waiting for long. */
   'payments.pending',
+  /** A payment is paid, and its buyer has got nothing for it. */
+  'payments.undelivered',
   /** Nothing could be delivered to a webhook for a day. */
   'webhook.failing',
   /** Many payments fail for reasons that are not the buyers'. */
@@ -175,6 +177,8 @@ export interface AttemptFailure {
   readonly error: string
   readonly status?: number | undefined
   readonly response?: string | undefined
+  /** How long its receiver wants to be left alone (ms): `Retry-After`, or three days where it is gone. */
+  readonly restMs?: number | undefined
 }
 
 /** How long a finished delivery is kept (ms): 30 days. */

@@ -36,7 +36,7 @@ export function openWebhooks(
     onEvent: () => dispatcher.wake(),
   })
   return {
-    wake: () => dispatcher.wake(),
+    wake: (endpoint) => dispatcher.wake(endpoint),
     async close() {
       endWatch()
       await dispatcher.close()

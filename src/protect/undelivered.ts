@@ -1,7 +1,7 @@
 /** Complete responses that deliver nothing, and are free whatever the app says. */
 import type { Request, Response } from 'express'
 import type { DeclaredRoutes } from '../discovery/declared-routes.js'
-import { isPaidAt } from '../discovery/express-routes.js'
+import { findRoutes, isPaid } from '../discovery/express-routes.js'
 
 /** A response that is sent without the headers and the body of its handler. */
 export interface Undelivered {
@@ -43,6 +43,7 @@ export function readUndelivered(
   if (!URL.canParse(location, own.href)) return undefined
   const { origin, pathname, search } = new URL(location, own)
   const addsSlash = pathname === `${own.pathname}/` && search === own.search
-  const isFree = addsSlash || isPaidAt(req.app, declaredRoutes, method, pathname)
+  const isFree =
+    addsSlash || isPaid(findRoutes(req.app, declaredRoutes), { method, path: pathname })
   return origin === root.origin && isFree ? { kind: 'undelivered', status, location } : undefined
 }

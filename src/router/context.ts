@@ -41,8 +41,8 @@ export interface RouterContext extends OnceContext {
   readonly rateLimit: RateLimitOptions | false
   /** Which webhooks may be registered. */
   readonly webhooks: ReceiverRules
-  /** Tells that there is a webhook to deliver. */
-  readonly wakeWebhooks?: () => void
+  /** Tells that there is a webhook to deliver, for one endpoint that somebody has looked after. */
+  readonly wakeWebhooks?: (endpoint?: string) => void
   /** Whether the app has the gateway's probes, somewhere. */
   readonly hasProbes?: () => boolean
   /** Milliseconds since the epoch. */

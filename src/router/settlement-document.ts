@@ -47,6 +47,7 @@ export function settlementOf(
     payTo: checksumAddress(payTo),
     nonce,
     ...(isKnown && { transaction }),
+    ...(isUndelivered(record) && { delivered: false as const }),
     ...(record.state === 'failed' && { errorReason: record.reason }),
     ...about,
     ...(rate && { quote: { ...rate, asOf: isoTime(rate.asOf * 1000) } }),
@@ -54,6 +55,9 @@ export function settlementOf(
     updatedAt: isoTime(record.updatedAt),
   }
 }
+
+const isUndelivered = ({ state, locked, charged, refundOf }: LedgerRecord): boolean =>
+  state === 'settled' && !locked && charged !== 0n && refundOf === undefined
 
 /** What is known of the token of a record. */
 export function tokenOf(

@@ -175,6 +175,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         const change = { url: checked, events: wanted }
         const endpoints = endpointsFor(context, call.res)
         const changed = await endpoints.change(projectIdOf(call.res), endpointIdOf(call), change)
+        context.wakeWebhooks?.(changed?.id)
         return endpointDocument(changed ?? notFound(), context.now())
       },
     }),
@@ -232,7 +233,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         const data = { test: true, webhook: id, ...(project !== OPERATOR && { project }) }
         const { deliveries } = context.ledger.webhooks
         const added = await deliveries.add({ endpoint, data, type: TEST_EVENT })
-        context.wakeWebhooks?.()
+        context.wakeWebhooks?.(id)
         return deliveryDocument(added)
       },
     }),
@@ -284,7 +285,7 @@ function deliveryEndpoints<Context extends RouterContext>(
           throw new RequestProblem('not_found', 'This webhook has no delivery of that id.')
         const after = { webhook: endpoint.id, delivery: id }
         await noteSending(context, call.res, { action: 'delivery.resent', after })
-        context.wakeWebhooks?.()
+        context.wakeWebhooks?.(endpoint.id)
         return deliveryDocument(resent)
       },
     }),

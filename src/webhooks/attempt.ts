@@ -1,12 +1,20 @@
 import type { LedgerRecord } from '../ledger/record.js'
-import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
-import { nextAttemptInMs } from './backoff.js'
+import type {
+  AttemptFailure,
+  AttemptOutcome,
+  ClaimedDelivery,
+  WebhookEndpoint,
+} from '../ledger/webhooks.js'
+import { LIFETIME_MS, nextAttemptInMs } from './backoff.js'
 import { post } from './post.js'
 import { findReceiver, type ReceiverRules } from './receiver-url.js'
 import { signedHeaders } from './signature.js'
 
 /** Timeout of an attempt, with name resolution and the whole response (ms). */
 const ATTEMPT_MS = 10_000
+
+/** The status of a receiver that wants nothing any more. */
+export const GONE = 410
 
 export interface AttemptOptions {
   readonly webhooks: ReceiverRules
@@ -45,14 +53,11 @@ export async function attempt(
       kind: 'failed',
       error: 'The payment is no longer in the ledger, so there is nothing to send.',
     }
-  const failed = (failure: {
-    error: string
-    status?: number
-    response?: string
-  }): AttemptOutcome => {
+  const failed = (failure: AttemptFailure): AttemptOutcome => {
     const { attempts, ageMs } = claimed
-    const afterMs = nextAttemptInMs({ attempts: attempts + 1, ageMs }, random)
-    return afterMs === undefined
+    const { restMs } = failure
+    const afterMs = nextAttemptInMs({ attempts: attempts + 1, ageMs, restMs }, random)
+    return afterMs === undefined || failure.status === GONE
       ? { kind: 'failed', ...failure }
       : { kind: 'retry', afterMs, ...failure }
   }
@@ -73,7 +78,14 @@ export async function attempt(
     status >= 300 && status < 400
       ? `The receiver redirects (HTTP ${status}). Redirects are not followed: register the target URL.`
       : `The receiver responded with HTTP ${status}.`
-  return failed({ error, status, response })
+  const restMs = status === GONE ? LIFETIME_MS : restOf(result.retryAfter, now())
+  return failed({ error, status, response, restMs })
+}
+
+/** Reads `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. @returns Milliseconds */
+function restOf(text: string | undefined, now: number): number | undefined {
+  const restMs = /^\d{1,9}$/.test(text ?? '') ? Number(text) * 1000 : Date.parse(text ?? '') - now
+  return restMs > 0 ? restMs : undefined
 }
 
 function previousSecret({ previous }: WebhookEndpoint, now: number): readonly string[] {

@@ -12,6 +12,8 @@ const JITTER = 0.2
 export interface FailedAttempts {
   readonly attempts: number
   readonly ageMs: number
+  /** How long the receiver wants to be left alone (ms). */
+  readonly restMs?: number | undefined
 }
 
 /**
@@ -21,11 +23,11 @@ export interface FailedAttempts {
  * @returns `undefined` after the last attempt.
  */
 export function nextAttemptInMs(
-  { attempts, ageMs }: FailedAttempts,
+  { attempts, ageMs, restMs = 0 }: FailedAttempts,
   random: () => number,
 ): number | undefined {
   const leftMs = LIFETIME_MS - ageMs
   if (leftMs <= 0) return undefined
   const usualMs = Math.min(FIRST_DELAY_MS * 2 ** (attempts - 1), LONGEST_DELAY_MS)
-  return Math.min(usualMs * (1 - JITTER + 2 * JITTER * random()), leftMs)
+  return Math.min(Math.max(usualMs * (1 - JITTER + 2 * JITTER * random()), restMs), leftMs)
 }

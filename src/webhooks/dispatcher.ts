@@ -3,7 +3,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../ledger/webhooks.js'
 import type { Logger } from '../logger.js'
 import { LRUCache } from 'lru-cache'
-import { attempt, type AttemptOptions } from './attempt.js'
+import { attempt, GONE, type AttemptOptions } from './attempt.js'
+import { LIFETIME_MS, nextAttemptInMs } from './backoff.js'
 import { MOST_AT_ONCE, sharePlaces, type Load, type UnderWay } from './share-places.js'
 
 /** How often to look for retries and for deliveries of other processes (ms). */
@@ -41,15 +42,18 @@ export interface WebhookDispatcherOptions extends AttemptOptions {
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions
   readonly #loads = new LRUCache<string, Load>({ max: MOST_LOADS })
-  /** Running attempts, and the controller that aborts each. */
-  readonly #attempts = new Map<Promise<void>, AbortController>()
+  /** Running attempts: the controller that aborts each, and the load of its endpoint. */
+  readonly #attempts = new Map<Promise<void>, { ending: AbortController; load: Load }>()
   /** Number of running attempts per project. */
   readonly #ofProjects = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   #soon: NodeJS.Timeout | undefined
   #round: Promise<void> | undefined
-  /** Whether another round was requested during this one. */
+  /** Endpoints with a delivery that was due at the last look. */
+  #due: readonly WebhookEndpoint[] = []
+  /** Whether another round was requested during this one, and whether it has to look again. */
   #isAsked = false
+  #mustLook = false
   #isClosed = false
   #prunedAt = performance.now()
 
@@ -61,15 +65,27 @@ export class WebhookDispatcher {
 
   /** Looks for due deliveries in a moment. Called for payments, most of which have no endpoint. */
   wakeSoon(): void {
+    this.#mustLook = true
+    this.#shareSoon()
+  }
+
+  /** @param endpoint - One that is attempted whatever it did before: somebody asks for that. */
+  wake(endpoint?: string): void {
+    if (endpoint !== undefined) this.#loadOf(endpoint).restsUntil = 0
+    this.#mustLook = true
+    this.#share()
+  }
+
+  #shareSoon(): void {
     if (this.#isClosed || this.#soon !== undefined) return
     this.#soon = setTimeout(() => {
       this.#soon = undefined
-      this.wake()
+      this.#share()
     }, SOON_MS)
     this.#soon.unref()
   }
 
-  wake(): void {
+  #share(): void {
     if (this.#isClosed) return
     this.#isAsked = true
     this.#round ??= this.#runRounds().finally(() => (this.#round = undefined))
@@ -87,7 +103,7 @@ export class WebhookDispatcher {
       sleep(CLOSING_MS, undefined, ended).catch(() => undefined),
     ])
     ended.abort()
-    for (const ending of this.#attempts.values()) ending.abort()
+    for (const { ending } of this.#attempts.values()) ending.abort()
     await Promise.all(this.#attempts.keys())
   }
 
@@ -105,10 +121,20 @@ export class WebhookDispatcher {
       this.#prunedAt = performance.now()
       await deliveries.prune()
     }
-    let due = shuffled(await deliveries.listDue(), random)
+    const rests = (id: string): boolean =>
+      (this.#loads.get(id)?.restsUntil ?? 0) > this.#options.now()
+    if (this.#mustLook) {
+      this.#mustLook = false
+      const failuresOf = ({ id }: WebhookEndpoint): number => this.#loads.get(id)?.failures ?? 0
+      // Those that have failed most come last.
+      this.#due = shuffled(await deliveries.listDue(rests), random).toSorted(
+        (one, other) => failuresOf(one) - failuresOf(other),
+      )
+    }
     // A second pass gives away the slots that are left.
     for (let pass = 0; pass < 2; pass++) {
       const finished = new Set<WebhookEndpoint>()
+      const due = this.#due.filter(({ id }) => !rests(id))
       for (const [endpoint, share] of sharePlaces(due, this.#underWay())) {
         // SQLite is synchronous: without this, requests would wait for the whole round.
         await nextTurn()
@@ -117,13 +143,14 @@ export class WebhookDispatcher {
         for (const one of claimed) this.#start(endpoint, one)
         if (claimed.length < share) finished.add(endpoint)
       }
-      due = due.filter((endpoint) => !finished.has(endpoint))
+      this.#due = due.filter((endpoint) => !finished.has(endpoint))
     }
   }
 
   #underWay(): UnderWay {
     return {
       attempts: this.#attempts.size,
+      suspects: [...this.#attempts.values()].filter(({ load }) => load.isSuspect).length,
       ofProject: (project) => this.#ofProjects.get(project) ?? 0,
       ofEndpoint: (id) => this.#loads.get(id),
     }
@@ -145,9 +172,9 @@ export class WebhookDispatcher {
         if (left > 0) this.#ofProjects.set(project, left)
         else this.#ofProjects.delete(project)
         this.#attempts.delete(attempted)
-        this.wake()
+        this.#shareSoon()
       })
-    this.#attempts.set(attempted, ending)
+    this.#attempts.set(attempted, { ending, load })
   }
 
   async #attempt(
@@ -155,14 +182,25 @@ export class WebhookDispatcher {
     claimed: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<void> {
-    const startedAt = performance.now()
+    const load = this.#loadOf(endpoint.id)
+    const { failures } = load
+    let isSlow = false
+    const slowMs = this.#attempts.size >= MOST_AT_ONCE / 2 ? SLOW_WHEN_BUSY_MS : SLOW_MS
+    const slow = setTimeout(() => {
+      isSlow = load.isSuspect = true
+      this.#shareSoon()
+    }, slowMs)
     const outcome = await attempt({ endpoint, claimed }, this.#options, signal)
-    const isBusy = this.#attempts.size >= MOST_AT_ONCE / 2
-    const isSlow = performance.now() - startedAt > (isBusy ? SLOW_WHEN_BUSY_MS : SLOW_MS)
-    this.#loadOf(endpoint.id).isSuspect = outcome.kind !== 'delivered' || isSlow
+    clearTimeout(slow)
+    load.isSuspect = outcome.kind !== 'delivered' || isSlow
+    if (outcome.kind === 'delivered') load.failures = 0
+    else if (outcome.kind !== 'returned' && load.failures === failures)
+      this.#rest(load, outcome.restMs)
     this.#options.onAttempt?.(outcome.kind)
-    await this.#options.deliveries.conclude(claimed, outcome)
+    const { deliveries } = this.#options
+    await deliveries.conclude(claimed, outcome)
     if (outcome.kind !== 'failed') return
+    await deliveries.giveUp(endpoint.id, outcome.status === GONE ? 0 : LIFETIME_MS, outcome.error)
     const { id: delivery, project, type, payment, attempts } = claimed
     // Logs neither the URL nor the response: either may contain a secret.
     this.#options.logger.warn('A webhook could not be delivered and will not be retried.', {
@@ -175,8 +213,19 @@ export class WebhookDispatcher {
     })
   }
 
+  /** Leaves an endpoint alone that has failed again, or asks for it: it may be dead, with any number of deliveries. */
+  #rest(load: Load, restMs = 0): void {
+    const { now, random = Math.random } = this.#options
+    load.failures += 1
+    const backoff = { attempts: load.failures - 1, ageMs: 0, restMs }
+    const waitMs = load.failures > 1 ? (nextAttemptInMs(backoff, random) ?? 0) : restMs
+    load.restsUntil = now() + waitMs
+  }
+
   #loadOf(endpoint: string): Load {
-    const load = this.#loads.get(endpoint) ?? { underWay: 0, isSuspect: false }
+    const load = this.#loads.get(endpoint) ?? {
+      ...{ underWay: 0, isSuspect: false, failures: 0, restsUntil: 0 },
+    }
     this.#loads.set(endpoint, load)
     return load
   }

@@ -18,7 +18,12 @@ export interface PostedMessage {
 }
 
 export type PostResult =
-  | { readonly kind: 'response'; readonly status: number; readonly text: string }
+  | {
+      readonly kind: 'response'
+      readonly status: number
+      readonly text: string
+      readonly retryAfter: string | undefined
+    }
   | { readonly kind: 'no_response'; readonly reason: string }
 
 /**
@@ -54,7 +59,8 @@ export function post(
     client.on('response', (response) => {
       isAnswered = true
       const status = response.statusCode ?? 0
-      const finish = (text: string): void => end({ kind: 'response', status, text })
+      const retryAfter = response.headers['retry-after']
+      const finish = (text: string): void => end({ kind: 'response', status, text, retryAfter })
       readStart(response).then(finish, () => finish(''))
     })
     client.end(body)

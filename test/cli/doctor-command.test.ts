@@ -14,6 +14,7 @@ import { runCli } from '../../src/cli/cli.js'
 import { createGateway } from '../../src/gateway.js'
 import { OPERATOR, WEBHOOK_EVENTS, type AttemptOutcome } from '../../src/ledger/webhooks.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
+import { newEntry, steps } from '../support/ledger-entries.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { SHOP_TOKEN, shopOptions, useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -277,6 +278,16 @@ describe('doctor on a network', () => {
     proxy.fault = (method) =>
       method === 'eth_chainId' ? { kind: 'answer', result: '0x1' } : undefined
     expect(await named()).toStrictEqual(['error chain_mismatch'])
+  })
+
+  it('finds a payment that is paid, not delivered', async () => {
+    await write()
+    const ledger = openSqliteLedger(join(cwd, 'data/ledger.db'))
+    const entry = newEntry()
+    await steps.settled(ledger, entry)
+    await ledger.payments.unlock(entry)
+    await ledger.close()
+    expect(await named()).toContain('warning payments_undelivered')
   })
 
   it('finds a clock that is behind the chain’s', async () => {

@@ -139,6 +139,23 @@ describe.each(stores)('the watch, on %s', (_name, openStore) => {
     expect(watches[0]!.readings.oldestPendingSeconds).toBeGreaterThanOrEqual(600)
   })
 
+  it('tells of a payment that is paid and was not delivered for an hour, until it is', async () => {
+    const { ledger, told } = await open()
+    const [delivered, left] = [newEntry(), newEntry()]
+    for (const entry of [delivered, left]) await steps.settled(ledger, entry)
+    await ledger.payments.markDelivered(delivered)
+    const now = { ms: Date.now() + 3_590_000 }
+    const one = watch(ledger, { now: () => now.ms })
+    await one.look()
+    expect(await told()).toEqual([])
+    now.ms += 60_000
+    await one.look()
+    const { id } = (await ledger.payments.find(left))!
+    expect(await told()).toMatchObject([{ type: 'payments.undelivered', payment: id }])
+    await ledger.payments.markDelivered(left)
+    expect(await ledger.payments.findUndelivered()).toBeUndefined()
+  })
+
   it('tells of a webhook to which nothing was delivered for a day', async () => {
     const { ledger, pass, told } = await open()
     const { endpoints, deliveries } = ledger.webhooks

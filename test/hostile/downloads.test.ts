@@ -87,7 +87,7 @@ describe('six downloads at once', () => {
     }
     const lines = await Promise.all((await openAll()).map(linesOf))
     expect(lines).toEqual([...Array<number>(4).fill(ROWS + 1), 2 * ROWS + 1, 2 * ROWS + 1])
-    expect(reads.length).toBeGreaterThan(100)
+    expect(reads.length).toBeGreaterThan(20)
     for (const [n, { begun, ended }] of reads.entries()) {
       const next = reads[n + 1]
       // A timer may be a millisecond early.

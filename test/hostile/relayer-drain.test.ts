@@ -147,7 +147,9 @@ describe('a wallet that costs more than it pays', () => {
       )
     await place(codeOf)
     const answers = attack(wallets)
-    await until(() => decided() - before >= wallets.length)
+    // Of one wallet, all but four wait until those are mined.
+    const goAhead = Math.min(wallets.length, 4 * new Set(wallets).size)
+    await until(() => decided() - before >= goAhead)
     await place(() => BURN_ALL)
     await askNode(devnet, 'evm_mine')
     await askNode(devnet, 'evm_setIntervalMining', 1)

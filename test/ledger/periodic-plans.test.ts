@@ -32,7 +32,7 @@ const fill = (dialect: SqlDialect): readonly string[] => [
   fillStatement(dialect, { count: ROWS }),
   // Two of three links were not paid, and are younger than they may get.
   `${numbers} INSERT INTO x402_checkouts (id, project, url, amount, currency, state, payment, expires_at, created_at)
-    SELECT 'co_' || n, 'project-' || (n % 400), 'https://shop.example/', '1.00', 'USD',
+    SELECT 'co_' || n, 'project-' || (n % 4), 'https://shop.example/', '1.00', 'USD',
       CASE n % 3 WHEN 0 THEN 'paid' WHEN 1 THEN 'expired' ELSE 'canceled' END,
       CASE n % 3 WHEN 0 THEN ${digitsReader(dialect)("'00'")} END, ${NOW - DAY_MS} - n, n FROM s`,
   `${numbers} INSERT INTO x402_webhook_endpoints (id, project, url, events, secret, created_at, updated_at)
@@ -82,6 +82,10 @@ const SELDOM: readonly (readonly [string, (ledger: LedgerStore) => Promise<unkno
   [
     'forgetting answers',
     ({ idempotency }) => idempotency.begin({ key: 'key', fingerprint: 'one' }),
+  ],
+  [
+    'a list of links of one state, though nobody asks for it by himself',
+    ({ checkouts }) => checkouts.list({ project: 'project-1', status: 'open', limit: 20 }),
   ],
   ['what has just happened', ({ payments }) => payments.listLatest({ withinMs: 1000, limit: 200 })],
 ]

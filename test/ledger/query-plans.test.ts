@@ -13,6 +13,7 @@ import { loadSqlite } from '../../src/ledger/engine/sqlite.js'
 import { digitsReader } from '../support/fill-ledger.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
+import { until } from '../support/until.js'
 import { explainPostgres, recordPostgres, recordSqlite, type Statement } from './plans.js'
 
 const ROWS = 50_000
@@ -36,6 +37,7 @@ const fill = (dialect: SqlDialect, fromDigits = digitsReader(dialect)): string =
     CASE WHEN n % 10 < 5 THEN 'all' END, 1000000 + n, 1000000 + n
   FROM s`
 
+const SWEEPING = { bytes: { sweepMs: 10 } }
 const FINAL = { withinMs: 1000, limit: LIMIT } as const
 
 type Read = [string, (ledger: LedgerStore) => Promise<unknown>]
@@ -62,6 +64,7 @@ const READS: readonly Read[] = [
   ],
   ['what was refunded', (ledger) => ledger.refunds.refundedOf(['f'.repeat(32), 'e'.repeat(32)])],
   ['who asked for refunds', (ledger) => ledger.refunds.requestsOf(['f'.repeat(32)])],
+  ['what is paid, not delivered', (ledger) => ledger.payments.findUndelivered()],
   ['what is submitted', (ledger) => ledger.payments.listSubmitted()],
   [
     'a page of what is submitted',
@@ -135,6 +138,8 @@ interface Instruction {
 
 interface FilledDatabase {
   readonly ledger: LedgerStore
+  /** Opens it once more, and sweeps it all the time. */
+  sweeping(): LedgerStore
   /** What the ledger has run; cleared by tests. */
   readonly statements: Statement[]
   /** Tells how a statement reads more than it needs, if it does. */
@@ -214,6 +219,17 @@ function describePlans(name: string, open: () => Promise<FilledDatabase>): void 
       for (const statement of reads)
         expect([statement.text, await explain(statement)]).toEqual([statement.text, []])
     })
+
+    it('a sweep reads no more than it deletes', async () => {
+      const { statements, explain } = database
+      statements.length = 0
+      const ledger = database.sweeping()
+      await ledger.payments.listSubmitted()
+      const isSweep = ({ text }: Statement): boolean => text.includes('CAST(valid_before')
+      await until(() => statements.some(isSweep))
+      await ledger.close()
+      expect(await explain(statements.find(isSweep)!)).toEqual([])
+    })
   })
 }
 
@@ -230,6 +246,7 @@ async function openSqlite(analyzedAt?: number) {
   own.exec(createNextSubmission(SQLITE))
   return {
     ledger,
+    sweeping: () => openSqliteLedger(file, SWEEPING),
     statements,
     async explain({ text, values }: Statement) {
       const plan = own.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values)
@@ -263,7 +280,7 @@ async function openSqlite(analyzedAt?: number) {
 /** Whether a step of a plan of SQLite finds its rows by an index, or goes through rows found before. */
 function isBounded(step: string, text: string): boolean {
   // The few rows of these indexes are under way.
-  if (/^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending)$/.test(step))
+  if (/^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending|undelivered)$/.test(step))
     return true
   if (step.startsWith('SCAN x402_')) return false
   if (!/INDEX x402_authorizations_(listed|payer|resource|reference|refunded)/.test(step))
@@ -289,6 +306,7 @@ async function openPostgres(url: string): Promise<FilledDatabase> {
   const { explain, end } = await explainPostgres(schema.url)
   return {
     ledger,
+    sweeping: () => openPostgresLedger(schema.url, SWEEPING),
     statements,
     explain,
     async end() {

@@ -20,13 +20,16 @@ const LATE = `0x${'1a'.repeat(32)}` as const
 describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
   const toEnd = useCleanup()
 
+  /** The gateways' clock: how far it is ahead, and when it stands still, if it does. */
+  const clock = { aheadMs: 0, stoppedAt: undefined as number | undefined }
+  const now = (): number => (clock.stoppedAt ?? Date.now()) + clock.aheadMs
   function dispatch(ledger: LedgerStore, rules: ReceiverRules = receiverRules(true)) {
     const log = recordLog()
     const dispatcher = new WebhookDispatcher({
       deliveries: ledger.webhooks.deliveries,
       webhooks: rules,
       logger: log,
-      now: Date.now,
+      now,
       random: () => 0.5,
       describe: ({ id, state }) => ({ id, status: state }),
     })
@@ -36,7 +39,12 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
 
   async function start(rules?: ReceiverRules) {
     const store = await openStore(toEnd)
-    return { ...store, store, ...dispatch(store.ledger, rules) }
+    Object.assign(clock, { aheadMs: 0, stoppedAt: undefined })
+    const pass = async (ms: number): Promise<void> => {
+      clock.aheadMs += ms
+      await store.pass(ms)
+    }
+    return { ...store, pass, store, ...dispatch(store.ledger, rules) }
   }
 
   let names = 0
@@ -148,6 +156,102 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
     ])
     expect(arrived[0]).toMatchObject({ data: { status: 'failed' } })
     expect(arrived[1]).toMatchObject({ data: { status: 'settled' } })
+  })
+
+  it('leave a dead receiver alone, however many wait, and all arrive when it is back', async () => {
+    const { ledger, store, dispatcher, pass } = await start()
+    clock.stoppedAt = Date.now()
+    const [dead, alive] = [await startReceiver(toEnd), await startReceiver(toEnd)]
+    dead.respond = withStatus(500)
+    const endpoint = await register(store, dead.url)
+    for (let count = 0; count < 30; count++) await sell(ledger)
+    dispatcher.wake()
+    // Some at once, as nobody knew; then one more.
+    await until(async () => (await told(ledger, endpoint)).some(({ attempts }) => attempts === 1))
+    await register(store, alive.url)
+    const sellBeside = async (): Promise<void> => {
+      const { length } = alive.received
+      await sell(ledger)
+      dispatcher.wake()
+      await until(() => alive.received.length > length)
+    }
+    for (let count = 0; count < 3; count++) await sellBeside()
+    await until(() => dead.received.length === 9)
+    for (let count = 0; count < 3; count++) await sellBeside()
+    expect(dead.received).toHaveLength(9)
+    for (const [delay, attempts] of [
+      [6000, 10],
+      [11_000, 11],
+      [22_000, 12],
+    ] as const) {
+      await pass(delay)
+      dispatcher.wake()
+      await until(() => dead.received.length === attempts)
+      await sellBeside()
+      expect(dead.received).toHaveLength(attempts)
+    }
+    dead.respond = withStatus(204)
+    await pass(HOUR)
+    dispatcher.wake()
+    await untilAll(ledger, endpoint, 'delivered')
+  })
+
+  it('end with 410, and begin again when somebody asks for one', async () => {
+    const { ledger, store, dispatcher, pass } = await start()
+    const receiver = await startReceiver(toEnd)
+    receiver.respond = withStatus(410)
+    const endpoint = await register(store, receiver.url)
+    for (let count = 0; count < 20; count++) await sell(ledger)
+    dispatcher.wake()
+    await until(() => receiver.received.length > 0)
+    let askedAt = Date.now()
+    await until(async () => {
+      // A busy ledger may lose a result, which the next attempt makes good.
+      if (Date.now() - askedAt > 40_000) {
+        askedAt = Date.now()
+        dispatcher.wake(endpoint.id)
+      }
+      return (await told(ledger, endpoint)).every(({ state }) => state === 'failed')
+    })
+    expect((await told(ledger, endpoint)).some(({ attempts }) => attempts === 0)).toBe(true)
+    const { length } = receiver.received
+    await sell(ledger)
+    await pass(48 * HOUR)
+    receiver.respond = withStatus(204)
+    const other = await startReceiver(toEnd)
+    await register(store, other.url)
+    await sell(ledger)
+    dispatcher.wake()
+    await until(() => other.received.length === 1)
+    expect(receiver.received).toHaveLength(length)
+    dispatcher.wake(endpoint.id)
+    await until(() => receiver.received.length === length + 2)
+  })
+
+  it('keep `Retry-After`, in seconds and as a date', async () => {
+    const { ledger, store, dispatcher, pass } = await start()
+    const [busy, other] = [await startReceiver(toEnd), await startReceiver(toEnd)]
+    const endpoint = await register(store, busy.url)
+    for (const after of ['7200', new Date(now() + 4 * HOUR).toUTCString()]) {
+      const { length } = busy.received
+      busy.respond = (_webhook, res) => res.writeHead(503, { 'retry-after': after }).end()
+      await sell(ledger)
+      dispatcher.wake()
+      await until(() => busy.received.length > length)
+      await until(async () => (await told(ledger, endpoint)).some((one) => one.lastStatus === 503))
+      const taken = busy.received.length
+      await pass(HOUR)
+      await register(store, other.url)
+      await sell(ledger)
+      const before = other.received.length
+      dispatcher.wake()
+      await until(() => other.received.length > before)
+      expect(busy.received).toHaveLength(taken)
+      busy.respond = withStatus(204)
+      await pass(4 * HOUR)
+      dispatcher.wake()
+      await untilAll(ledger, endpoint, 'delivered')
+    }
   })
 
   it('are given up after three days with a log line, and arrive when sent again by hand', async () => {

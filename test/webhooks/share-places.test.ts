@@ -20,9 +20,11 @@ function share(
   due: readonly WebhookEndpoint[],
   underWay: Readonly<Record<string, number>> = {},
   loads: Readonly<Record<string, Load>> = {},
+  suspects = 0,
 ): Readonly<Record<string, number>> {
   const shares = sharePlaces(due, {
     attempts: Object.values(underWay).reduce((sum, one) => sum + one, 0),
+    suspects,
     ofProject: (project) => underWay[project] ?? 0,
     ofEndpoint: (id) => loads[id],
   })
@@ -40,9 +42,9 @@ describe('sharePlaces', () => {
 
   it('gives one endpoint eight slots, and a suspected slow one a single slot', () => {
     expect(share([endpoint('shop', 'one')])).toEqual({ shop: 8 })
-    const suspect = { underWay: 0, isSuspect: true }
+    const suspect = { underWay: 0, isSuspect: true, failures: 1, restsUntil: 0 }
     expect(share([endpoint('shop', 'one')], {}, { one: suspect })).toEqual({ shop: 1 })
-    const busy = { underWay: 1, isSuspect: true }
+    const busy = { ...suspect, underWay: 1 }
     expect(share([endpoint('shop', 'one')], { shop: 1 }, { one: busy })).toEqual({})
   })
 
@@ -58,5 +60,16 @@ describe('sharePlaces', () => {
     expect(total).toBe(36)
     const full = { a: 10, b: 10, c: 10, d: 6 }
     expect(share([...due, endpoint(OPERATOR, 'own')], full)).toEqual({ [OPERATOR]: 4 })
+  })
+
+  it('gives suspects half of the slots of projects, and the others to endpoints that answer', () => {
+    const due = Array.from({ length: 50 }, (_, n) => endpoint(`dead-${n}`, `dead-${n}`))
+    const suspect = { underWay: 0, isSuspect: true, failures: 3, restsUntil: 0 }
+    const loads = Object.fromEntries(due.map(({ id }) => [id, suspect]))
+    expect(Object.keys(share(due, {}, loads))).toHaveLength(18)
+    expect(share(due, { others: 18 }, loads, 18)).toEqual({})
+    // Attempts that became slow hold more than their half.
+    expect(share([endpoint('shop', 'one')], { others: 60 }, {}, 60)).toEqual({ shop: 8 })
+    expect(share([endpoint('shop', 'one')], { others: 54 }, {}, 18)).toEqual({})
   })
 })

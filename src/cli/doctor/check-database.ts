@@ -42,6 +42,11 @@ export async function checkDatabase({ location, option }: NamedLedger): Promise<
     if (state.missing.length === 0) {
       const mayRead = state.forbidden.length === 0
       const webhooks = mayRead ? await inspector.readWebhooks(state.now) : []
+      const undelivered = mayRead ? await inspector.countUndelivered() : 0
+      if (undelivered > 0) {
+        const message = `${undelivered} payments are paid, not delivered: refund them, or list their price in earlierPrices.`
+        found.push(caution('ledger', 'payments_undelivered', message))
+      }
       return { findings: found, inspector, webhooks }
     }
     await inspector.close()

@@ -2,6 +2,7 @@
 import type { LedgerLocation } from '../engine/location.js'
 import { Nonces } from '../relayers/nonces.js'
 import { migrations } from '../schema/migrate.js'
+import { UNDELIVERED } from '../schema/tables.js'
 import { OPERATOR } from '../webhooks.js'
 import { findApplied, type MaintenanceConnection } from './maintenance.js'
 import { connectMaintenance } from './open-maintenance.js'
@@ -77,6 +78,15 @@ export class LedgerInspector {
       untriedMs: untried_since === null ? 0 : now - Number(untried_since),
       lastError: error ?? undefined,
     }))
+  }
+
+  /** Counts payments that are paid and were not delivered. */
+  async countUndelivered(): Promise<number> {
+    const { db, sql } = this.#connection
+    const { rows } = await sql<{ readonly count: number | string }>`
+      SELECT count(*) AS count FROM x402_authorizations
+      WHERE ${sql.raw(UNDELIVERED)} AND lock_owner IS NULL`.execute(db)
+    return Number(rows[0]?.count)
   }
 
   close(): Promise<void> {

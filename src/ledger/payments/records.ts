@@ -19,6 +19,7 @@ import type { OwnLocks } from './own-locks.js'
 import { FIND } from './statements.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
+import { UNDELIVERED } from '../schema/tables.js'
 
 /** Reads records. */
 export class Records {
@@ -74,6 +75,16 @@ export class Records {
       if (after !== undefined) select = select.where((where) => comparedTo(where, '>', after))
       const rows = await select.orderBy('created_at').orderBy('id').limit(limit).execute()
       return rows.map((row) => this.#toRecord(row))
+    })
+  }
+
+  /** Finds the oldest payment that is paid and was not delivered. */
+  findUndelivered(): Promise<LedgerRecord | undefined> {
+    return this.#store.run(async ({ db, now, sql }) => {
+      const all = db.selectFrom('x402_authorizations').selectAll().select(now.as('now'))
+      const oldest = all.where(sql.raw<boolean>(UNDELIVERED)).orderBy('created_at')
+      const row = await oldest.limit(1).executeTakeFirst()
+      return row && this.#toRecord(row)
     })
   }
 

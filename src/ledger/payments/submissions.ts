@@ -1,21 +1,14 @@
 import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
 import type { Hex } from '../../protocol/payment.js'
-import { LedgerError } from '../../errors.js'
 import { lockLost, recordId } from '../record.js'
 import type { PaymentKey, KeyedSubmission, Submission } from '../record.js'
 import { idBytes } from '../engine/bytes.js'
 import type { OwnLocks } from './own-locks.js'
 import { idsOf, rowsParameter } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
-import { isSpendthrift, MAX_UNCHARGED } from './uncharged.js'
+import { requireFew } from './uncharged.js'
 import { SUBMIT } from '../relayers/statements.js'
 import { keepBytes } from '../relayers/transaction-bytes.js'
-
-const spendthrift = () =>
-  new LedgerError(
-    'ledger_full',
-    `This payer has ${MAX_UNCHARGED} payments that nothing was charged for, and that have not lapsed.`,
-  )
 
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
 
@@ -75,7 +68,7 @@ export class Submissions {
     const id = idBytes(recordId(key))
     const isSettled = await this.#store.run(async (database) => {
       const { db, sql, now } = database
-      if (await isSpendthrift(database, bytesOf(key.from))) throw spendthrift()
+      await requireFew(database, bytesOf(key.from))
       const { numAffectedRows } = await sql`
         UPDATE x402_authorizations SET state = 'settled', charged = '0', updated_at = ${now}
         WHERE id = ${id} AND lock_owner = ${lock} AND kind = 'payment'

@@ -1,6 +1,8 @@
 /** Payments that nothing was charged for: their records alone keep them from being used again. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LedgerError } from '../../errors.js'
 import { every } from '../engine/every.js'
+import type { Statement } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 
 /** How long after `validBefore` an authorization counts as lapsed (s), because clocks and chains differ. */
@@ -15,12 +17,14 @@ const SWEEP_MS = 60_000
 /** Records that one statement deletes: SQLite blocks this process meanwhile. */
 const PAGE = 500
 
-/** Whether a payer has as many as he may. */
-export async function isSpendthrift({ sql, db }: SqlDatabase, payer: Uint8Array): Promise<boolean> {
+/** @throws `LedgerError` if a payer has as many as he may. */
+export async function requireFew({ sql, db }: SqlDatabase, payer: Uint8Array): Promise<void> {
   const { rows } = await sql<{ readonly count: unknown }>`
     SELECT count(*) AS count FROM (SELECT 1 AS one FROM x402_authorizations
       WHERE payer = ${payer} AND charged = '0' LIMIT ${MAX_UNCHARGED}) AS own`.execute(db)
-  return Number(rows[0]?.count) >= MAX_UNCHARGED
+  if (Number(rows[0]?.count) < MAX_UNCHARGED) return
+  const words = `This payer has ${MAX_UNCHARGED} payments that nothing was charged for and that have not lapsed.`
+  throw new LedgerError('ledger_full', words)
 }
 
 /** Forgets them once they have lapsed, now and then. @returns A function that ends it. */
@@ -30,10 +34,12 @@ export function forgetUncharged(store: SqlStore, sweepMs = SWEEP_MS): () => void
   })
 }
 
-async function forgetPage({ sql, db, now }: SqlDatabase): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`DELETE FROM x402_authorizations WHERE id IN (
-    SELECT id FROM x402_authorizations WHERE charged = '0' AND state = 'settled'
-      AND CAST(valid_before AS NUMERIC) < ${now} / 1000 - ${LAPSED_SECONDS}
-    ORDER BY CAST(valid_before AS NUMERIC) LIMIT ${PAGE})`.execute(db)
-  return Number(numAffectedRows)
-}
+/** Forgets a page of those that lapsed first. */
+const FORGET: Statement = ({ now, byId }) => `
+   DELETE FROM x402_authorizations AS a ${byId} WHERE a.id IN (
+     SELECT id FROM x402_authorizations WHERE charged = '0' AND state = 'settled'
+       AND CAST(valid_before AS NUMERIC) < ${now} / 1000 - ${LAPSED_SECONDS}
+     ORDER BY CAST(valid_before AS NUMERIC) LIMIT ${PAGE})
+   RETURNING 1 AS one`
+
+const forgetPage = async ({ run }: SqlDatabase): Promise<number> => (await run(FORGET, [])).length

@@ -51,11 +51,7 @@ export async function versionOf(db: Kysely<LedgerDatabase>): Promise<number> {
 /** Changes that are looked through for projects. After more, all projects are read again. */
 const MAX_CHANGES = 500
 
-/**
- * Names the projects that are others, or have other tokens, after one change than after another.
- *
- * @returns `undefined` if the log does not have every change between them.
- */
+/** Names the projects that changes were about; `undefined` if there are too many, or not all are in the log. */
 export async function changedBetween(
   db: Kysely<LedgerDatabase>,
   since: number,

@@ -23,6 +23,7 @@ import {
   CLAIM,
   CONCLUDE,
   DROP_ORPHANS,
+  GIVE_UP,
   NAME_DUE,
   NAME_FAILING,
   PRUNE,
@@ -60,10 +61,11 @@ export class WebhookDeliveries {
     })
   }
 
-  /** Endpoints with a delivery that is due. */
-  listDue(): Promise<readonly WebhookEndpoint[]> {
+  /** Endpoints with a delivery that is due, without those that rest. */
+  listDue(rests = (_endpoint: string) => false): Promise<readonly WebhookEndpoint[]> {
     return this.#store.run(async ({ db, run }) => {
-      const due = (await run(NAME_DUE, [])) as readonly { readonly endpoint: string }[]
+      const named = (await run(NAME_DUE, [])) as readonly { readonly endpoint: string }[]
+      const due = named.filter(({ endpoint }) => !rests(endpoint))
       const endpoints: WebhookEndpoint[] = []
       for (let start = 0; start < due.length; start += NAMED_AT_ONCE) {
         const ids = due.slice(start, start + NAMED_AT_ONCE).map(({ endpoint }) => endpoint)
@@ -170,6 +172,12 @@ export class WebhookDeliveries {
         .executeTakeFirst()
       return row && deliveryOf(row)
     })
+  }
+
+  /** Gives up what an endpoint was not given for so long (ms). */
+  async giveUp(endpoint: string, forMs: number, error: string): Promise<void> {
+    const givePage = () => this.#store.run(({ run }) => run(GIVE_UP, [error, endpoint, forMs]))
+    while ((await givePage()).length === PRUNED_AT_ONCE) await nextTurn()
   }
 
   /** Deletes deliveries that succeeded, or were given up, long ago. */

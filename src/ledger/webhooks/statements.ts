@@ -60,6 +60,16 @@ export const CONCLUDE: Statement = ({ now, rows }) => `
      last_response = CASE w.attempted WHEN 1 THEN w.response ELSE a.last_response END
    FROM w WHERE a.id = w.id AND a.claim = w.claim`
 
+/** Gives up deliveries to an endpoint that have waited for so long, and that nobody attempts. */
+export const GIVE_UP: Statement = ({ now, parameter }) => `
+   UPDATE x402_webhook_deliveries SET state = 'failed', last_error = ${parameter(1, 'text')}
+   WHERE id IN (
+     SELECT a.id FROM x402_webhook_deliveries AS a
+     WHERE a.endpoint = ${parameter(2, 'text')} AND a.state = 'pending' AND a.claim IS NULL
+       AND a.retry_from <= (SELECT ${now}) - ${parameter(3, 'bigint')}
+     LIMIT ${PRUNED_AT_ONCE})
+   RETURNING id`
+
 /** Deliveries that one statement forgets. Others wait for it. */
 export const PRUNED_AT_ONCE = 500
 

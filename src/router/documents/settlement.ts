@@ -53,6 +53,10 @@ export const settlementMembers = {
   transaction: text(
     'Hash of the transaction, once there is one. None where nothing was charged.',
   ).optional(),
+  delivered: z
+    .literal(false)
+    .meta({ description: 'Paid, not delivered: refund it, or list its price in `earlierPrices`.' })
+    .optional(),
   errorReason: reasonSchema.optional(),
   resource: text('URL of what was sold.').optional(),
   method: text('HTTP method that was paid for.').optional(),

@@ -65,6 +65,14 @@ const payToChanged = document(
   ),
 )
 
+const oldestPayment = (description: string) =>
+  object(description, {
+    payment: text('Id of its settlement.'),
+    network,
+    project: text('Id of the project.').optional(),
+    pendingSeconds: integer('How long ago it was presented.', 600),
+  })
+
 /** Data of the alerts to operators. */
 const ALERTS: Readonly<
   Record<Exclude<OperatorEvent, typeof PAY_TO_CHANGED>, readonly [subject: string, z.ZodType]>
@@ -90,12 +98,11 @@ const ALERTS: Readonly<
   ],
   'payments.pending': [
     'a payment that has been pending for long',
-    object('The payment that has been pending longest.', {
-      payment: text('Id of its settlement.'),
-      network,
-      project: text('Id of the project.').optional(),
-      pendingSeconds: integer('For how long.', 600),
-    }),
+    oldestPayment('The payment that has been pending longest.'),
+  ],
+  'payments.undelivered': [
+    'a payment that is paid, not delivered',
+    oldestPayment('The oldest of them: refund it, or list its price.'),
   ],
   'webhook.failing': [
     'a webhook to which nothing could be delivered for a day',

@@ -53,10 +53,11 @@ export function TestBadge() {
 
 /** The status of a settlement, with what became of its money since. */
 export function PaymentBadge({
-  of: { status, refunded, amount },
+  of: { status, refunded, amount, delivered },
 }: {
-  readonly of: Pick<Settlement, 'status' | 'refunded' | 'amount'>
+  readonly of: Pick<Settlement, 'status' | 'refunded' | 'amount' | 'delivered'>
 }) {
+  if (delivered === false) return <Badge tone="wait">paid, not delivered</Badge>
   if (refunded === undefined) return <StatusBadge status={status} />
   return <Badge tone="plain">{refunded === amount ? 'refunded' : 'partially refunded'}</Badge>
 }

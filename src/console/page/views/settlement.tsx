@@ -56,6 +56,10 @@ function Purchase({ of }: { readonly of: Settlement }) {
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],
         ['List price', askedPrice && (maximum ? `up to ${askedPrice}` : askedPrice)],
+        [
+          'Delivered',
+          of.delivered === false && 'No: refund it, or list its price in earlierPrices',
+        ],
         ['Refunded', refunded && formatToken({ ...of, amount: refunded })],
         [
           'Net',

@@ -26,6 +26,7 @@ const OPERATOR_EVENTS: Readonly<Record<Exclude<EventName, keyof typeof MERCHANT_
     'relayer.low': 'A relayer has gas money for few more settlements.',
     'network.failing': 'A node does not answer, lags behind, or is on the wrong chain.',
     'payments.pending': 'A payment has been pending for ten minutes.',
+    'payments.undelivered': 'A payment has been paid for an hour, not delivered.',
     'webhook.failing': 'A merchant’s webhook has failed for a day.',
     'errors.high': 'Many payments fail for reasons that are not the buyers’.',
     'merchant.pay_to_changed': 'A merchant is, or will be, paid at another address.',
