@@ -51,11 +51,14 @@ function printProblems(found: readonly DoctorFinding[], context: CliContext): vo
   const passed = found.filter(({ status }) => status === 'ok')
   const subjects = [...new Set(passed.map(({ subject }) => subject))].join(', ')
   const summary = `${count(passed, 'check')} passed${subjects && `: ${subjects}`}.`
-  if (errors.length + warnings.length > 0) {
+  const isSound = errors.length + warnings.length === 0
+  // How long the gas money lasts is worth a line in any case.
+  for (const { subject, message } of passed)
+    if (isSound || subject === 'relayer') context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
+  if (!isSound) {
     const problems = `${count(errors, 'error')}, ${count(warnings, 'warning')}.`
     return context.print(passed.length > 0 ? `${problems} ${summary}` : problems)
   }
-  for (const { message } of passed) context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
   context.print(paint('good', summary))
 }
 

@@ -169,7 +169,11 @@ async function withLedger(
   const named = ledgerLocation(opened, { ledger: file, cwd: context.cwd })
   const done = explained(named, async () => {
     const ledger = openMaintenance(named.location, options)
-    await work(ledger).finally(() => ledger.close())
+    try {
+      await work(ledger)
+    } finally {
+      await ledger.close()
+    }
   })
   return done.catch((error: unknown) => {
     if (!context.signal.aborted) throw error

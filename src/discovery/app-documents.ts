@@ -50,8 +50,8 @@ export class AppDescriber {
     made.catch(() => this.#made.delete(app))
     const document = (await made)?.bodies.get(path)
     if (document === undefined) return undefined
-    const body = document.body.replaceAll(ROOT.origin, root)
-    return { ...document, body: body.replaceAll(ROOT.host, new URL(root).host) }
+    const body = document.body.replaceAll(ROOT.origin, () => root)
+    return { ...document, body: body.replaceAll(ROOT.host, () => new URL(root).host) }
   }
 
   /**

@@ -376,17 +376,19 @@ describe('the ledger of serve', () => {
     expect(await readdir(cwd)).toStrictEqual(files)
   })
 
-  const itOnPostgres = postgres === undefined ? it.skip : it
-  itOnPostgres('keeps payments in the PostgreSQL of --ledger', async () => {
-    const schema = await createSchema(postgres!)
-    try {
-      const { complained, code } = await serve(['--ledger', schema.url], ENVIRONMENT)
-      expect(code).toBe(0)
-      expect(complained.join('\n')).toContain('"ledger":"PostgreSQL ')
-      expect(await schema.execute('SELECT 1 FROM x402_authorizations')).toStrictEqual([])
-    } finally {
-      await schema.drop()
-    }
+  const describePostgres = postgres === undefined ? describe.skip : describe
+  describePostgres('on PostgreSQL', () => {
+    it('keeps payments in the PostgreSQL of --ledger', async () => {
+      const schema = await createSchema(postgres!)
+      try {
+        const { complained, code } = await serve(['--ledger', schema.url], ENVIRONMENT)
+        expect(code).toBe(0)
+        expect(complained.join('\n')).toContain('"ledger":"PostgreSQL ')
+        expect(await schema.execute('SELECT 1 FROM x402_authorizations')).toStrictEqual([])
+      } finally {
+        await schema.drop()
+      }
+    })
   })
 
   it.each([[['fo\x1b[2Jo']], [['serve', '--x\x1b[2J']], [['pay', 'ftp://a/\x1b[2J']]])(

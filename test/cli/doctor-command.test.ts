@@ -401,7 +401,7 @@ describe('doctor on webhooks', () => {
     await write()
     await register({ url: 'https://shop.invalid/a-secret-path' }, { url: 'https://127.0.0.1/' })
     const { code, printed } = await doctor()
-    expect([code, printed.length]).toStrictEqual([1, 3])
+    expect([code, printed.length]).toStrictEqual([1, 4])
     expect(printed[0]).toMatch(/webhook_url_refused: .* project shop: its URL has the host/)
     expect(printed[1]).toMatch(/webhook_url_refused: .* not on the public Internet/)
     expect(printed.join()).not.toContain('a-secret-path')
@@ -413,6 +413,7 @@ describe('doctor on webhooks', () => {
     const { printed } = await doctor()
     expect(printed).toStrictEqual([
       expect.stringMatching(/webhook_unreachable: .*127\.0\.0\.1:9 .*ECONNREFUSED/),
+      expect.stringMatching(/^ok .*enough for about \d+ settlements/),
       expect.stringMatching(/^0 errors, 1 warning\. \d+ checks passed: configuration, ledger/),
     ])
   })

@@ -8,9 +8,13 @@ import { findRoutes, openApiPath } from '../../src/discovery/express-routes.js'
 /** Declares routes without a gateway. */
 function till() {
   const declared = new DeclaredRoutes()
+  let reads = 0
   const pay = (description = ''): express.RequestHandler => {
     const middleware: express.RequestHandler = (_req, _res, next) => next()
-    const price = async () => ({})
+    const price = async () => {
+      reads += 1
+      return {}
+    }
     const route: DeclaredRoute = {
       options: { description },
       declaration: undefined,
@@ -24,7 +28,7 @@ function till() {
     const { routes, unread } = findRoutes(app, declared)
     return { routes: routes.map(({ method, path }) => `${method} ${path}`), unread }
   }
-  return { declared, pay, listOf }
+  return { declared, pay, listOf, readsOf: () => reads }
 }
 
 /** A wrapper without the properties of what it wraps, as `asyncHandler` often is. */
@@ -116,6 +120,24 @@ describe.each([
     for (const app of [shop, shop])
       expect(Object.keys((await describer.openapi(app)).paths)).toEqual(['/listed'])
     expect(warnings).toEqual([expect.stringContaining("'Hidden'")])
+  })
+
+  it('are written once for all the hosts that requests name, which each document repeats', async () => {
+    const { declared, pay, readsOf } = till()
+    const shop = express().get('/sold', pay('Sold'), answer)
+    const logger = { debug() {}, info() {}, warn() {}, error() {} }
+    const describer = new AppDescriber({ declaredRoutes: declared, logger })
+    for (let host = 0; host < 50; host++) {
+      const root = `http://host-${host}.example`
+      const described = async (path: string) => (await describer.describe(shop, root, path))?.body
+      expect(JSON.parse((await described('/openapi.json')) ?? '')).toMatchObject({
+        info: { title: `host-${host}.example` },
+        servers: [{ url: root }],
+      })
+      expect(await described('/llms.txt')).toContain(`${root}/sold`)
+      expect(await described('/other')).toBeUndefined()
+    }
+    expect(readsOf()).toBe(1)
   })
 
   it('says what it cannot read', () => {

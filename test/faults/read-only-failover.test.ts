@@ -60,7 +60,10 @@ beforeEach(async () => {
       return Number(rows[0]?.count)
     },
   }
-  toEnd.push(() => admin.query(`DROP DATABASE ${name} WITH (FORCE)`).finally(() => admin.end()))
+  toEnd.push(async () => {
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
+    await admin.end()
+  })
 })
 
 /** Whether a ledger can be written to. */
