@@ -1,103 +1,29 @@
 /** A payment buys what it was offered for: its route at its declared price, in every process. */
 import { describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
-import express, { type Express, type RequestHandler } from 'express'
+import express, { type RequestHandler } from 'express'
 import express4 from 'express4'
 import { createGateway, type Gateway } from '../../src/gateway.js'
 import type { DeclaredPrice } from '../../src/protect/up-to.js'
 import type { ProtectOptions } from '../../src/protect/options.js'
 import type { PaymentPayload } from '../../src/protocol/payment.js'
-import { storeMakers, type Store } from '../hostile/stores.js'
+import { storeMakers } from '../hostile/stores.js'
 import { useCleanup } from '../support/cleanup.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
-import { listen, paymentHeader } from '../support/http.js'
-import { resumeMining, stopMining } from '../support/mining.js'
 import { permit2On } from '../support/permit2.js'
-import { paymentRequiredOf, settlementOf } from '../support/shop.js'
-import { signPayment } from '../support/sign-payment.js'
+import { paymentRequiredOf } from '../support/shop.js'
+import { useShopsInTurn, type Routes } from '../support/shops-in-turn.js'
 import { signUpTo } from '../support/sign-up-to.js'
-import { until } from '../support/until.js'
 
 const devnet = useDevnet()
 const toEnd = useCleanup()
-const payer = () => devnet.payers[0]!
 const earned = () => balanceOf(devnet, devnet.merchant.address)
 
 /** Handlers that ran. */
 let runs = 0
 const sell: RequestHandler = (_req, res) => void res.send(`run ${++runs}`)
 
-type Routes = (app: Express, protect: Gateway['x402Protect']) => void
-
-/** The process that runs. */
-let running: { readonly shop: object; close(): Promise<void> } | undefined
-
-/** A shop with routes on a ledger. Shops run one after the other: each request is to a process of its own shop. */
-function open(store: Store, routes: Routes, makeApp: () => Express = express) {
-  let url = ''
-  const start = async () => {
-    const gateway = createGateway(
-      shopOptions(devnet, {
-        ledger: store.open(),
-        publicUrl: 'https://shop.example',
-        settleTimeoutMs: 400,
-        rates: { 'EUR/USD': '1.25' },
-        projects: [
-          { id: 'shop', merchant: { payTo: devnet.merchant.address, crossCurrency: true } },
-        ],
-      }),
-    )
-    const app = makeApp()
-    app.use(express.text())
-    routes(app, gateway.x402Protect)
-    const server = await listen(app)
-    url = server.url
-    running = {
-      shop,
-      async close() {
-        running = undefined
-        await server.close()
-        await gateway.close()
-      },
-    }
-  }
-  const ask = async (path: string, init?: RequestInit) => {
-    if (running?.shop !== shop) {
-      await running?.close()
-      await start()
-    }
-    return fetch(url + path, init)
-  }
-  const shop = {
-    ask,
-    async sign(path: string, init?: RequestInit): Promise<PaymentPayload> {
-      const { accepts, resource } = paymentRequiredOf(await ask(path, init))
-      return signPayment(payer(), accepts[0]!, { payload: { resource: { ...resource } } })
-    },
-    pay: (path: string, payment: object, init?: RequestInit) =>
-      ask(path, { ...init, headers: { ...paymentHeader(payment), ...init?.headers } }),
-  }
-  return shop
-}
-type Shop = ReturnType<typeof open>
-
-/** Presents a payment that is settled after its buyer was told that it is pending. */
-async function leavePaid(shop: Shop, path: string, payment: object, init?: RequestInit) {
-  await stopMining(devnet)
-  const pending = await shop.pay(path, payment, init)
-  expect(settlementOf(pending)).toMatchObject({ errorReason: 'settlement_pending' })
-  await resumeMining(devnet)
-}
-
-/** Presents a payment until its outcome is known. */
-async function redeem(shop: Shop, path: string, payment: object, init?: RequestInit) {
-  let response = await shop.pay(path, payment, init)
-  await until(async () => {
-    if (response.status === 503) response = await shop.pay(path, payment, init)
-    return response.status !== 503
-  })
-  return response
-}
+const { openStore, open, leavePaid, redeem } = useShopsInTurn(devnet)
 
 const errorOf = (response: Response) => [response.status, paymentRequiredOf(response).error]
 const CHANGED = [402, 'price_changed']
@@ -111,15 +37,6 @@ const at =
   (price: DeclaredPrice, options?: ProtectOptions): Routes =>
   (app, protect) =>
     void app.all('/good', protect(price, options), sell)
-
-async function openStore(make: (typeof storeMakers)[number][1]): Promise<Store> {
-  const store = (await make())!
-  toEnd.push(
-    () => store.drop(),
-    () => running?.close(),
-  )
-  return store
-}
 
 describe.each(storeMakers.filter(([name]) => name !== 'memory'))('in %s', (_name, make) => {
   it.each<[string, DeclaredPrice, DeclaredPrice, ProtectOptions]>([
@@ -176,7 +93,7 @@ describe.each(storeMakers.filter(([name]) => name !== 'memory'))('in %s', (_name
     const shop = open(store, at('€0.01'))
     const dear = open(store, at('€1.00'))
     const listed = open(store, at('€1.00', { earlierPrices: ['€0.01'] }))
-    const asking = await open(
+    const asking = open(
       store,
       at(() => '€0.01', { signQuotes: true }),
     )
@@ -251,7 +168,7 @@ describe('two routes with one resource URL', () => {
   })
 
   it.each([
-    ['4', express4 as unknown as typeof express],
+    ['4', express4],
     ['5', express],
   ])(
     'are one where only a parameter of the router differs, on Express %s',

@@ -126,7 +126,12 @@ export async function runGenerated(devnet: Devnet, cases: GeneratedCases): Promi
     relayers: 3,
     // No process dies here: on a busy machine, a short hold would make a living one look dead.
     lockMs: 60_000,
-    options: { quoteSecret: QUOTE_SECRET, rates: { 'EUR/USD': '1.25' } },
+    // A busy machine is not what is tried here.
+    options: {
+      quoteSecret: QUOTE_SECRET,
+      rates: { 'EUR/USD': '1.25' },
+      settleTimeoutMs: 50_000,
+    },
     other: { payTo, token: TOKENS.other },
   })
   // Metered payments are settled by an executor, or by the first relayer alone.
