@@ -172,16 +172,19 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
     })
 
     it('can run two downloads at once, and an abandoned one makes room', async () => {
-      // The second page of each waits.
+      // The second page of the first waits, and the others wait for their turns.
       let letGo = (): void => undefined
       beforePage = () => new Promise<void>((resolve) => (letGo = resolve))
-      const [first, second] = [await openDownload(), await openDownload()]
-      expect((await get('/settlements.csv')).status).toBe(429)
+      const first = await openDownload()
+      const others = [openDownload(), openDownload()]
+      expect((await Promise.race(others)).statusCode).toBe(429)
       first.destroy()
       beforePage = async () => undefined
       letGo()
+      const opened = await Promise.all(others)
+      expect(opened.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 429])
       await until(async () => (await get('/settlements.csv')).status === 200)
-      second.destroy()
+      for (const response of opened) response.destroy()
       expect(api.log.lines.filter((line) => line.includes('download'))).toEqual([])
     })
 

@@ -12,6 +12,7 @@ import { postgresLedger, sqliteLedger } from '../../dist/esm/sql.js'
 const { network, payTo, token, other, ledger, lockMs, closeMs, options, diesIn } = JSON.parse(
   process.env.FAULT_GATEWAY,
 )
+const hasRates = options?.rates !== undefined
 const openLedger = ledger.startsWith('postgres') ? postgresLedger : sqliteLedger
 
 const write = (level) => (message, fields) =>
@@ -36,7 +37,7 @@ if (diesIn !== undefined) {
 const gateway = createGateway({
   networks: { 'base-sepolia': network },
   projects: [
-    { id: 'shop', tokens: [token], merchant: { payTo } },
+    { id: 'shop', tokens: [token], merchant: { payTo, crossCurrency: hasRates } },
     ...(other ? [{ id: 'other', tokens: [other.token], merchant: { payTo: other.payTo } }] : []),
   ],
   ledger: store,
@@ -120,6 +121,20 @@ app.get(
   x402Protect((req) => `$0.0${Number(req.query.cents)}`, { signQuotes: true }),
   (req, res) => void res.json(make(req)),
 )
+// Two prices at one URL, and two routes of one good.
+const shared = { resourceUrl: () => 'https://shop.example/plans' }
+for (const [path, cheap, dear] of [
+  ['/plans', '$0.01', '$0.03'],
+  ...(hasRates ? [['/plans/euro', '€0.01', '€0.03']] : []),
+])
+  for (const route of [path, `${path}/twin`]) {
+    const [small, big] = [x402Protect(cheap, shared), x402Protect(dear, shared)]
+    app.get(
+      route,
+      (req, res, next) => (req.get('x-plan') === 'dear' ? big : small)(req, res, next),
+      (req, res) => void res.json(make(req)),
+    )
+  }
 app.get('/old', x402Protect('$0.01', { v1: true }), (req, res) => void res.json(make(req)))
 // A maximum, of which the handler charges a part.
 app.get(['/charged', '/charged/:cents'], x402Protect({ upTo: '$0.10' }), (req, res) => {

@@ -35,6 +35,8 @@ const METERED = '/charged/3'
 /** Asks and presents. */
 export class Market {
   readonly #gateway: GatewayProcess
+  /** Another process of the same gateway. */
+  readonly #second: GatewayProcess
   readonly #secrets: readonly string[]
   readonly #validator: OpenApiValidator
   /** Names of one payment each: a payer pays once. */
@@ -42,8 +44,13 @@ export class Market {
   #visits = 0
   #facilitator: Promise<Pick<Terms, 'facilitator'>> | undefined
 
-  private constructor(world: World, gateway: GatewayProcess, validator: OpenApiValidator) {
+  private constructor(
+    world: World,
+    [gateway, second]: readonly [GatewayProcess, GatewayProcess],
+    validator: OpenApiValidator,
+  ) {
     this.#gateway = gateway
+    this.#second = second
     this.#validator = validator
     const keys = world.relayers.map(({ key }) => key.slice(2))
     this.#secrets = [
@@ -62,8 +69,8 @@ export class Market {
     const assets = ['USDC', ...new Map(own.map((asset) => [asset.address, asset])).values()]
     const allowedFactories = [world.devnet.accountFactory]
     const network = { assets, allowedFactories, ...options } as NetworkOptions
-    const gateway = await world.start({ network })
-    return new Market(world, gateway, new OpenApiValidator(await wholeDocument()))
+    const processes = [await world.start({ network }), await world.start({ network })] as const
+    return new Market(world, processes, new OpenApiValidator(await wholeDocument()))
   }
 
   /** Asks what a target costs. */
@@ -123,10 +130,15 @@ export class Market {
   }
 
   /** Presents a payment, and judges the answer by itself. */
-  async present(target: Target, authorization: string, request: WireRequest): Promise<Told> {
+  async present(
+    target: Target,
+    authorization: string,
+    { isSecond = false, ...request }: WireRequest & { readonly isSecond?: boolean },
+  ): Promise<Told> {
     const visit = String(++this.#visits)
     const headers = [...request.headers, ['X-Test-Visit', visit] as const]
-    const answer = await send(this.#gateway.url, target.method, { ...request, headers })
+    const { url } = isSecond ? this.#second : this.#gateway
+    const answer = await send(url, target.method, { ...request, headers })
     const { status } = answer
     const body = readJson(answer.body)
     const receipt = answer.headers['payment-response']
@@ -161,7 +173,9 @@ export class Market {
 
   /** Secrets in what the gateway has logged. */
   leaksOfLog(): readonly string[] {
-    return this.#secretsIn(this.#gateway.log()).map((mistake) => `the log: ${mistake}`)
+    return this.#secretsIn(this.#gateway.log() + this.#second.log()).map(
+      (mistake) => `the log: ${mistake}`,
+    )
   }
 
   /** What its process has in use, once everything else is thrown away. */
@@ -172,7 +186,8 @@ export class Market {
 
   /** Visits whose handlers ran. */
   get handled(): ReadonlySet<string> {
-    const ran = this.#gateway.visits.filter(({ event }) => event === 'ran')
+    const visits = [...this.#gateway.visits, ...this.#second.visits]
+    const ran = visits.filter(({ event }) => event === 'ran')
     return new Set(ran.map(({ visit }) => visit))
   }
 

@@ -1,4 +1,4 @@
-import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
 import type { Random } from '../../soak/random.js'
 import type { Kind, Shape, Terms } from './kind.js'
 import type { Target } from './targets.js'
@@ -24,6 +24,8 @@ export interface MutationContext {
   readonly random: Random
   /** Another valid payment of the same payer for the same offer. */
   readonly other: PaymentPayload
+  /** Another buyer, who has money. */
+  readonly victim: Hex
   /** Payments of the same terms in other shapes. */
   readonly foreign: Readonly<Partial<Record<Shape, PaymentPayload>>>
   /** Everything that the target offers. */

@@ -83,6 +83,14 @@ function inForms(paths: readonly string[], forms: readonly Form[], fits?: Fits):
   )
 }
 
+/** The address of another buyer in each place of one. */
+const victims = (paths: readonly string[]): Mutation[] =>
+  paths.map((path) => ({
+    stage: 'document',
+    ...{ name: `${path}: that of another buyer`, parts: [path], verdict: 'refused' },
+    change: (document, { target, victim }) => setMember(paymentIn(document, target), path, victim),
+  }))
+
 type Values = readonly (readonly [name: string, verdict: Mutation['verdict'], value: unknown])[]
 
 /** Other values of a member; `undefined` removes it. A function makes one of what is there. */
@@ -477,6 +485,16 @@ const SWAPPED: readonly Mutation[] = [
   })),
 ]
 
+/** A single member, or the place, of a payment that stays as it was signed. */
+const SINGLE =
+  /: (?:another digit|one more|(?:that|those) of another (?:buyer|payment))$|offerId|resource\.url|\bid\b|^path:|token of another project/
+
+/** What can be changed of a payment that was verified or has paid before. */
+export const twinsOf = (kind: Kind): readonly Mutation[] =>
+  mutationsOf(kind)
+    .flat()
+    .filter(({ stage, name }) => stage !== 'terms' && SINGLE.test(name))
+
 /** Every mutation of a kind of payment, in groups. */
 export function mutationsOf({
   parts,
@@ -487,6 +505,7 @@ export function mutationsOf({
     TERMS,
     inForms(parts.uints, UINT_FORMS),
     inForms(parts.addresses, ADDRESS_FORMS),
+    victims(parts.addresses),
     inForms(parts.words, WORD_FORMS),
     inForms(parts.numbers ?? [], NUMBER_FORMS),
     // Half of what is tried with signatures is left to them.

@@ -36,7 +36,7 @@ import {
   type Verdict,
   type WireRequest,
 } from './mutation.js'
-import { mutationsOf } from './mutations.js'
+import { mutationsOf, twinsOf } from './mutations.js'
 import { TARGETS, TOKENS, type Target } from './targets.js'
 import { HEADER } from './wire.js'
 
@@ -87,6 +87,9 @@ const MANNERS = [
   ...['at the API at once', 'beside the honest one'],
   // Another payment of the same nonce: of another token, scheme, route or merchant.
   ...['beside a rival', 'after a rival', 'before a rival'],
+  // The very payment, and then the same with one member or its place changed, in this process or another one.
+  ...['changed after a verify', 'changed after a verify', 'changed after a payment'],
+  'changed after a payment',
 ] as const
 
 /** What payers have beside USDC. */
@@ -123,7 +126,7 @@ export async function runGenerated(devnet: Devnet, cases: GeneratedCases): Promi
     relayers: 3,
     // No process dies here: on a busy machine, a short hold would make a living one look dead.
     lockMs: 60_000,
-    options: { quoteSecret: QUOTE_SECRET },
+    options: { quoteSecret: QUOTE_SECRET, rates: { 'EUR/USD': '1.25' } },
     other: { payTo, token: TOKENS.other },
   })
   // Metered payments are settled by an executor, or by the first relayer alone.
@@ -245,11 +248,17 @@ class Run {
       const context: MutationContext = {
         ...{ kind, target, random, foreign, accepts },
         other: await pay('other'),
+        victim: this.#payer(number > 1 ? number - 1 : 2).address,
       }
       const signed = await pay('first', (terms) => changeTerms(terms, mutations, context))
       const changed = this.#write(signed, { asked, entry, mutations, context })
       const verdict = combine(mutations.map((mutation) => verdictOf(mutation, context)))
-      const present = async (at = target, { request, sale }: Written = changed): Promise<Told> => {
+      const present = async (
+        at = target,
+        { request: written, sale }: Written = changed,
+        isSecond = false,
+      ): Promise<Told> => {
+        const request = { ...written, isSecond }
         let told = await this.#market.present(at, name, request)
         for (let tries = 1; told.reason === LATER && tries < MOST_TRIES; tries++) {
           await sleep(LATER_MS)
@@ -268,6 +277,28 @@ class Run {
       const unchangedAtApi = {
         ...{ ...unchanged, asked: { ...asked, path: api.path } },
         context: { ...context, target: api },
+      }
+      if (manner.startsWith('changed')) {
+        const isSale = manner.endsWith('payment') && !target.path.endsWith('/verify')
+        const verify = { ...api, path: api.path.replace(/settle$/, 'verify') }
+        const atVerify = {
+          ...{ ...unchanged, asked: { ...asked, path: verify.path } },
+          context: { ...context, target: verify },
+        }
+        const asSigned = this.#write(signed, unchanged)
+        const [at, asIs] = isSale ? [target, asSigned] : [verify, this.#write(signed, atVerify)]
+        const before = await present(at, asIs, random.chance(0.5))
+        if (!before.isGood) return report(`the unchanged payment was refused: ${before.reason}`)
+        const told = await present(target, changed, random.chance(0.5))
+        if (told.isGood && (isSale || verdict === 'refused')) report('it was accepted')
+        if (!told.isGood && !isSale && verdict === 'accepted')
+          report(`it was refused: ${told.reason}`)
+        const after =
+          isSale || told.isGood ? undefined : await present(target, asSigned, random.chance(0.5))
+        if (after?.isGood === false)
+          report(`afterwards the honest payment was refused: ${after.reason}`)
+        this.#sold[kind.name] = (this.#sold[kind.name] ?? 0) + 1
+        return
       }
       const honest = verdict === 'refused' ? await pay('first') : signed
       const payHonestly = (): Promise<Told> => present(target, this.#write(honest, unchanged))
@@ -377,14 +408,17 @@ class Run {
       )
       .filter((group) => group.length > 0)
     const count = Math.floor(random.next() * MOST_MUTATIONS) + (isHonest ? 0 : 1)
+    const manner = random.pick(MANNERS)
     const mutations: Mutation[] = []
-    for (let index = 0; index < count; index++) {
-      const mutation = random.pick(random.pick(groups))
-      if (!mutations.some((other) => overlap(mutation, other))) mutations.push(mutation)
-    }
+    if (manner.startsWith('changed'))
+      mutations.push(random.pick(twinsOf(kind).filter(({ fits }) => fits?.(target, kind) ?? true)))
+    else
+      for (let index = 0; index < count; index++) {
+        const mutation = random.pick(random.pick(groups))
+        if (!mutations.some((other) => overlap(mutation, other))) mutations.push(mutation)
+      }
     mutations.sort((one, other) => STAGES.indexOf(one.stage) - STAGES.indexOf(other.stage))
     for (const { name } of mutations) this.#drawn.set(name, (this.#drawn.get(name) ?? 0) + 1)
-    const manner = random.pick(MANNERS)
     return { number, random, payer: this.#payer(number), kind, target, mutations, manner }
   }
 

@@ -39,6 +39,8 @@ const endpoint = { ...route, method: 'POST', isApi: true } as const
 export const TARGETS: readonly Target[] = [
   { ...route, name: 'a fixed price', path: '/report' },
   { ...route, name: 'a price function', path: '/priced?cents=3', cents: 3, hasQuote: true },
+  { ...route, name: 'the cheaper of two prices', path: '/plans' },
+  { ...route, name: 'the cheaper of two prices in euros', path: '/plans/euro', hasQuote: true },
   { ...route, name: 'the upfront flow', path: '/stream' },
   { ...route, name: 'a route open to version 1', path: '/old', takesVersion1: true },
   { ...route, name: 'a payment link', path: '/pay/', cents: 5 },

@@ -252,6 +252,21 @@ const OTHER_PRICES: Rows<Change<WireRequest>> = [1, 9].map((cents) => [
   (request) => ({ ...request, path: request.path.replace(/cents=3/, `cents=${cents}`) }),
 ])
 
+const PLANS: Rows<Change<WireRequest>> = [
+  ['the dearer plan', 'refused', beside(['X-Plan', 'dear'])],
+  [
+    'another route of its URL',
+    'either',
+    ({ path, ...request }) => ({ ...request, path: `${path}/twin` }),
+  ],
+]
+
+/** Routes with one resource URL would be one good. */
+const ELSEWHERE: Rows<Change<WireRequest>> = [
+  ['another merchant', 'refused', (request) => ({ ...request, path: '/other' })],
+  ['another price', 'refused', (request) => ({ ...request, path: '/charged/10' })],
+]
+
 const version1 = (request: WireRequest, overrides?: object): string =>
   encoded(asVersion1(decoded(paymentOf(request)) as unknown as PaymentPayload, overrides))
 const decoded = (text: string): Document =>
@@ -371,7 +386,15 @@ const make =
 /** What a request carries the payment in, and with. */
 export const REQUESTS: readonly Mutation[] = [
   ...AT_ROUTES.map(make(({ isApi }) => !isApi, ['request'], 'header')),
-  ...OTHER_PRICES.map(make(({ hasQuote }) => hasQuote, ['request'], 'path')),
+  ...OTHER_PRICES.map(make(({ path }) => path.startsWith('/priced'), ['request'], 'path')),
+  ...PLANS.map(make(({ path }) => path.startsWith('/plans'), ['request'], 'path')),
+  ...ELSEWHERE.map(
+    make(
+      ({ isApi, project, charges }) => !isApi && project === 'shop' && charges === undefined,
+      ['request'],
+      'path',
+    ),
+  ),
   ...VERSION_1.map(
     make(
       ({ isApi }, { name }) => !isApi && name === 'erc3009',
