@@ -166,7 +166,7 @@ describe('readDeclaration', () => {
   })
 })
 
-describe('readDeclaration', () => {
+describe('readDeclaration, of a schema,', () => {
   it.each([{}, { description: 'Anything', examples: [1] }, { enum: ['a'] }])(
     'takes %j',
     (output) => {

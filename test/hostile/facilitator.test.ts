@@ -248,11 +248,10 @@ describe('events with a remote facilitator (rule 18)', () => {
   })
 
   it('report a refused payment', async () => {
-    elsewhere.scripts = {
-      verify: { body: { isValid: false, invalidReason: 'insufficient_funds' } },
-    }
+    const reason = 'invalid_exact_evm_payload_signature'
+    elsewhere.scripts = { verify: { body: { isValid: false, invalidReason: reason } } }
     expect((await buy()).status).toBe(402)
-    expect(told).toEqual([['refused', expect.objectContaining({ reason: 'insufficient_funds' })]])
+    expect(told).toEqual([['refused', expect.objectContaining({ reason })]])
   })
 
   it('report a payment whose transaction failed', async () => {

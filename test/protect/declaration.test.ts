@@ -273,7 +273,10 @@ describe('a price function', () => {
 describe('a route that official clients will not pay by themselves', () => {
   const warnings = async (price: Price | PriceFunction, times = 1): Promise<number> => {
     let count = 0
-    const logger = { debug() {}, info() {}, error() {}, warn: () => void count++ }
+    const warn = (words: string): void => {
+      if (words.includes('official clients')) count++
+    }
+    const logger = { debug() {}, info() {}, error() {}, warn }
     const app = express()
     app.use(open({ logger }).x402Protect(price))
     const server = await listen(app)

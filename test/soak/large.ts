@@ -73,8 +73,8 @@ function* fillings(now: number): Generator<string> {
     description: 'A report. '.repeat(80),
   })
   if (countOf('resources') > 0)
-    yield `${numbers(countOf('resources'))} INSERT INTO x402_resources (id, project, listing, count, sold_at)
-      SELECT 'resource-' || n, 'merchant-' || (n % ${merchants}), '${listing}', 1, ${now} - n FROM s`
+    yield `${numbers(countOf('resources'))} INSERT INTO x402_resources (id, project, listing, claimed, count, sold_at)
+      SELECT 'resource-' || n, 'merchant-' || (n % ${merchants}), '${listing}', 0, 1, ${now} - n FROM s`
   if (countOf('webhooks') > 0) {
     yield `${numbers(countOf('webhooks'))} INSERT INTO x402_webhook_endpoints
       (id, project, url, events, secret, created_at, updated_at)
