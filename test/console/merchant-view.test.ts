@@ -182,7 +182,7 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       beforePage = async () => undefined
       letGo()
       const opened = await Promise.all(others)
-      expect(opened.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 429])
+      expect(new Set(opened.map(({ statusCode }) => statusCode))).toEqual(new Set([200, 429]))
       await until(async () => (await get('/settlements.csv')).status === 200)
       for (const response of opened) response.destroy()
       expect(api.log.lines.filter((line) => line.includes('download'))).toEqual([])

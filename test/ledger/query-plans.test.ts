@@ -280,7 +280,11 @@ async function openSqlite(analyzedAt?: number) {
 /** Whether a step of a plan of SQLite finds its rows by an index, or goes through rows found before. */
 function isBounded(step: string, text: string): boolean {
   // The few rows of these indexes are under way.
-  if (/^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending|undelivered)$/.test(step))
+  if (
+    /^SCAN x402_authorizations USING INDEX x402_authorizations_(open|pending|undelivered)$/.test(
+      step,
+    )
+  )
     return true
   if (step.startsWith('SCAN x402_')) return false
   if (!/INDEX x402_authorizations_(listed|payer|resource|reference|refunded)/.test(step))
