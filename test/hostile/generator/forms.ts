@@ -93,7 +93,8 @@ export const NUMBER_FORMS: readonly Form[] = [
   }),
 ]
 
-const flipDigit: Writer = (value) => value.slice(0, -1) + (value.endsWith('0') ? '1' : '0')
+export const flipDigit = (value: string): string =>
+  value.slice(0, -1) + (value.endsWith('0') ? '1' : '0')
 const upper: Writer = (value) => `0x${value.slice(2).toUpperCase()}`
 const lower: Writer = (value) => value.toLowerCase()
 

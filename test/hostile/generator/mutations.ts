@@ -2,6 +2,7 @@
 import type { Hex } from '../../../src/protocol/payment.js'
 import {
   ADDRESS_FORMS,
+  flipDigit,
   NUMBER_FORMS,
   SIGNATURE_FORMS,
   UINT_FORMS,
@@ -77,7 +78,9 @@ function inForms(paths: readonly string[], forms: readonly Form[], fits?: Fits):
       change(document: Document, { target, other }: MutationContext) {
         const payment = paymentIn(document, target)
         const value = memberAt(payment, path) as string
-        setMember(payment, path, write(value, (memberAt(other, path) ?? '') as string))
+        const another = (memberAt(other, path) ?? '') as string
+        // Approvals of one second are the same.
+        setMember(payment, path, write(value, another === value ? flipDigit(value) : another))
       },
     })),
   )
