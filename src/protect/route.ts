@@ -246,8 +246,10 @@ export class PaidRoute {
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
     const bazaar = this.#bazaarOf(req)
+    // Once the request is over, Express has taken its route away.
+    const at = { method: pricedMethod(req), route: routeOf(req) }
     const onSold = (entry: PaymentRequirements): void =>
-      this.#noteSale(req, { resource, bazaar, entry })
+      this.#noteSale(at, { resource, bazaar, entry })
     const shown = { askedPrice, price, paywall, v1, onWritten, bazaar, onSold }
     if (this.#fixedQuotes !== undefined)
       return { ...shown, ...offerOf(resource, this.#fixedQuotes) }
@@ -455,7 +457,7 @@ export class PaidRoute {
   }
 
   #noteSale(
-    req: Request,
+    { method, route }: { readonly method: string; readonly route: string | undefined },
     {
       resource,
       bazaar,
@@ -465,12 +467,10 @@ export class PaidRoute {
     const { catalogue, publicUrl } = this.#context
     const { project, listed } = this.merchant
     const { resourceUrl } = this.#options
-    const route = routeOf(req)
     // Without a route, the path may hold a buyer's own values. It has been delivered: nothing may fail here.
     if (listed === false || (route === undefined && resourceUrl === undefined)) return
     // Without `publicUrl`, the buyer has named the host: the catalogue's reader names another.
     const url = resourceUrl === undefined ? `${publicUrl ?? ''}${route}` : resource.url
-    const method = pricedMethod(req)
     catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
   }
 }

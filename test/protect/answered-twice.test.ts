@@ -206,7 +206,7 @@ function answerIn(received: string): { readonly head: string[]; readonly body: s
   // Stack traces differ.
   const isTrace = head.includes('Content-Security-Policy')
   const own =
-    /^(date|(x-)?payment-response|cache-control|access-control-expose-headers|connection|keep-alive):/i
+    /^(date|(x-)?payment-response|payment-charged|cache-control|access-control-expose-headers|connection|keep-alive):/i
   const lines = head.split('\r\n').filter((line) => !own.test(line))
   const bytes = rest.join('\r\n\r\n').split('HTTP/1.1 200 OK')[0] ?? ''
   // What was written in parts may come in one.
