@@ -144,7 +144,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     const world = await open({ options: { settleTimeoutMs: 12_000 } })
     const gateway = await world.start()
     refuseSends(world.proxy, refusal('txpool is full'))
-    const payments = await signMany(world, 5)
+    const payments = await signMany(world, 4)
     const bodies = await Promise.all(
       payments.map(async (payment) => {
         const response = await fetch(`${gateway.url}/report`, { headers: paymentHeader(payment) })
@@ -159,7 +159,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
     await sleep(REFUSED_MS)
     world.proxy.fault = undefined
     // Nobody presents anything.
-    await untilPaid(world, 5)
+    await untilPaid(world, 4)
     expect(await minedOf(devnet, world.relayers[0]!.address)).toMatchObject({ empty: 0 })
     for (const payment of payments)
       expect(await world.presentUntilDecided(gateway, payment)).toMatchObject({ delivered: true })
