@@ -61,7 +61,7 @@ withBrowser('the paywall in trouble', () => {
   })
 
   it('does not ask for a signature that the balance does not cover, and leads to test money', async () => {
-    const { page, wallet, complaints } = await meet('/buy/costly', { payer: 'merchant' })
+    const { page, wallet, complaints } = await meet('/buy/costly', { payer: 'poor' })
     await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).click()
     await page.getByText('You need 1,000.00 USDC').waitFor()
     const faucet = page.getByRole('link', { name: 'Get test money' })
@@ -72,7 +72,7 @@ withBrowser('the paywall in trouble', () => {
 
   it('says why a payment was refused if the wallet cannot tell the balance', async () => {
     const { page, wallet } = await meet('/buy/costly', {
-      payer: 'merchant',
+      payer: 'poor',
       wallet: { rpcUrl: undefined },
     })
     await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).click()

@@ -1,6 +1,7 @@
 /** A shop that sells in a browser, on a chain whose node can be away, and whose responses can be lost. */
 import express, { type Express, type RequestHandler } from 'express'
 import type { Browser } from 'playwright-core'
+import { privateKeyToAddress } from 'viem/accounts'
 import { balanceOf } from '../../../support/balance-of.js'
 import { startDevnet, type Devnet } from '../../../../src/devnet/index.js'
 import { RateError } from '../../../../src/errors.js'
@@ -10,6 +11,7 @@ import type { RateSource } from '../../../../src/money/rates.js'
 import { openTab, type Tab, type TabOptions } from '../../../support/browser.js'
 import { addWallet, type TestWallet, type WalletOptions } from '../../../support/browser-wallet.js'
 import { listen } from '../../../support/http.js'
+import { newNonce } from '../../../support/sign-payment.js'
 import { startRpcProxy, type RpcProxy } from '../../../support/rpc-proxy.js'
 import { sellByMarket, sellStream, sellToPeople } from './shop.js'
 import type { Market, Runs, StreamParts } from './shop.js'
@@ -102,8 +104,8 @@ export interface Buyer extends Tab {
 
 /** Who buys, and with what. */
 export interface BuyerOptions extends TabOptions {
-  /** The merchant's account holds less money. @defaultValue 'payer' */
-  readonly payer?: 'payer' | 'merchant'
+  /** Whether its account holds money. @defaultValue 'payer' */
+  readonly payer?: 'payer' | 'poor'
   readonly wallet?: WalletOptions
 }
 
@@ -116,7 +118,9 @@ export async function openBuyer(
   // Each 402 is an error to the console of the browser.
   const tab = await openTab(browser, { expected: /\b402 \(/, ...tabOptions })
   const options = { rpcUrl: devnet.rpcUrl, ...walletOptions }
-  const account = payer === 'payer' ? devnet.payers[0]! : devnet.merchant
+  const privateKey = newNonce()
+  const poor = { privateKey, address: privateKeyToAddress(privateKey) }
+  const account = payer === 'payer' ? devnet.payers[0]! : poor
   const wallet = await addWallet(tab.page, account, options)
   return { ...tab, wallet }
 }
