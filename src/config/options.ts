@@ -315,7 +315,7 @@ export interface ProjectOptions {
   /**
    * Gas that its payments may take in a day (UTC) beyond what they carry: 10 for each millionth of the token that they
    * move, and at most 100,000 each. After that, payments that do not carry their own gas are refused with
-   * `settlement_too_expensive`. @defaultValue 5000000000
+   * `settlement_too_expensive`. @defaultValue 50000000000
    */
   readonly gasBudget?: number | undefined
 }

@@ -64,8 +64,13 @@ export function soldAt(req: Request): string {
   return routeOf(req) ?? req.baseUrl + String(req.route?.path ?? '')
 }
 
+/** Express takes `baseUrl` away once a request is over, when a warning may still name its route. */
+interface MountedRequest extends Pick<Request, 'route' | 'app'> {
+  readonly baseUrl?: string | undefined
+}
+
 /** Where the router of a route is mounted; with the values of parameters, where its pattern cannot be read. */
-function mountOf({ route, baseUrl, app }: Request): string {
+function mountOf({ route, baseUrl = '', app }: MountedRequest): string {
   if (baseUrl !== '' && !mounts.has(route)) {
     const [mount, other] = findMounts(app, route)
     mounts.set(route, other === undefined ? mount : undefined)

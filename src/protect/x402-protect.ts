@@ -126,8 +126,8 @@ export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
     const route = declareRoute(gateway, price, options)
     const problemPage = openProblemPage(options?.paywall, gateway.paywall)
     const paid = { skip: options?.skip, problemPage, ...route }
-    // The types of a route's parameters and body matter to its handlers only. Whoever awaits it goes on once it has
-    // passed the request on, or answered it: before, what comes after would be free.
+    // The types of a route's parameters and body matter to its handlers only. The promise resolves once the request has
+    // been passed on or answered: code that awaits it must not answer earlier, for free.
     const x402Middleware = ((req: Request, res: Response, next: NextFunction) =>
       new Promise<void>((decided) => {
         const goOn = (error?: unknown): void => {

@@ -82,10 +82,10 @@ export async function attempt(
   return failed({ error, status, response, restMs })
 }
 
-/** Reads `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. @returns Milliseconds */
+/** Reads `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. @returns Milliseconds, at most a delivery's lifetime */
 function restOf(text: string | undefined, now: number): number | undefined {
   const restMs = /^\d{1,9}$/.test(text ?? '') ? Number(text) * 1000 : Date.parse(text ?? '') - now
-  return restMs > 0 ? restMs : undefined
+  return restMs > 0 ? Math.min(restMs, LIFETIME_MS) : undefined
 }
 
 function previousSecret({ previous }: WebhookEndpoint, now: number): readonly string[] {

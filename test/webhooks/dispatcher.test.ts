@@ -254,6 +254,23 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
     }
   })
 
+  it('are attempted again after three days, however long `Retry-After` is', async () => {
+    const { ledger, store, dispatcher, pass } = await start()
+    const receiver = await startReceiver(toEnd)
+    receiver.respond = (_webhook, res) => res.writeHead(503, { 'retry-after': '999999999' }).end()
+    const endpoint = await register(store, receiver.url)
+    await sell(ledger)
+    dispatcher.wake()
+    await until(async () => (await told(ledger, endpoint)).some((one) => one.lastStatus === 503))
+    receiver.respond = withStatus(204)
+    const { length } = receiver.received
+    await pass(73 * HOUR)
+    await sell(ledger)
+    dispatcher.wake()
+    await until(() => receiver.received.length > length)
+    expect(receiver.received.length).toBeGreaterThan(length)
+  })
+
   it('are given up after three days with a log line, and arrive when sent again by hand', async () => {
     const { ledger, store, dispatcher, log, pass } = await start()
     const receiver = await startReceiver(toEnd)

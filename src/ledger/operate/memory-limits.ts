@@ -114,7 +114,8 @@ export function forgetLapsed(store: SqlStore): () => void {
 }
 
 /**
- * Forgets payments whose authorization has lapsed that failed; payments under way that lapsed long ago, settled ones that nobody has fetched, and refunds of payments that were forgotten.
+ * Forgets failed payments whose authorization has lapsed, payments under way that lapsed long ago, settled ones that
+ * nobody has fetched, and refunds of payments that were forgotten.
  */
 async function sweep(store: SqlStore): Promise<void> {
   await store.run(async ({ db, sql, now }) => {

@@ -48,6 +48,9 @@ const HOUR_MS = 3_600_000
 const LAPSE_MARGIN_MS = 60_000
 const LONGEST_PENDING_MS = HOUR_MS
 
+/** How often a payment that waits looks whether one on its way has lapsed (ms). */
+const LAPSE_CHECK_MS = 1000
+
 /** Gas of a transfer in a batch. */
 const SHARE_OF_BATCH_GAS = 60_000n
 
@@ -173,7 +176,11 @@ export class PayerGuard {
   async takePlace(key: PaymentKey, validBefore: bigint, isOver = () => false): Promise<boolean> {
     if (this.#countPlace(key, validBefore)) return false
     await this.#learnStanding(key.from)
-    while (!isOver() && !this.#countPlace(key, validBefore)) await once(this.#ends, key.from)
+    while (!isOver() && !this.#countPlace(key, validBefore)) {
+      // Nothing tells that an authorization has lapsed.
+      const signal = AbortSignal.timeout(LAPSE_CHECK_MS)
+      await once(this.#ends, key.from, { signal }).catch(() => undefined)
+    }
     return true
   }
 

@@ -3,8 +3,11 @@ import type { Counters } from '../../../ledger/counters.js'
 import { amountOf, type CountStore, type LedgerEntry } from '../../../ledger/index.js'
 import { DAY_MS } from '../../../ledger/time-zone.js'
 
-/** Gas that payments of a project may take in a day (UTC) beyond what they carry, unless it has a `gasBudget`. */
-const DEFAULT_BUDGET = 5_000_000_000
+/**
+ * Gas that payments of a project may take in a day (UTC) beyond what they carry, unless it has a `gasBudget`: about
+ * that of usual transfers of fractions of a cent, 600 a minute, which is the API's limit.
+ */
+const DEFAULT_BUDGET = 50_000_000_000
 
 /** Gas that a payment carries for each millionth of its token, and at most: one of a cent carries a usual transfer. */
 const CARRIED = { perMillionth: 10n, most: 100_000n }

@@ -105,8 +105,8 @@ export async function sendAlone(payment: VerifiedPayment): Promise<Submission | 
   if (typeof checked === 'string' || checked.deployment !== undefined) return undefined
   if (checked.simulation.codeHash !== undefined && !isOfFactory) return undefined
   endTransaction(core, key)
-  await core.payers.takePlace(key, transfer.facts.validBefore)
-  const prepared = await prepareTransfer(payment, checked)
+  const hasWaited = await core.payers.takePlace(key, transfer.facts.validBefore)
+  const prepared = await prepareTransfer(payment, hasWaited ? undefined : checked)
   if (typeof prepared === 'string') return undefined
   /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */
   let givenUp: readonly Hex[] = []

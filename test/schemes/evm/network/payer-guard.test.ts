@@ -268,6 +268,15 @@ describe('the payments of a payer that are on their way', () => {
     expect(await guard.takePlace(keyOf(2), LATER)).toBe(false)
   })
 
+  it('wait no longer than those before them can be mined, though nothing tells of their end', async () => {
+    const guard = newGuard()
+    for (const key of keys.slice(0, 4)) await guard.takePlace(key, LATER)
+    const waiting = guard.takePlace(keys[4]!, LATER)
+    await settled()
+    later += 2 * 3_600_000
+    expect(await waiting).toBe(true)
+  })
+
   it('wait no more once they are over', async () => {
     const guard = newGuard()
     for (const key of keys.slice(0, 4)) await guard.takePlace(key, LATER)
