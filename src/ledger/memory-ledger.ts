@@ -116,6 +116,6 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerSto
     // The mined transactions that a reorganisation may drop are kept however old they are.
     bytes: { keptMs: 0, sweepMs: 5000 },
     answers: new AnswerBudget(options.maxAnswerBytes ?? DEFAULT_ANSWER_BYTES),
-    endWith: forgetLapsed(store),
+    endWith: forgetLapsed(store, maxRecords),
   })
 }

@@ -232,7 +232,8 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
     const { ledger, store, dispatcher, pass } = await start()
     const [busy, other] = [await startReceiver(toEnd), await startReceiver(toEnd)]
     const endpoint = await register(store, busy.url)
-    for (const after of ['7200', new Date(now() + 4 * HOUR).toUTCString()]) {
+    for (const write of [() => '7200', () => new Date(now() + 4 * HOUR).toUTCString()]) {
+      const after = write()
       const { length } = busy.received
       busy.respond = (_webhook, res) => res.writeHead(503, { 'retry-after': after }).end()
       await sell(ledger)

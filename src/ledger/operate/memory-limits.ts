@@ -24,10 +24,10 @@ const UNCHARGED_PART = 0.2
 const MAX_DELIVERIES = 20_000
 
 /**
- * Payment links that are over, at most: those that were not paid give way first, the oldest of them. Open ones never
- * do, and each project has its own limit of those (`MAX_OPEN_CHECKOUTS`).
+ * Payment links that are over, at most, as a share of all records: those that were not paid give way first, the oldest
+ * of them. Open ones never do, and each project has its own limit of those (`MAX_OPEN_CHECKOUTS`).
  */
-const MAX_OVER_CHECKOUTS = 20_000
+const OVER_CHECKOUTS_PART = 0.1
 
 /** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
@@ -109,15 +109,15 @@ export const limitRecords = (maxRecords: number, { now }: SqlDialect): string =>
  *
  * @returns A function that ends the sweeps.
  */
-export function forgetLapsed(store: SqlStore): () => void {
-  return every(SWEEP_MS, async () => store.isOpen && sweep(store))
+export function forgetLapsed(store: SqlStore, maxRecords: number): () => void {
+  return every(SWEEP_MS, async () => store.isOpen && sweep(store, maxRecords))
 }
 
 /**
  * Forgets failed payments whose authorization has lapsed, payments under way that lapsed long ago, settled ones that
  * nobody has fetched, and refunds of payments that were forgotten.
  */
-async function sweep(store: SqlStore): Promise<void> {
+async function sweep(store: SqlStore, maxRecords: number): Promise<void> {
   await store.run(async ({ db, sql, now }) => {
     const lapsed = (ms: number) => sql`CAST(valid_before AS NUMERIC) * 1000 < ${now} - ${ms}`
     const long = sql`updated_at < ${now} - ${UNFETCHED_MS}`
@@ -140,7 +140,7 @@ async function sweep(store: SqlStore): Promise<void> {
           AND NOT (a.state = 'settled' AND a.delivered = 1))
       ORDER BY state = 'paid', created_at, id
       LIMIT max(0, (SELECT count(*) FROM x402_checkouts)
-        - (SELECT count(*) FROM x402_checkouts WHERE state = 'open') - ${MAX_OVER_CHECKOUTS}))`.execute(
+        - (SELECT count(*) FROM x402_checkouts WHERE state = 'open') - ${Math.ceil(maxRecords * OVER_CHECKOUTS_PART)}))`.execute(
       db,
     )
     await sql`DELETE FROM x402_audit_log
