@@ -43,7 +43,6 @@ export interface Rpc {
   read(method: string, params: readonly unknown[]): Promise<RpcAnswer>
 }
 
-/** Options of {@link HttpRpc}. */
 export interface HttpRpcOptions {
   readonly url: string
   /** @defaultValue 10000 */

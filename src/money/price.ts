@@ -42,7 +42,6 @@ export type ParsedPrice =
       readonly amount: bigint
     }
 
-/** Options of {@link parsePrice}. */
 export interface ParsePriceOptions {
   /** Currency of a price without one (ISO 4217). */
   readonly defaultCurrency: string

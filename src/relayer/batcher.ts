@@ -25,7 +25,6 @@ const MAX_BATCH_GAS = 6_000_000n
  */
 const GATHER_MS = 4
 
-/** Options of {@link Batcher}. */
 export interface BatcherOptions {
   /** Sends one transaction. */
   readonly send: (request: TransactionRequest) => Promise<SendResult>

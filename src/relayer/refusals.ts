@@ -6,7 +6,6 @@ import type { Address } from '../protocol/payment.js'
 /** Time between two warnings of one relayer (ms). */
 const WARN_MS = 60_000
 
-/** Options of {@link Refusals}. */
 export interface RefusalsOptions {
   readonly chain: Pick<Chain, 'network'>
   readonly address: Address
