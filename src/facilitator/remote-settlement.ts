@@ -116,22 +116,18 @@ export class RemoteSettlement implements Reservation {
     return this.#settledBy('')
   }
 
-  /** As {@link Reservation.release}. */
   release(): Promise<void> {
     return this.#context.ledger.payments.release(this.#payment.entry, this.lock)
   }
 
-  /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
     return this.#context.ledger.payments.markDelivered(this.#payment.entry, undefined, this.lock)
   }
 
-  /** As {@link Reservation.reopen}. */
   reopen(): Promise<void> {
     return this.#context.ledger.payments.unlock(this.#payment.entry, this.lock)
   }
 
-  /** As {@link Reservation.undeliver}. */
   undeliver(): Promise<void> {
     return this.#context.ledger.payments.undeliver(this.#payment.entry, this.lock)
   }

@@ -29,7 +29,6 @@ export type Price =
   | { readonly amount: string | number; readonly currency: string }
   | { readonly asset: string; readonly network: string; readonly amount: string | bigint }
 
-/** A parsed price. */
 export type ParsedPrice =
   | { readonly kind: 'fiat'; readonly amount: Decimal; readonly currency: string }
   | {

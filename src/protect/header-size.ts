@@ -30,7 +30,6 @@ export class HeaderSizes {
   }
 }
 
-/** Bytes of the header that asks for a payment. */
 export function headerBytesOf(asked: AskedPayment): number {
   return base64Length(JSON.stringify(paymentRequired(asked, { error: NOT_PAID })))
 }
