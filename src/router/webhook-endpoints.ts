@@ -22,7 +22,7 @@ import { defineEndpoint, type EarlyCall, type Endpoint } from './define-endpoint
 import { invalidBody } from './json-body.js'
 import { MERCHANT, owned, type Owner } from './owner.js'
 import { limitParameter, nameOfPlace, pageOf, placeParameter } from './pages.js'
-import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
+import { onceForKey, readHeaderKey } from './repeatable-request.js'
 import { deliveryDocument, endpointDocument } from './webhook-documents.js'
 import { lazyDocuments } from './lazy-documents.js'
 
@@ -119,8 +119,10 @@ export function webhookEndpoints<Context extends RouterContext>(
         const request = readHeaderKey(req, { ...keyScopeOf(res, 'webhooks'), res, body })
         const checked = await checkedUrl(body.url, context.webhooks)
         return onceForKey(context, request, async (claim) => {
+          // A request that is repeated after its process has died creates the same endpoint.
+          const name = request ? nameOf(request) : randomBytes(16).toString('hex')
           const created = await endpointsFor(context, res, request).create({
-            id: newEndpointId(request),
+            id: `we_${name.slice(0, 32)}`,
             project: ownProject(res).id,
             url: checked,
             events: body.events,
@@ -294,11 +296,6 @@ function deliveryEndpoints<Context extends RouterContext>(
       },
     }),
   ]
-}
-
-/** A request that is repeated after its process has died creates the same endpoint. */
-function newEndpointId(request: KeyedRequest | undefined): string {
-  return `we_${request ? nameOf(request).slice(0, 32) : randomBytes(16).toString('hex')}`
 }
 
 function tooMany(): RequestProblem {
