@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
 
-/** Options of {@link coalesce}. */
 export interface CoalesceOptions<Item, Result> {
   /** Processes several items; returns one result per item, in their order. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>

@@ -9,7 +9,6 @@ import {
 } from '../protocol/typed-data.js'
 import { randomHex, signTypedData, type Transfer } from './sign-transfer.js'
 
-/** A transfer by Permit2. */
 export interface Permit2Transfer extends Omit<Transfer, 'validAfter'> {
   readonly scheme: string
 }

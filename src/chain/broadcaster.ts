@@ -25,7 +25,6 @@ const METHOD_NOT_FOUND = -32601
 /** Errors of EIP-7966 when the node has the transaction but it is not mined yet. */
 const NOT_MINED_YET: readonly number[] = [4, 5, 6]
 
-/** Options of {@link Broadcaster}. */
 export interface BroadcasterOptions {
   readonly rpc: Rpc
   readonly receipts: ReceiptWatch

@@ -41,7 +41,6 @@ const FIRST_STEP = 64n
 /** How long it is remembered whether there is Multicall3, and a first answer that there is none (ms). */
 const MULTICALL_MS = { known: 600_000, doubtful: 2000 }
 
-/** Options of {@link RpcChain}. */
 export interface RpcChainOptions {
   readonly network: Network
   /** JSON-RPC over HTTP; never shown in an error. */

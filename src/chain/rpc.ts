@@ -43,7 +43,6 @@ export interface Rpc {
   read(method: string, params: readonly unknown[]): Promise<RpcAnswer>
 }
 
-/** Options of {@link HttpRpc}. */
 export interface HttpRpcOptions {
   readonly url: string
   /** @defaultValue 10000 */
@@ -260,7 +259,8 @@ function createPost(url: string, timeoutMs: number): Post {
       }
       posting.on('error', (error) => {
         // The node closes idle connections: the next attempt opens a fresh one.
-        if (posting.reusedSocket) dropIdle(agent)
+        if (posting.reusedSocket)
+          for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy()
         fail(error)
       })
       posting.on('response', (response) => {
@@ -282,8 +282,4 @@ function createPost(url: string, timeoutMs: number): Post {
       })
       posting.end(body)
     })
-}
-
-function dropIdle({ freeSockets }: HttpAgent): void {
-  for (const socket of Object.values(freeSockets).flat()) socket?.destroy()
 }

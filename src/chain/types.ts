@@ -33,7 +33,6 @@ export interface Log {
   readonly data: Hex
 }
 
-/** A block. */
 export interface Block {
   readonly number: bigint
   /** Unix time in seconds. */

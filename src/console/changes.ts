@@ -22,7 +22,6 @@ export function adminKey(
   return readHeaderKey(req, { ...asked, res, project, endpoint: `admin/${asked.endpoint}` })
 }
 
-/** The 404 for a project. */
 export function noSuchProject(): RequestProblem {
   return new RequestProblem('not_found', 'There is no project of that id.')
 }

@@ -20,7 +20,6 @@ const source = z.enum(['configuration', 'database']).meta({
   description: '`configuration`: changed in its file only. `database`: changed by this API.',
 })
 
-/** A project. */
 export const project = document('Project', 'A project: a shop with tokens of its own.', {
   id: text('Id of the project.', 'acme'),
   merchant: anyObject('Who is paid, and in what: `MerchantOptions`.').optional(),
@@ -43,7 +42,6 @@ export const project = document('Project', 'A project: a shop with tokens of its
   ).optional(),
 })
 
-/** A page of projects. */
 export const projectList = document('ProjectList', 'A page of projects.', {
   projects: list('In the order that was asked for.', project),
   total: count('Projects on all pages.'),
@@ -52,7 +50,6 @@ export const projectList = document('ProjectList', 'A page of projects.', {
 
 const tokenScopes = list('What it may do.', z.enum(TOKEN_SCOPES).meta({ description: 'A scope.' }))
 
-/** The tokens of a project. */
 export const tokenList = document('TokenList', 'The identify tokens of a project.', {
   tokens: list(
     'All tokens, those that were revoked included.',

@@ -1,8 +1,7 @@
 /** `/api/v2/merchant/project` and `tokens`: what a merchant sees and changes of its own project. */
-import type { Response } from 'express'
 import { z } from 'zod'
 import { merchantAuthor } from '../router/acting.js'
-import { projectOf } from '../router/authenticate.js'
+import { ownProject } from '../router/authenticate.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { invalidBody } from '../router/json-body.js'
 import { lazyDocuments } from '../router/lazy-documents.js'
@@ -93,13 +92,6 @@ export const merchantEndpoints = [
   }),
   ...tokenEndpoints(ownTokens),
 ]
-
-/** The project of an authenticated request. */
-function ownProject(res: Response) {
-  const project = projectOf(res)
-  if (project !== undefined) return project
-  throw new Error('No project was authenticated.')
-}
 
 /** Refuses what only the operator may change. @throws {@link RequestProblem} 400 */
 function requireOwnMembers(merchant: Readonly<Record<string, unknown>>): void {

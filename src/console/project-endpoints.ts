@@ -1,7 +1,6 @@
 /** `/api/v2/admin/projects` */
 import { z } from 'zod'
 import { RequestProblem } from '../http/respond-problem.js'
-import type { DocumentError } from '../protocol/document.js'
 import { defineEndpoint } from '../router/define-endpoint.js'
 import { notLoaded } from '../router/authenticate.js'
 import { onceForKey } from '../router/repeatable-request.js'
@@ -92,7 +91,8 @@ export const projectEndpoints = [
     async handle(context: AdminContext, { req, res, readBody }) {
       const body = readBody()
       const { id, merchant: settings } = body
-      requireMerchant(context, { id, settings }, idErrors(id))
+      const idErrors = isStoredId(id) ? [] : [{ path: 'id', message: NOT_AN_ID }]
+      requireMerchant(context, { id, settings }, idErrors)
       refuseConfigured(context, id)
       const key = adminKey(req, res, { endpoint: 'projects', body })
       const view = await onceForKey(context, key, async (claim) => {
@@ -176,10 +176,6 @@ export const projectEndpoints = [
     },
   }),
 ]
-
-function idErrors(id: string): readonly DocumentError[] {
-  return isStoredId(id) ? [] : [{ path: 'id', message: NOT_AN_ID }]
-}
 
 function idTaken(id: string, isDeleted: boolean): RequestProblem {
   return new RequestProblem(

@@ -65,7 +65,6 @@ export const operatorTokens: TokensOwner = {
     adminKey(req, res, { endpoint: `projects/${project}/tokens`, body }),
 }
 
-/** The tokens of an owner. */
 export const tokenEndpoints = (owner: TokensOwner) => {
   const common = {
     tag: owner.tag,

@@ -37,7 +37,7 @@ export function findAnvil({
   from = startingPoints(),
   path = process.env.PATH ?? '',
 }: FindAnvilOptions = {}): string {
-  const launchers = from.flatMap(findLauncher)
+  const launchers = from.flatMap((place) => resolveIn(place, '@foundry-rs/anvil/package.json'))
   const candidates = [
     ...launchers.flatMap(platformBinary),
     ...path.split(delimiter).map((folder) => folder && join(folder, EXECUTABLE)),
@@ -64,10 +64,6 @@ function realPath(file: string): string {
   } catch {
     return file
   }
-}
-
-function findLauncher(from: string): string[] {
-  return resolveIn(from, '@foundry-rs/anvil/package.json')
 }
 
 function platformBinary(launcher: string): string[] {

@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.js'
 import type { Logger } from '../logger.js'
 import type { DeclaredRoutes } from './declared-routes.js'
 import { findRoutes } from './express-routes.js'
-import { priceWords, writeLlms, writeWellKnown } from './llms.js'
+import { writeLlms, writeWellKnown } from './llms.js'
 import { writeOpenApi, type DescribedApp, type OpenApiDocument } from './openapi.js'
 
 /** How long a document is kept (ms): routes and prices may be added. */
@@ -74,12 +74,7 @@ export class AppDescriber {
     const { declaredRoutes } = this.#options
     const { routes, unread } = findRoutes(app, declaredRoutes)
     for (const what of unread) this.#warn(what)
-    for (const { options, price } of declaredRoutes.unlisted) {
-      const words = priceWords({ price: await price() })
-      this.#warn(
-        `the paid route '${options.description ?? ''}' (${words}), whose middleware the app does not have`,
-      )
-    }
+    if (routes.length === 0 && !declaredRoutes.isEmpty) this.#warn('any paid route')
     if (routes.length === 0) return undefined
     const priced = routes.map(async (one) => ({ ...one, price: await one.route.price() }))
     return write({ root, routes: await Promise.all(priced) })

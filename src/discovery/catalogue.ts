@@ -40,17 +40,12 @@ export interface Sale {
 }
 
 /** A resource of the catalogue. */
-export interface ListedResource extends Listing {
-  readonly id: string
-  readonly project: string
-  readonly claimed: number
-  readonly count: number
-  readonly soldAt: number
+export interface ListedResource extends Omit<SoldResource, 'listing'> {
+  readonly listing: Listing
   /** What searches look into, in lower case. */
   readonly words: string
 }
 
-/** Dependencies of {@link Catalogue}. */
 export interface CatalogueOptions {
   readonly store: LedgerStore['resources']
   readonly logger: Logger
@@ -206,10 +201,10 @@ function rowOf([key, { listing, ...sales }]: readonly [string, Sales]): Resource
   return { id: sha256(key, 'base64url'), ...sales, listing: JSON.stringify(listing) }
 }
 
-function resourceOf({ listing: text, readAt: _at, ...sold }: SoldResource): ListedResource {
-  const listing = JSON.parse(text) as Listing
+function resourceOf(sold: SoldResource): ListedResource {
+  const listing = JSON.parse(sold.listing) as Listing
   const { resource, description = '', tags = [] } = listing
-  return { ...listing, ...sold, words: [resource, description, ...tags].join(' ').toLowerCase() }
+  return { ...sold, listing, words: [resource, description, ...tags].join(' ').toLowerCase() }
 }
 
 /** Those that were sold last, in all and of each project: the ledger forgets the others, too. */

@@ -39,20 +39,17 @@ export function markPaid(middleware: object, find = (): readonly object[] => [mi
 /** The declared routes of one gateway, by their middleware. */
 export class DeclaredRoutes {
   readonly #routes = new WeakMap<object, DeclaredRoute>()
-  /** Those that were found in no app yet. An app may declare routes for ever: the first hundred. */
-  readonly unlisted = new Set<DeclaredRoute>()
+  isEmpty = true
 
   add(middleware: object, route: DeclaredRoute): void {
     markPaid(middleware)
     this.#routes.set(middleware, route)
-    if (this.unlisted.size < 100) this.unlisted.add(route)
+    this.isEmpty = false
   }
 
   /** Finds a declared route by what an app has in place of its middleware. */
   find(handler: { [FIND]?: () => readonly object[] }): DeclaredRoute | undefined {
     const all = (handler[FIND]?.() ?? []).map((middleware) => this.#routes.get(middleware))
-    const found = all.find((route) => route !== undefined)
-    if (found !== undefined) this.unlisted.delete(found)
-    return found
+    return all.find((route) => route !== undefined)
   }
 }

@@ -23,7 +23,7 @@ ${lines.join('\n')}
 `
 }
 
-export function priceWords({ price: { price, isMaximum } }: Pick<PricedRoute, 'price'>): string {
+function priceWords({ price: { price, isMaximum } }: PricedRoute): string {
   if (price === undefined) return 'the price depends on the request'
   const most = isMaximum ? 'up to ' : ''
   if (price.kind === 'fiat') return `${most}${formatDecimal(price.amount)} ${price.currency}`

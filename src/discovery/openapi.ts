@@ -37,7 +37,6 @@ export interface PricedRoute extends FoundRoute {
   readonly price: AdvertisedPrice
 }
 
-/** The app that is described. */
 export interface DescribedApp {
   /** Root URL, without a slash at its end. */
   readonly root: string

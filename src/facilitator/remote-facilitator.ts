@@ -99,7 +99,6 @@ class RemoteScheme implements Scheme {
     this.format = format
   }
 
-  /** As {@link Scheme.verify}. */
   async verify({ payment, terms: given, purpose }: PresentedPayment): Promise<Verified | Refusal> {
     const { ledger } = this.#context
     if (!isReadable(payment)) return { refused: 'invalid_payload' }

@@ -116,22 +116,18 @@ export class RemoteSettlement implements Reservation {
     return this.#settledBy('')
   }
 
-  /** As {@link Reservation.release}. */
   release(): Promise<void> {
     return this.#context.ledger.payments.release(this.#payment.entry, this.lock)
   }
 
-  /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
     return this.#context.ledger.payments.markDelivered(this.#payment.entry, undefined, this.lock)
   }
 
-  /** As {@link Reservation.reopen}. */
   reopen(): Promise<void> {
     return this.#context.ledger.payments.unlock(this.#payment.entry, this.lock)
   }
 
-  /** As {@link Reservation.undeliver}. */
   undeliver(): Promise<void> {
     return this.#context.ledger.payments.undeliver(this.#payment.entry, this.lock)
   }
@@ -206,8 +202,9 @@ export class RemoteSettlement implements Reservation {
   async #conclude(response: Settled): Promise<Settled> {
     const { ledger, events } = this.#context
     const { entry } = this.#payment
-    const transaction = hashIn(response)
-    await this.#logFailure(ledger.payments.markSettled(entry, transaction))
+    // A facilitator of the app's own may name anything.
+    const transaction = hashOrNone(response.transaction) ?? REMOTE_SUBMISSION.transaction
+    await this.#logFailure(ledger.payments.markSettled(entry, transaction as Hex))
     events.emit('settled', { transaction: response.transaction, ...this.#settledEvent })
     return response
   }
@@ -310,8 +307,3 @@ export class RemoteSettlement implements Reservation {
 }
 
 const NONCE_USED = 'invalid_exact_evm_nonce_already_used'
-
-/** The hash that a response names: a facilitator of the app's own may name anything. */
-function hashIn({ transaction }: Settled): Hex {
-  return (hashOrNone(transaction) as Hex | undefined) ?? REMOTE_SUBMISSION.transaction
-}

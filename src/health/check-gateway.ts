@@ -4,12 +4,11 @@ import type { LedgerStore } from '../ledger/index.js'
 import type { Merchant, Project } from '../merchants/project.js'
 import type { Asset } from '../money/assets.js'
 import type { RateSource } from '../money/rates.js'
-import type { Network } from '../protocol/networks.js'
-import type { Address } from '../protocol/payment.js'
+import { sameNetwork, type Network } from '../protocol/networks.js'
+import { EXACT, type Address } from '../protocol/payment.js'
 import type { RelayerPool } from '../relayer/pool.js'
 import { checkExecutors } from './check-executors.js'
 import { checkFactories } from './check-factories.js'
-import { checkFacilitator } from './check-facilitator.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
 import { checkUpto } from './check-permit2.js'
@@ -17,7 +16,7 @@ import { checkPayees } from './check-payees.js'
 import { checkProjects } from './check-projects.js'
 import { checkRelayers } from './check-relayers.js'
 import { checkTokens } from './check-tokens.js'
-import { findings, type Finding, type Place } from './finding.js'
+import { failed, findings, fine, type Finding, type Place } from './finding.js'
 
 /** A network that this process settles on. */
 export interface OwnNetwork {
@@ -54,14 +53,27 @@ export async function checkGateway(parts: CheckedParts): Promise<readonly Findin
   return found.flat()
 }
 
-/** Checks the remote facilitator, if there is one. */
+/** Checks that the remote facilitator, if there is one, answers, and settles on every network that is offered. */
 export async function facilitatorFindings({
   remote,
   networks,
 }: Pick<CheckedParts, 'remote' | 'networks'>): Promise<readonly Finding[]> {
   if (remote === undefined) return []
-  const offered = networks.map(({ network }) => network)
-  return findings({ subject: 'facilitator' }, () => checkFacilitator(remote, offered))
+  const place = { subject: 'facilitator' } as const
+  return findings(place, async () => {
+    const { kinds } = await remote.supported()
+    const unsupported = networks.filter(
+      ({ network: { caip2 } }) =>
+        !kinds.some(({ scheme, network }) => scheme === EXACT && sameNetwork(network, caip2)),
+    )
+    const names = networks.map(({ network }) => network.name).join(', ') || 'its own networks'
+    if (unsupported.length === 0)
+      return [fine(place, `The facilitator answers, and settles on ${names}.`)]
+    return unsupported.map(({ network: { caip2: network, name } }) => {
+      const message = `The facilitator does not settle on ${name}: remove the network, or use another facilitator.`
+      return failed({ ...place, network }, { code: 'network_unsupported', message })
+    })
+  })
 }
 
 /** Checks a network, and its relayers and tokens if the node answers for the right chain. */

@@ -31,7 +31,7 @@ function judgeBlock(network: Network, { number, timestamp }: Block, now: number)
   const place = { subject: 'network', network: network.caip2 } as const
   const details = { block: Number(number), blockAgeSeconds: ageSeconds }
   const what = `${network.name}: chain id ${network.chainId}, block ${number}`
-  if (ageSeconds > staleSeconds(network))
+  if (ageSeconds > Math.max(LEAST_STALE_SECONDS, (MISSED_BLOCKS * blockTimeMs(network)) / 1000))
     return {
       ...place,
       ...details,
@@ -49,8 +49,4 @@ function judgeBlock(network: Network, { number, timestamp }: Block, now: number)
       message: `${what} is ${-ageSeconds} s in the future: this machine’s clock is behind. Set it by NTP.`,
     }
   return fine(place, `${what} is ${Math.max(0, ageSeconds)} s old.`, details)
-}
-
-function staleSeconds(network: Network): number {
-  return Math.max(LEAST_STALE_SECONDS, (MISSED_BLOCKS * blockTimeMs(network)) / 1000)
 }

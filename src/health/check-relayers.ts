@@ -76,8 +76,9 @@ async function checkNonces(
     { ...place, status: 'warning', code, message, pending: waiting.length },
   ]
   const [first] = waiting
+  const relayer = { chainId: network.chainId, relayer: address }
   if (first === undefined)
-    return next > mined && (await isUnknown(ledger, { chainId: network.chainId, address, mined }))
+    return next > mined && (await ledger.relayers.listTransactions(relayer, mined)).length === 0
       ? warn(
           'foreign_transactions',
           `${who} has pending transactions that are not from this gateway. Use its key for nothing else.`,
@@ -103,13 +104,4 @@ async function checkDelegation(
   const message = await describeDelegation(chain, address)
   if (message === undefined) return []
   return [{ ...place, status: 'warning', code: 'relayer_delegated', message }]
-}
-
-/** Whether the ledger has no transaction with this account nonce or a later one. */
-async function isUnknown(
-  ledger: RelayersToCheck['ledger'],
-  { chainId, address, mined }: { chainId: number; address: Account['address']; mined: number },
-): Promise<boolean> {
-  const later = await ledger.relayers.listTransactions({ chainId, relayer: address }, mined)
-  return later.length === 0
 }

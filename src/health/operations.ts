@@ -14,7 +14,6 @@ const KEPT_MS = 3000
 const RECENT_DAYS = 7
 const SUMMED_DAYS = 30
 
-/** Dependencies of {@link Operations}. */
 export interface OperationsOptions {
   readonly cores: readonly OwnNetwork[]
   readonly ledger: Pick<LedgerStore, 'relayers' | 'counts'>

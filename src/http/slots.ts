@@ -1,4 +1,3 @@
-/** Limits of {@link Slots}. */
 export interface SlotLimits {
   readonly total: number
   /** For one key, such as a client. */

@@ -3,7 +3,6 @@ import type { Logger } from '../logger.js'
 import type { IdempotencyClaim, KeptAnswer } from './store.js'
 import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 
-/** Dependencies of {@link once}. */
 export interface OnceContext extends WaitContext {
   readonly logger: Logger
   /** Counts a payment that a failure outside has prevented, unless it was counted. */

@@ -40,7 +40,6 @@ const LAST_RANGE = 80
 /** Day and slot, kind and label; and the project, whose id may be any text. */
 const COUNTED_KEY = /^(\d+)\.(\d+) (\S+) (\S*) ([^]*)$/
 
-/** Options of {@link Counters}. */
 export interface CountersOptions {
   readonly store: Pick<CountStore, 'addCounts' | 'dropCounts'>
   readonly logger: Logger

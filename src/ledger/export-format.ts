@@ -9,7 +9,6 @@ import { REMOTE_SUBMISSION, transactionOf } from './record-transaction.js'
 import type { RefundRequest } from './refunds.js'
 import { isoTime, type TimeZone } from './time-zone.js'
 
-/** The format of an export. */
 export type ExportFormat = 'csv' | 'jsonl'
 
 /** A payment, as it is exported. */

@@ -116,7 +116,6 @@ export type LedgerStatus =
       readonly submission?: Submission | undefined
     }
 
-/** One record. */
 export type LedgerRecord = LedgerEntry &
   LedgerStatus & {
     /** The record's public name: `recordId` of its key. */

@@ -20,7 +20,6 @@ const LAPSED_AFTER_SECONDS = 120n
 /** A refund, as it is reserved. */
 export type RefundEntry = LedgerEntry & { readonly refundOf: string }
 
-/** A record of a refund. */
 export type RefundRecord = LedgerRecord & { readonly refundOf: string }
 
 /** Who asked for a refund, and why. */

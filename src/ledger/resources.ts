@@ -15,12 +15,7 @@ export interface ResourceSales {
 }
 
 /** A resource that was sold, with all its sales. */
-export interface SoldResource {
-  readonly id: string
-  readonly project: string
-  readonly listing: string
-  readonly claimed: number
-  readonly count: number
+export interface SoldResource extends ResourceSales {
   /** When its last sale was written, by the database's clock (ms since the epoch). */
   readonly soldAt: number
   /** The time of that clock when it was read. */

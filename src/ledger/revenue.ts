@@ -56,13 +56,9 @@ export function revenueKeyOf(
     case 'asset':
       return ''
     case 'resource':
-      return withoutQuery(details?.resource ?? '')
+      // The query differs from request to request.
+      return details?.resource?.split('?', 1)[0] ?? ''
   }
-}
-
-/** A URL up to its query, which differs from request to request. */
-function withoutQuery(url: string): string {
-  return url.split('?', 1)[0] ?? ''
 }
 
 /** Sums groups, and limits their number. */

@@ -27,7 +27,6 @@ import { WebhookEndpoints } from './webhooks/endpoints.js'
 /** Claims of idempotency keys outlive the locks of their payments by this factor. */
 const CLAIMS_PER_LOCK = 1.5
 
-/** Options of {@link SqlLedger}. */
 export interface SqlLedgerOptions extends LocksOptions {
   /** When the bytes of mined transactions are dropped. */
   readonly bytes?: PruneBytesOptions

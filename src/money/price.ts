@@ -29,7 +29,6 @@ export type Price =
   | { readonly amount: string | number; readonly currency: string }
   | { readonly asset: string; readonly network: string; readonly amount: string | bigint }
 
-/** A parsed price. */
 export type ParsedPrice =
   | { readonly kind: 'fiat'; readonly amount: Decimal; readonly currency: string }
   | {
@@ -42,7 +41,6 @@ export type ParsedPrice =
       readonly amount: bigint
     }
 
-/** Options of {@link parsePrice}. */
 export interface ParsePriceOptions {
   /** Currency of a price without one (ISO 4217). */
   readonly defaultCurrency: string

@@ -33,7 +33,8 @@ export function parseFiatAmount(amount: unknown, currency: unknown): FiatAmount 
   if (!isCurrency(currency) || digits === undefined)
     return { ok: false, path: 'currency', message: explainCurrency(currency) }
   const refuse = (message: string): FiatAmount => ({ ok: false, path: 'amount', message })
-  const majorUnits = `amounts are strings in major units, not in cents, e.g. '${exampleAmount(digits)}'`
+  const example = formatDecimal({ units: 15n * powerOfTen(digits), scale: digits })
+  const majorUnits = `amounts are strings in major units, not in cents, e.g. '${example}'`
 
   if (amount === undefined) return refuse(`is missing; ${majorUnits}`)
   if (typeof amount !== 'string')
@@ -87,9 +88,4 @@ export function requestedAmountToDecimal(amount: unknown): RequestedAmount {
   if (value === undefined || value.units === 0n)
     return { ok: false, message: `the amount must be finite and greater than zero, not ${amount}` }
   return { ok: true, amount: value }
-}
-
-/** An example with the currency's digits: `15.00`. */
-function exampleAmount(digits: number): string {
-  return formatDecimal({ units: 15n * powerOfTen(digits), scale: digits })
 }

@@ -166,7 +166,6 @@ async function isCharged(
   }
 }
 
-/** A response that is charged for. */
 interface ChargedResponse {
   readonly held: HeldResponse
   /** Units of the token, where the price is a maximum. */

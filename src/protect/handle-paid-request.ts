@@ -11,7 +11,7 @@ import { isRefusal } from '../schemes/scheme.js'
 import { runThenSettle } from './authorization-flow.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldBudget } from './held-budget.js'
-import { requestFields, type LoggedRequest } from './log-fields.js'
+import type { LoggedRequest } from './log-fields.js'
 import type { MatchContext } from './match-offer.js'
 import { countUnmatched, readMatchingPayment } from './matched-payment.js'
 import { offerAgain } from './offer.js'
@@ -64,13 +64,11 @@ export interface HandledRoute {
  */
 export async function handlePaidRequest(
   context: PaidRequestContext,
-  handled: HandledRoute,
+  { skip, declaration, find, problemPage }: HandledRoute,
   exchange: Exchange,
 ): Promise<void> {
-  const { skip, declaration, find, problemPage } = handled
   const { req, res, next } = exchange
   if ((await skip?.(req)) === true) return next()
-  if (res.headersSent) return reportStarted(context, handled, exchange)
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
@@ -85,19 +83,6 @@ export async function handlePaidRequest(
   if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
   return context.requests.during(
     charge(context, route, { ...exchange, isCounted, input: input?.value }),
-  )
-}
-
-/** Routes of which it was said. */
-const started = new WeakSet<HandledRoute>()
-
-/** Logs, once for each route, that a request was answered by somebody who does not wait for this middleware. */
-function reportStarted({ logger }: PaidRequestContext, handled: HandledRoute, exchange: Exchange) {
-  if (started.has(handled)) return
-  started.add(handled)
-  logger.error(
-    'A paid route was answered before x402Protect had asked for its payment, for free: give x402Protect to Express as a middleware of its own, or await it.',
-    requestFields(exchange),
   )
 }
 

@@ -30,19 +30,15 @@ export class HeaderSizes {
   }
 }
 
-/** Bytes of the header that asks for a payment. */
 export function headerBytesOf(asked: AskedPayment): number {
-  return base64Length(JSON.stringify(paymentRequired(asked, { error: NOT_PAID })))
+  const text = JSON.stringify(paymentRequired(asked, { error: NOT_PAID }))
+  return Math.ceil(Buffer.byteLength(text) / 3) * 4
 }
 
 /** The part of a header's length that does not depend on how long a URL a client asks for. */
 export function ownHeaderBytes(headerBytes: number, url: string): number {
   const excess = Math.max(0, Buffer.byteLength(url) - MAX_URL_BYTES)
   return headerBytes - Math.ceil((excess * 4) / 3)
-}
-
-function base64Length(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 3) * 4
 }
 
 /** Dependencies of {@link typicalHeaderBytes}. */

@@ -13,7 +13,6 @@ const REPORT_EVERY_MS = 60_000
 /** Merchants of one route that are kept prepared. */
 const MAX_PREPARED = 256
 
-/** Dependencies of {@link MerchantRoutes}. */
 export interface MerchantRoutesContext extends RouteContext {
   readonly directory: ProjectDirectory
 }

@@ -182,18 +182,14 @@ export async function paymentIdKey(
   const payer = await claimantOf(facilitator, payment)
   const { url = '', route = '', price = '' } = bought
   const resource = [req.method, url, req.originalUrl, route, price]
+  // Extensions may be added when it is presented again.
+  const { extensions: _extensions, ...signed } = payment.payload
   return {
     key: idempotencyKey('resource', project, payer, ...resource, paymentId.value),
-    fingerprint: fingerprintOfPayment(payment),
+    fingerprint: fingerprintOf(signed),
     project,
     res,
   }
-}
-
-/** Hashes a payment with what its payer accepted, and without what may be added when it is presented again. */
-function fingerprintOfPayment({ payload }: MatchedPayment): string {
-  const { extensions: _extensions, ...signed } = payload
-  return fingerprintOf(signed)
 }
 
 /**

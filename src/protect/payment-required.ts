@@ -67,7 +67,8 @@ export function askForPayment(
   offer: Offer,
   { status: given, ...asking }: AskedBecause,
 ): void {
-  const status = given ?? statusOf(asking.error)
+  // As official servers answer.
+  const status = given ?? (asking.error === 'permit2_allowance_required' ? 412 : 402)
   const document = paymentRequired(offer, asking)
   const { paywall, price, quotes } = offer
   if (paywall !== undefined) varyByAccept(res)
@@ -75,11 +76,6 @@ export function askForPayment(
   const header = JSON.stringify(document)
   const headerBytes = writePaymentRequired(res, { header, body: bodyOf(offer, document) }, status)
   offer.onWritten?.(headerBytes)
-}
-
-/** As official servers answer. */
-function statusOf(error: string): AskingStatus {
-  return error === 'permit2_allowance_required' ? 412 : 402
 }
 
 /** The body of a 402 where it is another one than its header: of version 1. */

@@ -338,7 +338,6 @@ export class PaidRoute {
     return this.isMaximum ? this.#context.callers : undefined
   }
 
-  /** The price of a request. */
   async #ask(req: Request): Promise<AskedPrice> {
     return typeof this.#price === 'function' ? this.#read(await this.#price(req)) : this.#price
   }

@@ -37,7 +37,9 @@ export function headersSince(
   now: OutgoingHttpHeaders,
 ): OutgoingHttpHeaders {
   const isNew = ([name, value]: [string, unknown]): boolean =>
-    value !== undefined && !TRANSIENT_HEADERS.includes(name) && !isSameValue(before[name], value)
+    value !== undefined &&
+    !TRANSIENT_HEADERS.includes(name) &&
+    JSON.stringify(before[name]) !== JSON.stringify(value)
   const added = Object.fromEntries(Object.entries(now).filter(isNew))
   const cookies = added['set-cookie']
   if (cookies === undefined) return added
@@ -181,8 +183,4 @@ export function recordResponse(res: Response): Promise<RecordedResponse> {
 
 function encodingOf(encoding: unknown): BufferEncoding | undefined {
   return typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined
-}
-
-function isSameValue(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }

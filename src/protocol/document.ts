@@ -15,7 +15,6 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly DocumentError[] }
 
-/** Parses a document by a schema. */
 export function parseDocument<T>(schema: z.ZodType<T>, value: unknown): Parsed<T> {
   return withoutIssues(parseWithIssues(schema, value))
 }

@@ -25,9 +25,7 @@ const MAX_BATCH_GAS = 6_000_000n
  */
 const GATHER_MS = 4
 
-/** Options of {@link Batcher}. */
 export interface BatcherOptions {
-  /** Sends one transaction. */
   readonly send: (request: TransactionRequest) => Promise<SendResult>
   /** Most transactions that may be on their way to the node at the same time. */
   readonly maxSending: number

@@ -19,7 +19,6 @@ export type FoundExecutor =
   /** Nothing; another code; an executor that none of our relayers may call. */
   | { readonly kind: 'missing' | 'foreign' | 'not_ours' }
 
-/** Options of {@link Executors}. */
 export interface ExecutorsOptions {
   readonly chain: Pick<Chain, 'getCode'>
   /** Our relayers. */

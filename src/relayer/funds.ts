@@ -17,7 +17,6 @@ const UNLIMITED = 10n ** 9n
 /** How long a balance is not read again (ms). */
 const BALANCE_MAX_AGE_MS = 10_000
 
-/** Options of {@link RelayerFunds}. */
 export interface RelayerFundsOptions {
   readonly chain: Chain
   readonly address: Address

@@ -38,7 +38,6 @@ export interface GasSpent {
   readonly wei: bigint
 }
 
-/** Options of {@link RelayerPool}. */
 export interface RelayerPoolOptions
   extends Omit<RelayersOptions, 'isAwaited' | 'judgePayment'>, Pick<BatcherOptions, 'gatherMs'> {
   /** Called once for each transaction of one of the accounts whose receipt is read. */

@@ -6,7 +6,6 @@ import type { Address } from '../protocol/payment.js'
 /** Time between two warnings of one relayer (ms). */
 const WARN_MS = 60_000
 
-/** Options of {@link Refusals}. */
 export interface RefusalsOptions {
   readonly chain: Pick<Chain, 'network'>
   readonly address: Address
@@ -28,7 +27,8 @@ export class Refusals {
     const { chain, address: relayer, logger } = this.#options
     if (answer.kind === 'accepted' || answer.words === undefined) return answer
     // These are answered with another transaction at once.
-    if (answer.kind === 'rejected' && isRepaired(answer.cause)) return answer
+    if (answer.kind === 'rejected' && ['fee_too_low', 'stale_nonce'].includes(answer.cause))
+      return answer
     if (performance.now() < this.#quietUntil) return answer
     this.#quietUntil = performance.now() + WARN_MS
     logger.warn('The node does not take a transaction. It is sent again.', {
@@ -38,10 +38,6 @@ export class Refusals {
     })
     return answer
   }
-}
-
-function isRepaired(cause: Extract<Broadcast, { kind: 'rejected' }>['cause']): boolean {
-  return cause === 'fee_too_low' || cause === 'stale_nonce'
 }
 
 /**

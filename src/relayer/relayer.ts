@@ -22,7 +22,6 @@ const LONGEST_PAUSE_MS = 1000
 /** How long callers fail fast after failed lookups (ms). */
 const LOCATE_PAUSE_MS = 1000
 
-/** Options of {@link Relayer}. */
 export interface RelayerOptions extends Pick<
   ResubmitterOptions,
   'chain' | 'ledger' | 'judgePayment' | 'maxFeePerGas' | 'stuckMs' | 'logger'

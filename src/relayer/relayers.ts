@@ -9,7 +9,6 @@ const DEFAULT_STUCK_MS = 30_000
 /** The slowest networks have a block in this time (ms), and their nodes take a transaction again. */
 export const DEFAULT_REFUSED_MS = 12_000
 
-/** Options of {@link Relayers}. */
 export interface RelayersOptions extends Omit<
   RelayerOptions,
   'privateKey' | 'stuckMs' | 'refusedMs'

@@ -39,7 +39,6 @@ const REMEMBERED = 1000
 /** Tells what the chain says now of a payment, by the id of its record. */
 export type JudgePayment = (payment: string) => Promise<'paid' | 'failed' | 'open'>
 
-/** Options of {@link Resubmitter}. */
 export interface ResubmitterOptions {
   readonly chain: Chain
   readonly ledger: LedgerStore

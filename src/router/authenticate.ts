@@ -75,6 +75,13 @@ export function projectOf(res: Response): Project | undefined {
   return res.locals['x402Project'] as Project | undefined
 }
 
+/** The project of an authenticated request. */
+export function ownProject(res: Response): Project {
+  const project = projectOf(res)
+  if (project !== undefined) return project
+  throw new Error('No project was authenticated.')
+}
+
 /**
  * Makes the guard of a project's endpoints. It refuses requests without a valid token, or whose token lacks the
  * endpoint's scope, and keeps responses to the others out of caches.

@@ -125,32 +125,24 @@ async function filterOf(
   await directory.whenLoaded()
   if (!directory.isLoaded) throw notLoaded()
   const paid = payTo?.toLowerCase()
-  return (one) => {
-    const [entry] = one.accepts
-    const merchant = directory.findMerchant(one.project)
+  return ({ project, claimed, listing }) => {
+    const [entry] = listing.accepts
+    const merchant = directory.findMerchant(project)
     if (merchant === undefined || merchant.listed === false || entry === undefined) return false
-    if (one.claimed === 1 && !listsOrigin(merchant, one.resource)) return false
+    if (claimed === 1 && !listsOrigin(merchant, listing.resource)) return false
     return (
-      (type === undefined || one.type === type) &&
+      (type === undefined || listing.type === type) &&
       (paid === undefined || entry.payTo.toLowerCase() === paid) &&
       (scheme === undefined || entry.scheme === scheme) &&
       (network === undefined || sameNetwork(entry.network, network)) &&
-      (extensions === undefined || (extensions === BAZAAR && one.extensions !== undefined))
+      (extensions === undefined || (extensions === BAZAAR && listing.extensions !== undefined))
     )
   }
 }
 
 /** Makes the documents of resources. @param root - Where the reader finds this gateway's own app. */
 function describedAt(root: string) {
-  return ({
-    id: _i,
-    project: _p,
-    words: _w,
-    claimed: _c,
-    soldAt,
-    count,
-    ...listing
-  }: ListedResource) => {
+  return ({ listing, soldAt, count }: ListedResource) => {
     const lastUpdated = new Date(soldAt).toISOString()
     const resource = listing.resource.startsWith('/') ? root + listing.resource : listing.resource
     const sales = { count, last: lastUpdated }

@@ -35,7 +35,6 @@ export function placeParameter(id: string) {
   })
 }
 
-/** Names a place. */
 export const nameOfPlace = ({ createdAt, id }: Place): string => `${createdAt}.${id}`
 
 /** The parameter `cursor`. @param read - Reads the name of a position; `undefined` if it is none. */

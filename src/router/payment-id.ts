@@ -40,7 +40,7 @@ export async function paymentIdKey(
     project,
     res,
     inProgress: 'The first request with this payment is not answered yet: send it again later.',
-    conflict: () => settleConflict(network),
+    conflict: () => conflict({ success: false, errorReason: TAKEN, transaction: '', network }),
   }
 }
 
@@ -83,15 +83,10 @@ export async function requireFreeId(
   byId: KeyedRequest,
 ): Promise<void> {
   const { state } = await idempotency.look(byId)
-  if (state !== 'conflict') return
-  const invalidReason = 'payment_identifier_conflict'
-  throw conflict({ isValid: false, invalidReason })
+  if (state === 'conflict') throw conflict({ isValid: false, invalidReason: TAKEN })
 }
 
-function settleConflict(network: string): RequestProblem {
-  const errorReason = 'payment_identifier_conflict'
-  return conflict({ success: false, errorReason, transaction: '', network })
-}
+const TAKEN = 'payment_identifier_conflict'
 
 function conflict(refusal: VerifyResponse | SettleResponse): RequestProblem {
   const detail = 'Another payment has this payment-identifier: nothing was sent for this one.'

@@ -11,7 +11,7 @@ import type { AuditAction, ChangeAuthor } from '../ledger/projects.js'
 import { formatDecimal } from '../money/decimal.js'
 import { isName, NOT_A_NAME } from '../protocol/visible-text.js'
 import { authorOf, keyScopeOf, nameOf } from './acting.js'
-import { merchantOf, projectOf } from './authenticate.js'
+import { merchantOf, ownProject } from './authenticate.js'
 import { fiatMembers, fiatPrice } from './checkout-endpoints.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint, type Endpoint } from './define-endpoint.js'
@@ -151,7 +151,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
       responses: { 200: { description: 'A page.', document: documents('checkoutList') } },
       problems: ['not_found'],
       async handle({ ledger }: Context, { res, query: { cursor: after, limit, status } }) {
-        const query = { project: projectIdOf(res), status, after, limit: limit + 1 }
+        const query = { project: ownProject(res).id, status, after, limit: limit + 1 }
         const found = await ledger.checkouts.list(query)
         const { page, next } = pageOf(found, limit, nameOfPlace)
         return { checkouts: page.map(checkoutDocument), ...next }
@@ -167,7 +167,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
       description: 'One payment link, and whether it is paid.',
       responses: { 200: { description: 'The payment link.', document: documents('checkout') } },
       async handle({ ledger }: Context, { res, param }) {
-        const found = await ledger.checkouts.find(idOf(param('id')), projectIdOf(res))
+        const found = await ledger.checkouts.find(idOf(param('id')), ownProject(res).id)
         return checkoutDocument(found ?? notFound())
       },
     }),
@@ -184,7 +184,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
       problems: ['checkout_paid', 'checkout_in_progress'],
       async handle(context: Context, { res, param }) {
         const id = idOf(param('id'))
-        const canceled = await context.ledger.checkouts.cancel(projectIdOf(res), id)
+        const canceled = await context.ledger.checkouts.cancel(ownProject(res).id, id)
         if (canceled === undefined) return notFound()
         if (typeof canceled === 'object') {
           const act = actOf(res, 'checkout.canceled', id)
@@ -229,11 +229,6 @@ async function newCheckoutId(
 function actOf(res: Response, action: AuditAction, checkout: string): ChangeAuthor | undefined {
   const author = authorOf(res)
   return author && { ...author, change: `${action} ${checkout}` }
-}
-
-/** The project of an authenticated request. */
-function projectIdOf(res: Response): string {
-  return projectOf(res)?.id ?? notFound()
 }
 
 function idOf(id: string): string {

@@ -1,5 +1,4 @@
 import type { Response } from 'express'
-import type { KeyClaim } from '../idempotency/once.js'
 import { checksumAddress } from '../crypto/checksum-address.js'
 import { recordId } from '../ledger/index.js'
 import { isRefundRecord, type RefundRecord, type RefundRequest } from '../ledger/refunds.js'
@@ -67,7 +66,7 @@ export async function refundPayment(
   })
   const refund = await onceForKey(context, keyed, async (claim) => {
     const made = await makeRefund(context, { res, settlement, merchant, body })
-    await endClaim(claim, made)
+    if (made.status !== 'pending') await claim.finish(JSON.stringify(made))
     return made
   })
   return respondRefund(res, refund)
@@ -85,10 +84,6 @@ function respondRefund(res: Response, refund: RefundDocument): RefundDocument {
     )
   res.status(status === 'settled' ? 201 : 202)
   return refund
-}
-
-async function endClaim(claim: KeyClaim, refund: RefundDocument): Promise<void> {
-  if (refund.status !== 'pending') await claim.finish(JSON.stringify(refund))
 }
 
 interface AskedRefund {

@@ -118,11 +118,11 @@ async function reserveAndSettle(
   const details = await detailsOf(context, merchant, { submission: offered, appliedRate })
   const terms = { ...merchant, appliedRate, details, purchase: { asker } }
   const reserved = await context.facilitator.reserve(payment, terms)
-  if (isRefusal(reserved))
-    return (
-      (await keptOutcome(context, request, { payment, refusal: reserved })) ??
-      refusedOutcome(request, reserved)
-    )
+  if (isRefusal(reserved)) {
+    const answer = refusalResponse(reserved, paymentRequirements.network)
+    const kept = await keptOutcome(context, request, { payment, refusal: reserved })
+    return kept ?? { answer, failed: false }
+  }
   if (bound !== undefined)
     await bindPaymentId(context, bound).catch(async (error: unknown) => {
       await reserved.release()
@@ -223,11 +223,6 @@ async function keptOutcome(
     if (answer !== undefined) return JSON.parse(answer) as SettleOutcome
   }
   return undefined
-}
-
-function refusedOutcome({ submission }: SettleRequest, refusal: Refusal): SettleOutcome {
-  const answer = refusalResponse(refusal, submission.paymentRequirements.network)
-  return { answer, failed: false }
 }
 
 /**

@@ -17,7 +17,6 @@ const documents = lazyDocuments(() => import('./documents/settlement.js'))
 /** Most settlements that are summed: a search may find millions. */
 const MAX_SUMMED = 500
 
-/** The summary of an owner's settlements. */
 export function settlementSummary<Context extends RouterContext>(owner: PaymentsOwner<Context>) {
   return defineEndpoint({
     ...owned(owner, 'summarizeSettlements', 'Settlements'),

@@ -26,7 +26,6 @@ const DATED = `public, max-age=${YEAR}, immutable`
  */
 const UNCONFIGURED = 'private, no-store'
 
-/** A document of the handler. */
 interface HandlerDocument {
   readonly name: string
   /** Part of the ids of its endpoints. */

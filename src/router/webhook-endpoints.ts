@@ -16,13 +16,13 @@ import {
 import { findReceiver } from '../webhooks/receiver-url.js'
 import { createWebhookSecret } from '../webhooks/signature.js'
 import { authorOf, endpointsFor, keyScopeOf, nameOf } from './acting.js'
-import { projectOf } from './authenticate.js'
+import { ownProject } from './authenticate.js'
 import type { RouterContext } from './context.js'
 import { defineEndpoint, type EarlyCall, type Endpoint } from './define-endpoint.js'
 import { invalidBody } from './json-body.js'
 import { MERCHANT, owned, type Owner } from './owner.js'
 import { limitParameter, nameOfPlace, pageOf, placeParameter } from './pages.js'
-import { onceForKey, readHeaderKey, type KeyedRequest } from './repeatable-request.js'
+import { onceForKey, readHeaderKey } from './repeatable-request.js'
 import { deliveryDocument, endpointDocument } from './webhook-documents.js'
 import { lazyDocuments } from './lazy-documents.js'
 
@@ -91,7 +91,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       responses: { 200: { description: 'The webhooks.', document: documents('webhookList') } },
       problems: ['not_found'],
       async handle({ ledger, now }: Context, { res }) {
-        const found = await ledger.webhooks.endpoints.list(projectIdOf(res))
+        const found = await ledger.webhooks.endpoints.list(ownProject(res).id)
         return { webhooks: found.map((one) => endpointDocument(one, now())) }
       },
     }),
@@ -119,9 +119,11 @@ export function webhookEndpoints<Context extends RouterContext>(
         const request = readHeaderKey(req, { ...keyScopeOf(res, 'webhooks'), res, body })
         const checked = await checkedUrl(body.url, context.webhooks)
         return onceForKey(context, request, async (claim) => {
+          // A request that is repeated after its process has died creates the same endpoint.
+          const name = request ? nameOf(request) : randomBytes(16).toString('hex')
           const created = await endpointsFor(context, res, request).create({
-            id: newEndpointId(request),
-            project: projectIdOf(res),
+            id: `we_${name.slice(0, 32)}`,
+            project: ownProject(res).id,
             url: checked,
             events: body.events,
             secret: createWebhookSecret(),
@@ -174,7 +176,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         const checked = given === undefined ? undefined : await checkedUrl(given, context.webhooks)
         const change = { url: checked, events: wanted }
         const endpoints = endpointsFor(context, call.res)
-        const changed = await endpoints.change(projectIdOf(call.res), endpointIdOf(call), change)
+        const changed = await endpoints.change(ownProject(call.res).id, endpointIdOf(call), change)
         context.wakeWebhooks?.(changed?.id)
         return endpointDocument(changed ?? notFound(), context.now())
       },
@@ -191,7 +193,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       responses: { 204: { description: 'Deleted.' } },
       async handle(context: Context, call) {
         const endpoints = endpointsFor(context, call.res)
-        if (!(await endpoints.delete(projectIdOf(call.res), endpointIdOf(call)))) notFound()
+        if (!(await endpoints.delete(ownProject(call.res).id, endpointIdOf(call)))) notFound()
         return undefined
       },
     }),
@@ -211,7 +213,11 @@ export function webhookEndpoints<Context extends RouterContext>(
       async handle(context: Context, call) {
         const rotation = { secret: createWebhookSecret(), previousForMs: ROTATION_MS }
         const endpoints = endpointsFor(context, call.res)
-        const rotated = await endpoints.rotate(projectIdOf(call.res), endpointIdOf(call), rotation)
+        const rotated = await endpoints.rotate(
+          ownProject(call.res).id,
+          endpointIdOf(call),
+          rotation,
+        )
         const endpoint = rotated ?? notFound()
         return { ...endpointDocument(endpoint, context.now()), secret: endpoint.secret }
       },
@@ -292,11 +298,6 @@ function deliveryEndpoints<Context extends RouterContext>(
   ]
 }
 
-/** A request that is repeated after its process has died creates the same endpoint. */
-function newEndpointId(request: KeyedRequest | undefined): string {
-  return `we_${request ? nameOf(request).slice(0, 32) : randomBytes(16).toString('hex')}`
-}
-
 function tooMany(): RequestProblem {
   return new RequestProblem(
     'too_many_webhooks',
@@ -312,7 +313,7 @@ async function noteSending(
 ): Promise<void> {
   const author = authorOf(res)
   if (author !== undefined)
-    await ledger.projects.noteAct({ ...act, project: projectIdOf(res) }, author)
+    await ledger.projects.noteAct({ ...act, project: ownProject(res).id }, author)
 }
 
 /** @throws {@link RequestProblem} 400 for a URL that nothing is sent to. */
@@ -324,18 +325,13 @@ async function checkedUrl(given: string, rules: RouterContext['webhooks']): Prom
 
 /** The endpoint that a request is about. @throws {@link RequestProblem} 404, also for another project's. */
 async function endpointOf({ ledger }: RouterContext, call: EarlyCall): Promise<WebhookEndpoint> {
-  const found = await ledger.webhooks.endpoints.find(projectIdOf(call.res), endpointIdOf(call))
+  const found = await ledger.webhooks.endpoints.find(ownProject(call.res).id, endpointIdOf(call))
   return found ?? notFound()
 }
 
 function endpointIdOf({ param }: EarlyCall): string {
   const id = param('id')
   return ENDPOINT_ID.test(id) ? id : notFound()
-}
-
-/** The project of an authenticated request. */
-function projectIdOf(res: Response): string {
-  return projectOf(res)?.id ?? notFound()
 }
 
 function notFound(): never {

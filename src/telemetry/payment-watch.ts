@@ -17,7 +17,6 @@ export type PaymentEnd =
   | { readonly kind: 'not_settled'; readonly reason: string; readonly transaction?: string }
   | { readonly kind: 'error'; readonly error: unknown }
 
-/** Watches one payment. */
 export interface PaymentWatch {
   /** Begins a phase. @returns Ends it; called once. */
   phase(name: Phase): () => void

@@ -31,7 +31,6 @@ export function createTracer(): PaymentWatcher {
   }
 }
 
-/** The span of a payment. */
 interface PaymentSpan {
   readonly api: typeof OpenTelemetry
   readonly tracer: OpenTelemetry.Tracer

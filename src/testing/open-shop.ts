@@ -76,7 +76,8 @@ export async function openShop(
 
   const { payer, merchant, token } = parties
   const buyer = new Buyer({ url, payer, devnet, failsNext: () => failures.isArmed })
-  const read = async (account: Hex) => inUsdc(await balanceOf(devnet, account))
+  const read = async (account: Hex) =>
+    formatDecimal(trimDecimal({ units: await balanceOf(devnet, account), scale: DECIMALS }))
   return {
     url,
     app: listener,
@@ -130,8 +131,4 @@ async function openAccounts(devnet: Devnet): Promise<Parties> {
 function newAccount(): DevnetAccount {
   const privateKey: Hex = `0x${randomBytes(32).toString('hex')}`
   return { privateKey, address: privateKeyToAddress(privateKey) }
-}
-
-function inUsdc(units: bigint): string {
-  return formatDecimal(trimDecimal({ units, scale: DECIMALS }))
 }

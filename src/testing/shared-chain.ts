@@ -4,7 +4,6 @@ import { openDevnet } from '../devnet/start-devnet.js'
 /** The chain of this process while shops use it. */
 let running: { readonly started: Promise<Devnet>; users: number } | undefined
 
-/** A use of the chain. */
 export interface ChainUse {
   readonly devnet: Devnet
   /** Ends the use; the last one stops the chain. May be called again. */

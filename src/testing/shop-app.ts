@@ -36,7 +36,6 @@ interface ShopOptions {
   readonly fixed: GatewayOptions
 }
 
-/** An app and its gateway. */
 interface AppWithGateway {
   readonly app: Express
   readonly gateway: Gateway

@@ -66,7 +66,8 @@ export async function attempt(
   if (signal.aborted) return { kind: 'returned' }
   if (receiver.kind === 'refused') return failed({ error: `The URL ${receiver.message}.` })
   const sentAt = now()
-  const secrets = [endpoint.secret, ...previousSecret(endpoint, sentAt)]
+  const { secret, previous } = endpoint
+  const secrets = previous && previous.until > sentAt ? [secret, previous.secret] : [secret]
   const timeoutMs = Math.max(1000, ATTEMPT_MS - Math.ceil(performance.now() - startedAt))
   const headers = signedHeaders({ id: claimed.id, sentAt, body }, secrets)
   const result = await post(receiver, { headers, body, timeoutMs, signal })
@@ -86,8 +87,4 @@ export async function attempt(
 function restOf(text: string | undefined, now: number): number | undefined {
   const restMs = /^\d{1,9}$/.test(text ?? '') ? Number(text) * 1000 : Date.parse(text ?? '') - now
   return restMs > 0 ? Math.min(restMs, LIFETIME_MS) : undefined
-}
-
-function previousSecret({ previous }: WebhookEndpoint, now: number): readonly string[] {
-  return previous !== undefined && previous.until > now ? [previous.secret] : []
 }

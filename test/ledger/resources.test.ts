@@ -94,7 +94,7 @@ describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
     await pass(11_000)
     seller.noteListing('shop', { resource: 'https://shop.example/', type: 'http', accepts: [] })
     await until(async () => (await count()) === 151 && read.at(-1) === 1)
-    const [found] = await other.find(({ resource }) => resource === 'https://shop.example/')
+    const [found] = await other.find(({ listing }) => listing.resource === 'https://shop.example/')
     expect(found).toMatchObject({ project: 'shop', count: 1 })
   })
 

@@ -306,7 +306,6 @@ function isMeant(network: string | undefined, env: Environment): boolean {
   return network === undefined || meant === undefined || sameNetwork(meant, network)
 }
 
-/** Sources of options. */
 interface OptionSource {
   readonly env: Environment
   /**

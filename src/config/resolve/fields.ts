@@ -111,15 +111,14 @@ export const privateKey = z
     (key) => !isHexAddress(key),
     fatal('invalid_key', 'is an address: write its private key, 0x and 64 hexadecimal digits'),
   )
-  .refine(is32Bytes, fatal('invalid_key', 'must be 0x and 64 hexadecimal digits'))
+  .refine(
+    (text): text is Hex => /^0x[0-9a-fA-F]{64}$/.test(text),
+    fatal('invalid_key', 'must be 0x and 64 hexadecimal digits'),
+  )
   .refine(
     (key) => BigInt(key) > 0n && BigInt(key) < SECP256K1_ORDER,
     mistake('invalid_key', 'is outside the range of private keys'),
   )
-
-function is32Bytes(text: string): text is Hex {
-  return /^0x[0-9a-fA-F]{64}$/.test(text)
-}
 
 /** An object that has certain methods; objects are not copied. */
 export const instanceWith = <T extends object>(...methods: readonly (keyof T & string)[]) =>

@@ -90,17 +90,13 @@ const NONE = fixedRates({})
 
 function resolveSource(source: unknown, context: Context): RateSource {
   const { report, path } = context
-  if (isRateSource(source)) return source
+  if (hasMethod(source, 'getRate')) return source as RateSource
   if (isObject(source) && isObject(source['chainlink'])) return resolveChainlink(source, context)
   if (isObject(source) && isObject(source['http'])) return resolveHttp(source, context)
   if (isObject(source)) return resolveFixed(source, context)
   // The schema of all options has reported `rates` as a whole already.
   if (path !== 'rates') report(path, 'invalid_type', 'must be rates by pair, or a source of rates')
   return NONE
-}
-
-function isRateSource(source: unknown): source is RateSource {
-  return hasMethod(source, 'getRate')
 }
 
 function resolveChainlink(source: unknown, context: Context): RateSource {

@@ -45,7 +45,6 @@ export type NewSession = OpenSession & {
   readonly longestMs: number
 }
 
-/** Dependencies of {@link ConsoleSessions}. */
 export interface ConsoleSessionsOptions {
   readonly store: SessionStore
   readonly directory: ProjectDirectory

@@ -7,7 +7,6 @@ import type { SqlDialect } from './dialect.js'
 /** A statement, in the words of a database. */
 export type Statement = (dialect: SqlDialect) => string
 
-/** Runs a statement. */
 export type RunStatement = (
   statement: Statement,
   parameters: readonly unknown[],

@@ -24,7 +24,6 @@ const RENEWALS_PER_LEASE = 3
 /** Claims that one statement renews, and answers that it deletes. */
 const AT_ONCE = 500
 
-/** Options of {@link Answers}. */
 export interface AnswersOptions {
   /**
    * How long a claim lasts without renewal (ms); others may then take it. It must be longer than the

@@ -73,7 +73,7 @@ export async function copyLedger(
   await comparePayments(source, target, {
     ...options,
     write: (rows) => writePayments(target, rows),
-    remove: (ids) => removePayments(target, ids),
+    remove: (ids) => target.db.deleteFrom('x402_authorizations').where('id', 'in', ids).execute(),
   })
   for (const table of COPIED) await copyTable(table, { source, target }, options.signal)
   const { different, payments, settled } = await comparePayments(source, target, {
@@ -86,7 +86,8 @@ export async function copyLedger(
     countOf(target, 'x402_webhook_endpoints'),
   ])
   const isComplete = isLast && different + others === 0
-  if (isComplete) await unmark(target)
+  if (isComplete)
+    await target.db.deleteFrom('x402_migrations').where('name', '=', UNFINISHED_COPY).execute()
   return { payments, projects, tokens, webhooks, isComplete, settled }
 }
 
@@ -108,7 +109,7 @@ interface Comparison extends Partial<Pick<CopyOptions, 'onRead'>>, Pick<CopyOpti
   /** Takes rows that the target lacks, or has otherwise. */
   readonly write?: (rows: readonly Row[]) => Promise<void>
   /** Takes ids that the source does not have any more. */
-  readonly remove?: (ids: readonly Uint8Array[]) => Promise<void>
+  readonly remove?: (ids: readonly Uint8Array[]) => Promise<unknown>
 }
 
 /** Walks both ledgers in the order of ids. */
@@ -213,10 +214,6 @@ async function requireEmpty(target: SqlDatabase): Promise<void> {
   }
 }
 
-async function removePayments({ db }: SqlDatabase, ids: readonly Uint8Array[]): Promise<void> {
-  await db.deleteFrom('x402_authorizations').where('id', 'in', ids).execute()
-}
-
 /** Counts the tables, apart from payments, with other numbers of rows in both ledgers. */
 async function differingCounts(source: SqlDatabase, target: SqlDatabase): Promise<number> {
   const counts = await Promise.all(
@@ -253,10 +250,6 @@ async function isMarked({ db }: SqlDatabase): Promise<boolean> {
     .where('name', '=', UNFINISHED_COPY)
     .executeTakeFirst()
   return found !== undefined
-}
-
-async function unmark({ db }: SqlDatabase): Promise<void> {
-  await db.deleteFrom('x402_migrations').where('name', '=', UNFINISHED_COPY).execute()
 }
 
 /** Negative if the first comes first, or alone. */

@@ -1,7 +1,6 @@
-type Members = Readonly<Record<string, unknown>>
+import { isObject } from '../../protocol/document.js'
 
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+type Members = Readonly<Record<string, unknown>>
 
 /** The members of two objects that differ, also of objects in them. */
 export function differenceOf(before: object, after: object) {

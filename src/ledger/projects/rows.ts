@@ -70,7 +70,6 @@ export async function changedBetween(
   return [...new Set(changed.map(({ project }) => project))]
 }
 
-/** The project of a row. */
 export function projectOf(row: Row<'x402_projects'>): StoredProject {
   return {
     id: row.id,
@@ -86,7 +85,6 @@ export function projectOf(row: Row<'x402_projects'>): StoredProject {
   }
 }
 
-/** The token of a row. */
 export function tokenOf(row: Row<'x402_project_tokens'>): StoredToken {
   const { id, project, hash, label, last_used_at, revoked_at } = row
   return {
@@ -101,7 +99,6 @@ export function tokenOf(row: Row<'x402_project_tokens'>): StoredToken {
   }
 }
 
-/** The entry of a row. */
 export function auditOf(row: Row<'x402_audit_log'>): AuditEntry {
   const { id, actor, project, token, before, after } = row
   return {

@@ -14,7 +14,6 @@ const SWEEP_MS = 300_000
 /** Transactions forgotten by one statement. Others wait for it. */
 const PAGE = 500
 
-/** Options of {@link pruneBytes}. */
 export interface PruneBytesOptions {
   /** How long the bytes of a mined transaction are kept (ms). @defaultValue 3600000 */
   readonly keptMs?: number | undefined

@@ -148,7 +148,6 @@ export const TABLES = {
     /** `operator` or `merchant`; null while it takes payments. */
     paused_by: 'TEXT',
   },
-  /** Tokens of projects. */
   x402_project_tokens: {
     id: 'TEXT NOT NULL PRIMARY KEY',
     /** Of the database or of the configuration. */

@@ -59,7 +59,6 @@ const { page, asset } = pageEndpoints({
   folder: builtFolder('docs'),
 })
 
-/** The endpoints of the documentation. */
 export const docsEndpoints = [openApi, page, asset]
 
 /** Mounted unless the option `docs` is `false`. */

@@ -1,19 +1,15 @@
 /** Members that many documents have. */
 import { z } from 'zod'
 
-/** A text. */
 export const text = (description: string, ...examples: readonly string[]) =>
   z.string().meta({ description, ...(examples.length > 0 && { examples }) })
 
-/** An integer. */
 export const integer = (description: string, ...examples: readonly number[]) =>
   z.int().meta({ description, ...(examples.length > 0 && { examples }) })
 
-/** An object. */
 export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).meta({ description })
 
-/** A list. */
 export const list = <Item extends z.ZodType>(description: string, item: Item) =>
   z.array(item).meta({ description })
 
@@ -35,7 +31,6 @@ export const atomicUnits = (description: string) =>
     .regex(/^(0|[1-9][0-9]*)$/)
     .meta({ description, examples: ['250000'] })
 
-/** A network. */
 export const network = z.string().meta({
   description: 'Chain: CAIP-2, or its short name if the gateway or the request writes those.',
   examples: ['eip155:8453', 'base'],
@@ -58,6 +53,5 @@ export const nextCursor = z.string().optional().meta({
   description: '`cursor` of the next page; absent on the last one.',
 })
 
-/** Any object. */
 export const anyObject = (description: string) =>
   z.record(z.string(), z.unknown()).meta({ description })

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { document } from './component.js'
 import { integer, list, text } from './fields.js'
 
-/** Members of a finding. */
 export const findingMembers = {
   subject: text('What it is about.', 'ledger', 'network', 'relayer'),
   status: z.enum(['ok', 'warning', 'error']).meta({

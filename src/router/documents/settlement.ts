@@ -82,7 +82,6 @@ export const settlement = document('Settlement', 'A payment, and what became of 
   ...paymentMembers,
 })
 
-/** A page of settlements. */
 export const settlementList = document('SettlementList', 'A page of settlements.', {
   settlements: list('Newest first.', settlement),
   nextCursor,
@@ -123,7 +122,6 @@ export const adminSettlementList = document('AdminSettlementList', 'A page of se
   nextCursor,
 })
 
-/** Members of a refund. */
 export const refundMembers = {
   ...settlementMembers,
   id: text('Id of the refund.'),
@@ -144,7 +142,6 @@ export const refundMembers = {
   ).optional(),
 }
 
-/** A refund. */
 export const refund = document(
   'Refund',
   'A payment from the merchant back to the buyer.',
@@ -156,7 +153,6 @@ export const failedRefundMembers = Object.fromEntries(
   Object.entries(refundMembers).filter(([name]) => name !== 'status'),
 )
 
-/** The refunds of a settlement. */
 export const refundList = document('RefundList', 'The refunds of a settlement.', {
   refunds: list('Oldest first.', refund),
 })

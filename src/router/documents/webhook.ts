@@ -18,7 +18,6 @@ const members = {
   updatedAt: time('When it was last changed.'),
 }
 
-/** A webhook. */
 export const webhook = document('Webhook', 'A URL that is told of events.', members)
 
 /** A webhook, with what its deliveries are signed with. */
@@ -35,7 +34,6 @@ export const webhookList = document('WebhookList', 'The webhooks of a project.',
   webhooks: list('Oldest first; ten at most.', webhook),
 })
 
-/** A delivery. */
 export const delivery = document('WebhookDelivery', 'One event for one webhook.', {
   id: text('The `webhook-id`, the same at every attempt.'),
   type: text('The event.', 'payment.settled'),
@@ -53,7 +51,6 @@ export const delivery = document('WebhookDelivery', 'One event for one webhook.'
   lastResponse: text('How the receiver’s last response begins.').optional(),
 })
 
-/** A page of deliveries. */
 export const deliveryList = document('WebhookDeliveryList', 'A page of deliveries.', {
   deliveries: list('Newest first.', delivery),
   nextCursor,

@@ -5,7 +5,6 @@ import { probeStatus, readiness } from '../documents/probe.js'
 
 const loaded = <Schema>(schema: Schema) => new Lazy(async () => schema)
 
-/** The probes. */
 export const probes: readonly Description[] = [
   {
     method: 'GET',

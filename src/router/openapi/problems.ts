@@ -117,7 +117,6 @@ export async function problemSchema(problem: EndpointProblem): Promise<z.ZodType
   return schema
 }
 
-/** The code of a problem. */
 export function codeOf(problem: EndpointProblem): ProblemCode {
   return typeof problem === 'string' ? problem : problem.code
 }

@@ -24,7 +24,6 @@ const TOLERATED = {
   description: 'Written by x402 clients on top of every document; not read.',
 }
 
-/** The schema of a body. */
 export function bodySchema({ schema, version1, tolerates = [] }: RequestBody): JsonSchema {
   const body = describe(shapeOf(schema))
   if (version1 !== undefined) return { anyOf: [body, describe(version1.shape)] }
@@ -34,7 +33,6 @@ export function bodySchema({ schema, version1, tolerates = [] }: RequestBody): J
   return { ...body, properties, additionalProperties: false }
 }
 
-/** The parameters of a query. */
 export function queryParameters(schema: z.ZodObject): readonly Parameter[] {
   const { properties } = describe(schema.shape) as { readonly properties: object }
   return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(

@@ -24,7 +24,6 @@ export interface FeedEntry {
   readonly totals: RefundTotals | undefined
 }
 
-/** A reader of the feed. */
 export interface FeedReader {
   readonly project: string | typeof EVERY_PROJECT
   readonly take: (entries: readonly FeedEntry[]) => void

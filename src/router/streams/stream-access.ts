@@ -8,7 +8,6 @@ import type { RouterContext } from '../context.js'
 import { limitKeyOf } from '../rate-limit.js'
 import type { SharedSlots, SlotOwner } from './streams.js'
 
-/** A request for a slot. */
 interface SlotRequest {
   readonly req: Request
   readonly res: Response

@@ -63,7 +63,6 @@ export class EvmScheme implements Scheme {
     this.format = format
   }
 
-  /** As {@link Scheme.verify}. */
   async verify(presented: PresentedPayment): Promise<Verified | Refusal> {
     const core = this.#context.networks.get(presented.payment.network?.caip2 ?? '')
     const isVerifiedOnly = presented.purpose === 'verify'
@@ -78,7 +77,6 @@ export class EvmScheme implements Scheme {
     return verified
   }
 
-  /** As {@link Scheme.supported}. */
   supported(): SchemeSupport {
     const { networks } = this.#context
     const signers = [...networks.values()].flatMap(({ relayers }) => relayers.addresses)

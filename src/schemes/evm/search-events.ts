@@ -38,8 +38,9 @@ export async function searchEvents(
   { createdAt }: Pick<JudgedPayment, 'createdAt'>,
   { isOne = false, last, ...filter }: EventSearch,
 ): Promise<FoundEvents> {
-  const newest = last > BLOCKS_AT_ONCE[0] ? last - BLOCKS_AT_ONCE[0] : 0n
-  let first = createdAt === undefined ? newest : await chain.findBlockSince(secondsOf(createdAt))
+  let first = last > BLOCKS_AT_ONCE[0] ? last - BLOCKS_AT_ONCE[0] : 0n
+  if (createdAt !== undefined)
+    first = await chain.findBlockSince(BigInt(Math.floor(createdAt / 1000)) - CLOCKS_DIFFER_SECONDS)
   const found = new Map<string, FoundTransaction>()
   let size = 0
   for (let requests = 0; requests < MOST_REQUESTS && first <= last; requests++) {
@@ -57,8 +58,4 @@ export async function searchEvents(
     if (isOne && found.size > 0) break
   }
   return { transactions: [...found.values()], isWhole: createdAt !== undefined && first > last }
-}
-
-function secondsOf(createdAt: number): bigint {
-  return BigInt(Math.floor(createdAt / 1000)) - CLOCKS_DIFFER_SECONDS
 }

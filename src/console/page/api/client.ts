@@ -48,7 +48,6 @@ const API = '../api/v2/'
 
 let onSessionEnd: () => void = () => undefined
 
-/** Sets a listener for the end of the session. */
 export function setSessionEnd(listener: () => void): void {
   onSessionEnd = listener
 }

@@ -50,7 +50,6 @@ export function Money({ of, class: className = '' }: MoneyProps) {
   )
 }
 
-/** The name of a network. */
 export function NetworkName({ of: { network } }: { readonly of: Pick<TokenAmount, 'network'> }) {
   return <>{findNetwork(useSession(), network)?.name ?? network}</>
 }

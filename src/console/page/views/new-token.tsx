@@ -11,7 +11,6 @@ import { nameOf, SCOPES } from './token-name.js'
 
 interface NewTokenProps {
   readonly path: string
-  /** Token to replace. */
   readonly replaced: Token | undefined
   readonly onRevoke: (token: Token) => Promise<unknown>
   readonly onClose: () => void

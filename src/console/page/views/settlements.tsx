@@ -16,7 +16,7 @@ import { SettlementTable } from './settlement-table.js'
 export function Settlements({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const filters = filtersOf(route)
-  const query = apiQuery(filters)
+  const query = { ...filters, ...spanOf(filters) }
   const page = useLoad<SettlementPage>(
     `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`,
   )
@@ -104,8 +104,4 @@ function NoSettlements({ isFiltered, hasOlder }: NoSettlementsProps) {
 function filtersOf({ query }: Route): Filters {
   const values = FILTERS.map((name) => [name, query.get(name) ?? ''])
   return Object.fromEntries(values) as Filters
-}
-
-function apiQuery({ from, to, ...filters }: Filters): Record<string, string> {
-  return { ...filters, ...spanOf({ from, to }) }
 }

@@ -35,7 +35,6 @@ export interface PageTerms {
   readonly extra?: { readonly [member: string]: unknown } | null | undefined
 }
 
-/** The document of a 402. */
 export interface PageDocument {
   readonly error?: string
   readonly resource: object

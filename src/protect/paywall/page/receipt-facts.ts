@@ -58,7 +58,6 @@ export function settledFacts(facts: ReceiptFacts, { transaction, charged }: Sett
   }
 }
 
-/** The key of a payment. */
 export interface PaymentKey {
   readonly chainId: number
   /** Address of the contract that burns the nonce. */

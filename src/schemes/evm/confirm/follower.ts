@@ -32,7 +32,6 @@ export interface FollowedTransaction {
   readonly takesPaid?: TakesPaid | undefined
 }
 
-/** Dependencies of {@link Follower}. */
 export interface FollowerOptions extends ConfirmContext {
   readonly concluder: Concluder
   /** Ends work in the background. */

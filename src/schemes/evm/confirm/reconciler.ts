@@ -22,7 +22,6 @@ const AFTER_REORG_MS = 2000
 /** Records that rounds remember to skip. */
 const REMEMBERED = 100_000
 
-/** Options of {@link Reconciler}. */
 export interface ReconcilerOptions extends Omit<FollowerOptions, 'cores' | 'concluder'> {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>

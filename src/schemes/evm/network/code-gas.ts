@@ -23,7 +23,6 @@ export interface GasOfCode {
   readonly lostLately: bigint
 }
 
-/** Options of {@link CodeGas}. */
 export interface CodeGasOptions {
   readonly chainId: number
   readonly counters: Counters

@@ -62,7 +62,6 @@ export function factoryCodeHash(factory: Address): Hex {
   return padHex(factory)
 }
 
-/** Options of {@link PayerGuard}. */
 export interface PayerGuardOptions {
   /** Gas that payments of each wallet code took and lost. */
   readonly codeGas: CodeGas

@@ -71,7 +71,6 @@ const SPENDERS: ReadonlyMap<Address, Spender> = new Map(
   [EXACT_SPENDER, UPTO_SPENDER].map((one) => [one.address, one]),
 )
 
-/** The spender at an address. */
 export function findSpender(address: Address): Spender | undefined {
   return SPENDERS.get(lowerHex(address))
 }

@@ -31,7 +31,6 @@ const USUAL_VERSION = '1'
 
 const NOBODY = `0x${'0'.repeat(40)}` as const
 
-/** Options of {@link findPermits}. */
 export interface FindPermitsOptions {
   readonly assets: readonly Asset[]
   /** Gets the domains. */

@@ -130,27 +130,23 @@ export class Settlement implements Reservation {
     return settledResponse(this.#payment, '', entry)
   }
 
-  /** As {@link Reservation.release}. */
   release(): Promise<void> {
     const { core, key, entry } = this.#payment
     dropPayment(core, entry)
     return this.#context.ledger.payments.release(key, this.lock)
   }
 
-  /** As {@link Reservation.markDelivered}. */
   markDelivered(): Promise<void> {
     const { key } = this.#payment
     return this.#context.ledger.payments.markDelivered(key, this.#paid, this.lock)
   }
 
-  /** As {@link Reservation.reopen}. */
   async reopen(): Promise<void> {
     if (this.#paid !== undefined)
       await this.#context.reconciler.concluder.conclude(this.#payment.entry, this.#paid)
     return this.#context.ledger.payments.unlock(this.#payment.key, this.lock)
   }
 
-  /** As {@link Reservation.undeliver}. */
   undeliver(): Promise<void> {
     return this.#context.ledger.payments.undeliver(this.#payment.key, this.lock)
   }

@@ -46,7 +46,6 @@ export interface VerifiedPayment {
   readonly payer: Address
   readonly transfer: SignedTransfer
   readonly key: PaymentKey
-  /** Its entry for the ledger. */
   readonly entry: LedgerEntry
   /** Whether its transaction is out already: nothing will be sent for it. */
   readonly isSubmitted: boolean
