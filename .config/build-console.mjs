@@ -6,7 +6,7 @@ import { writePage } from './build-page.mjs'
 import { bundleScript, joinStyles, licensesOf } from './bundle-page.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const source = join(root, 'src/console/page')
+const source = join(root, 'src/pages/console')
 
 /** Writes the page into a folder. */
 export async function buildConsole(folder) {

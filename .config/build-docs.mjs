@@ -11,7 +11,7 @@ const read = (file) => readFile(join(root, file), 'utf8')
 
 /** Writes the page into a folder. */
 export async function buildDocs(folder) {
-  const source = 'src/router/docs/page'
+  const source = 'src/pages/docs'
   const viewer = 'node_modules/rapidoc'
   const bundled = await read(`${viewer}/dist/rapidoc-min.js.LICENSE.txt`)
   const page = {
@@ -20,7 +20,7 @@ export async function buildDocs(folder) {
       'rapidoc.js': await read(`${viewer}/dist/rapidoc-min.js`),
       'docs.js': await read(`${source}/docs.js`),
       'docs.css': await read(`${source}/docs.css`),
-      'icon.svg': await read('src/console/page/icon.svg'),
+      'icon.svg': await read('src/pages/console/icon.svg'),
     },
     licenses: `rapidoc\n\n${await read(`${viewer}/LICENSE.txt`)}\n${bundled}`,
   }

@@ -8,7 +8,7 @@ import * as viemChains from 'viem/chains'
 import { bundleScript, joinStyles, licensesOf } from './bundle-page.mjs'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
-const page = join(src, 'protect/paywall/page')
+const page = join(src, 'pages/paywall')
 
 /** Packages of which the page contains code. */
 const BUNDLED = ['preact', 'lean-qr']
@@ -33,7 +33,7 @@ function inline(code) {
 
 /** By chain id: what `wallet_addEthereumChain` takes (EIP-3085), for the networks of our own table. */
 async function chainFacts() {
-  const { knownNetworks } = await importSource('protocol/networks.ts')
+  const { knownNetworks } = await importSource('shared/protocol/networks.ts')
   const rows = knownNetworks.flatMap(({ chainId, name: chainName }) => {
     // viem has some chains twice; the first is the one that is named after the chain.
     const chain = Object.values(viemChains).find(({ id }) => id === chainId)

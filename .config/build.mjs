@@ -1,5 +1,5 @@
 // Builds the package twice, as ESM and as CommonJS: files for the entry points, for what they share, and
-// for what src/README.md says is loaded later; and the declarations that the entry points lead to. Each copy of the sources is
+// for what src/gateway/README.md says is loaded later; and the declarations that the entry points lead to. Each copy of the sources is
 // checked beside a package.json that tells its format, so that dependencies are resolved as users of
 // that format resolve them. The code keeps its names and lines, but no comments, which would be half
 // of it; the declarations keep theirs. A build that fails keeps the last dist.
@@ -18,21 +18,23 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
-const publicEntries = ['index', 'sql', 'devnet/index', 'testing/index']
+const publicEntries = ['index', 'sql', 'tools/devnet/index', 'tools/testing/index']
 
 /** The command line is an ES module only: nobody requires it. */
 const formats = {
-  esm: { type: 'module', entries: [...publicEntries, 'cli/bin'] },
+  esm: { type: 'module', entries: [...publicEntries, 'tools/cli/bin'] },
   cjs: { type: 'commonjs', entries: publicEntries },
 }
 
 /** CommonJS in both builds. */
-const commonJs = ['ucp/templates', 'crypto/load-peer', 'http/own-package']
+const commonJs = [
+  'api/checkouts/ucp/templates',
+  'shared/crypto/load-peer',
+  'shared/http/own-package',
+]
 
 /** What is loaded when somebody asks for it, in a file of its own. */
-const lazy = [
-  { name: 'openapi', test: /\/src\/(router\/(openapi|documents)\/|console\/documents)/ },
-]
+const lazy = [{ name: 'openapi', test: /\/src\/api\/(openapi|documents)\// }]
 
 const compilerOptions = {
   noEmit: false,
@@ -59,7 +61,10 @@ async function compile(staging, format) {
   await bundle(folder, format, entries)
   await keepDeclarations(sources, folder)
   await writeFile(join(folder, 'package.json'), manifest)
-  await cp(join(root, 'src/ucp/gateway.md'), join(folder, 'ucp/gateway.md'))
+  await cp(
+    join(root, 'src/api/checkouts/ucp/gateway.md'),
+    join(folder, 'api/checkouts/ucp/gateway.md'),
+  )
   await rm(sources, { recursive: true })
 }
 
@@ -129,7 +134,7 @@ try {
   const failure = results.find(({ status }) => status === 'rejected')
   if (failure) throw failure.reason
   await chmod(staging, 0o755)
-  await chmod(join(staging, 'esm/cli/bin.js'), 0o755)
+  await chmod(join(staging, 'esm/tools/cli/bin.js'), 0o755)
   await replaceDist(staging)
   buildAgents()
 } catch (error) {

@@ -36,11 +36,6 @@ export default {
   // V8 counts a function that never ran as one branch, however many it holds.
   coverageProvider: 'babel',
   // Pages run in a browser, where their tests drive them.
-  collectCoverageFrom: [
-    'src/**/*.ts',
-    '!src/devnet/artifacts.ts',
-    '!src/**/page/**',
-    '!src/browser/**',
-  ],
+  collectCoverageFrom: ['src/**/*.ts', '!src/tools/devnet/artifacts.ts', '!src/pages/**'],
   coverageThreshold: { global: { lines: 95, branches: 90 } },
 }

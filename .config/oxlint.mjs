@@ -6,94 +6,46 @@ const { dependencies, peerDependencies, devDependencies } = JSON.parse(
 )
 const packages = Object.keys({ ...dependencies, ...peerDependencies })
 
-/** Folders that every other may import. They import each other only as `leafArrows` says. */
-const leaves = ['protocol', 'money', 'crypto', 'http']
+/** What each wing may import besides itself. Only those who use the finished gateway import `index.ts` and `sql.ts`. */
+const wings = {
+  shared: [],
+  ledger: ['shared'],
+  core: ['shared', 'ledger'],
+  operate: ['shared', 'ledger', 'core'],
+  sell: ['shared', 'ledger', 'core'],
+  api: ['shared', 'ledger', 'core', 'operate'],
+  gateway: ['shared', 'ledger', 'core', 'operate', 'sell', 'api'],
+  tools: ['shared', 'ledger', 'operate', 'gateway', 'index', 'sql'],
+}
 
-/**
- * What a folder may import besides itself, the leaves, `errors.ts` and `logger.ts`. The `surface` is
- * the files of src that wire the parts together: only those who use the finished gateway may reach up
- * to them.
- */
-const arrows = {
-  protocol: [],
-  http: ['protocol'],
-  crypto: ['protocol'],
-  money: ['protocol', 'http'],
-  ucp: leaves,
-  idempotency: leaves,
-  ledger: [...leaves, 'idempotency'],
-  discovery: [...leaves, 'ledger'],
-  merchants: [...leaves, 'ledger', 'schemes'],
-  chain: leaves,
-  relayer: [...leaves, 'chain', 'ledger'],
-  schemes: [...leaves, 'relayer', 'chain', 'ledger'],
-  facilitator: [...leaves, 'schemes', 'ledger', 'idempotency'],
-  config: [...leaves, 'merchants', 'chain', 'facilitator', 'ledger', 'webhooks', 'protect'],
-  webhooks: [...leaves, 'ledger'],
-  health: [
-    ...leaves,
-    'merchants',
-    'facilitator',
-    'schemes',
-    'relayer',
-    'chain',
-    'ledger',
-    'idempotency',
-  ],
-  telemetry: [...leaves, 'facilitator', 'schemes', 'relayer', 'chain', 'ledger'],
-  protect: [...leaves, 'discovery', 'merchants', 'facilitator', 'schemes', 'ledger', 'idempotency'],
-  router: [
-    ...leaves,
-    'merchants',
-    'facilitator',
-    'schemes',
-    'ledger',
-    'idempotency',
-    'discovery',
-    'ucp',
-    'webhooks',
-  ],
-  checkouts: [...leaves, 'merchants', 'ledger', 'protect'],
-  console: [...leaves, 'merchants', 'facilitator', 'ledger', 'idempotency', 'router', 'health'],
-  devnet: [...leaves, 'surface'],
-  testing: [...leaves, 'surface', 'devnet'],
-  cli: [
-    ...leaves,
-    'merchants',
-    'ledger',
-    'config',
-    'surface',
-    'devnet',
-    'health',
-    'ucp',
-    'webhooks',
-  ],
+/** The rooms of a wing that stand on each other: what each may import of its own wing. */
+const rooms = {
+  shared: { protocol: [], http: ['protocol'], crypto: ['protocol'], money: ['protocol', 'http'] },
+  core: {
+    chain: [],
+    relayer: ['chain'],
+    schemes: ['chain', 'relayer'],
+    facilitator: ['schemes'],
+    merchants: ['schemes'],
+    catalogue: [],
+  },
 }
 
 /** What asks for payments and takes them from outside: they know what a scheme is, but no scheme. */
-const faces = ['merchants', 'protect', 'router']
+const faces = ['sell', 'api', 'core/merchants']
 
 /** What of `schemes/` they may not import: all but the interface and the events. */
-const insideSchemes = readdirSync(new URL('../src/schemes', import.meta.url)).filter(
+const insideSchemes = readdirSync(new URL('../src/core/schemes', import.meta.url)).filter(
   (name) => !['scheme.ts', 'events.ts'].includes(name),
 )
 
+/** Who may import viem. */
+const viemUsers = /^(core\/(chain|relayer|schemes)|shared\/crypto|gateway|operate\/health|tools)/
+
 /** The packages a folder may not import. */
 function forbiddenPackages(folder) {
-  if (folder === 'protocol') return packages.filter((name) => name !== 'zod')
-  return [
-    'chain',
-    'crypto',
-    'relayer',
-    'schemes',
-    'config',
-    'devnet',
-    'testing',
-    'health',
-    'cli',
-  ].includes(folder)
-    ? []
-    : ['viem']
+  if (folder === 'shared/protocol') return packages.filter((name) => name !== 'zod')
+  return viemUsers.test(folder) ? [] : ['viem']
 }
 
 /** Clients and transports belong to `chain/`; the local chain has a client of its own. */
@@ -110,35 +62,52 @@ const viemClients = {
     'http',
     'webSocket',
   ],
-  message: 'Only src/chain talks to a node.',
+  message: 'Only src/core/chain talks to a node.',
 }
 
-/** `way` leads from the importing file to src; elsewhere `index.js` is some folder's own. */
-function forbiddenImports(folder, way) {
-  const allowed = [folder, ...arrows[folder]]
-  const message = `src/${folder} may not import this: see the arrows in .config/oxlint.mjs.`
-  const folders = Object.keys(arrows).filter((name) => !allowed.includes(name))
+/** What the files of a folder may not import, `deep` folders below src: of src, of their wing, and packages. */
+function forbiddenImports(folder, deep) {
+  const [wing, room] = folder.split('/')
+  const allowed = [wing, ...wings[wing]]
+  const way = (steps) => `^(\\.\\./){${steps}}`
+  const others = ['pages', ...Object.keys(wings)].filter((name) => !allowed.includes(name))
+  const files = ['index', 'sql'].filter((name) => !allowed.includes(name))
   const regexes = [
-    `^${way}(${folders.join('|')})/`,
+    `${way(deep)}(${others.join('|')})/`,
     ...forbiddenPackages(folder).map((name) => `^${name}(/|$)`),
+    ...(files.length > 0 ? [`${way(deep)}(${files.join('|')})\\.js$`] : []),
   ]
-  if (faces.includes(folder))
-    regexes.push(`^(\\.\\./)+schemes/(${insideSchemes.join('|').replaceAll('.ts', '.js')})`)
-  if (!allowed.includes('surface'))
-    regexes.push(`^${way}(index|gateway|default-gateway|sql)\\.js$`, `^${way}parts/`)
+  if (faces.includes(folder) || faces.includes(wing))
+    regexes.push(`^(\\.\\./)+(core/)?schemes/(${insideSchemes.join('|').replaceAll('.ts', '.js')})`)
+  const beside = rooms[wing]?.[room]
+  if (beside !== undefined) {
+    const above = Object.keys(rooms[wing]).filter((name) => ![room, ...beside].includes(name))
+    regexes.push(`${way(deep - 1)}(${above.join('|')})/`)
+  }
+  const message = `src/${folder} may not import this: see the wings in .config/oxlint.mjs.`
   return {
     patterns: regexes.map((regex) => ({ regex, message })),
-    paths: ['chain', 'devnet'].includes(folder) ? [] : [viemClients],
+    paths: ['core/chain', 'tools/devnet'].includes(folder) ? [] : [viemClients],
   }
 }
 
-const houseRules = Object.keys(arrows).flatMap((folder) =>
-  ['', '*/', '*/*/'].map((deeper) => ({
+/** Folders with rules of their own: the wings, and rooms that stand on each other or have packages of their own. */
+const ruled = [
+  ...Object.keys(wings),
+  ...Object.entries(rooms).flatMap(([wing, inner]) =>
+    Object.keys(inner).map((room) => `${wing}/${room}`),
+  ),
+  'operate/health',
+  'tools/devnet',
+]
+
+const houseRules = ruled.flatMap((folder) =>
+  ['', '*/', '*/*/', '*/*/*/'].map((deeper) => ({
     files: [`**/src/${folder}/${deeper}*.ts`],
     rules: {
       'eslint/no-restricted-imports': [
         'error',
-        forbiddenImports(folder, `(\\.\\./){${deeper.split('/').length}}`),
+        forbiddenImports(folder, `${folder}/${deeper}`.split('/').length - 1),
       ],
     },
   })),
@@ -146,35 +115,42 @@ const houseRules = Object.keys(arrows).flatMap((folder) =>
 
 /**
  * Pages are programs of their own, in the browser. Each folder: how many folders lead out of its
- * program, how many lead to src, and the packages that it may import.
+ * program, and the packages that it may import.
  */
 const pageFolders = [
-  { folder: 'console/page', out: 1, toSource: 2, allowed: ['preact', 'uplot'] },
-  { folder: 'console/page/*', out: 2, toSource: 3, allowed: ['preact', 'uplot'] },
-  { folder: 'protect/paywall/page', out: 1, toSource: 3, allowed: ['preact'] },
-  { folder: 'browser', out: 1, toSource: 1, allowed: ['preact', 'lean-qr'] },
+  { folder: 'pages/console', out: 1, allowed: ['preact', 'uplot'] },
+  { folder: 'pages/console/*', out: 2, allowed: ['preact', 'uplot'] },
+  { folder: 'pages/paywall', out: 1, allowed: ['preact'] },
+  { folder: 'pages/browser', out: 1, allowed: ['preact', 'lean-qr'] },
 ]
 
-/** What of `protocol/` is more than plain data. */
-const notPlain = readdirSync(new URL('../src/protocol', import.meta.url))
-  .map((name) => name.replace('.ts', ''))
-  .filter((name) => !['contracts', 'typed-data'].includes(name))
-  .join('|')
+/** The files of a folder that pages may not import. */
+const filesBut = (folder, plain) =>
+  readdirSync(new URL(`../src/${folder}`, import.meta.url))
+    .map((name) => name.replace(/\.ts$/, '\\.js$'))
+    .filter((name) => !plain.some((one) => name === `${one}\\.js$`))
+    .map((name) => `${folder}/${name}`)
 
-/** What a file of a page may not import; of src it may import `browser` only, plain data, and types of documents. */
-function notForPages({ out, toSource, allowed }) {
-  const folders = Object.keys(arrows).filter((name) => name !== 'protocol')
+/** What a file of a page may not import; of src it may import `pages/browser`, plain data, and types of documents. */
+function notForPages({ out, allowed }) {
+  const wingsButShared = Object.keys(wings).filter((name) => !['shared', 'sell'].includes(name))
   const files = [
-    ...folders.map((name) => `${name}/`),
-    `protocol/(${notPlain})\\.js$`,
+    ...wingsButShared.map((name) => `${name}/`),
+    ...['http', 'money', 'crypto'].map((name) => `shared/${name}/`),
+    'shared/[a-z-]+\\.js$',
+    ...filesBut('shared/protocol', ['contracts', 'typed-data']),
+    'sell/(flow|route|hold|respond|links|discovery)/',
+    ...filesBut('sell/paywall', ['page-data']),
     '[a-z-]+\\.js$',
   ]
-  const ways = [`^(\\.\\./){${toSource}}(${files.join('|')})`]
-  for (let up = out; up < toSource; up++) ways.push(`^(\\.\\./){${up}}[^.]`)
   const notAllowed = [...packages, ...Object.keys(devDependencies)].filter(
     (name) => !allowed.includes(name),
   )
-  return [...ways, `^(node:|(${notAllowed.join('|')})(/|$))`].join('|')
+  return [
+    `^(\\.\\./){${out + 1}}(${files.join('|')})`,
+    `^(\\.\\./){${out}}(console|paywall|docs)/`,
+    `^(node:|(${notAllowed.join('|')})(/|$))`,
+  ].join('|')
 }
 
 const pageRules = pageFolders.map((page) => ({
@@ -187,7 +163,7 @@ const pageRules = pageFolders.map((page) => ({
         patterns: [
           {
             regex: notForPages(page),
-            message: `A page imports itself, src/browser, and ${page.allowed.join(' and ')} only.`,
+            message: `A page imports itself, pages/browser, and ${page.allowed.join(' and ')} only.`,
           },
         ],
       },
@@ -253,7 +229,7 @@ export default {
     ...houseRules,
     ...pageRules,
     {
-      files: ['**/src/console/page/api/documents.ts'],
+      files: ['**/src/pages/console/api/documents.ts'],
       rules: {
         'eslint/no-restricted-imports': [
           'error',

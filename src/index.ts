@@ -3,11 +3,11 @@
  *
  * @packageDocumentation
  */
-import './http/check-node.js'
+import './shared/http/check-node.js'
 import type { Router } from 'express'
-import { defaultGateway, requireCall } from './default-gateway.js'
-import type { X402Protect } from './protect/x402-protect.js'
-import type { GatewayRouterOptions } from './router/gateway-router.js'
+import { defaultGateway, requireCall } from './gateway/default-gateway.js'
+import type { X402Protect } from './sell/flow/x402-protect.js'
+import type { GatewayRouterOptions } from './api/gateway-router.js'
 
 /**
  * Declares that a route costs money, on the default gateway.
@@ -82,8 +82,8 @@ export {
   type LedgerErrorCode,
   type RateErrorCode,
   type RelayerErrorCode,
-} from './errors.js'
-export { chainlinkRates, type ChainlinkRatesOptions } from './chain/chainlink-rates.js'
+} from './shared/errors.js'
+export { chainlinkRates, type ChainlinkRatesOptions } from './core/chain/chainlink-rates.js'
 export type {
   GatewayEvents,
   GatewayListener,
@@ -91,36 +91,39 @@ export type {
   RecordedPaymentEvent,
   RefundEvent,
   UnsettledEvent,
-} from './schemes/events.js'
-export type { Facilitator } from './facilitator/facilitator.js'
-export type { MerchantTerms, PurchaseTerms } from './schemes/scheme.js'
-export { httpFacilitator, type HttpFacilitatorOptions } from './facilitator/http-facilitator.js'
-export type { FacilitatorHeaders, FacilitatorRequest } from './facilitator/request-headers.js'
-export { createGateway, type CloseOptions, type Gateway } from './gateway.js'
-export { defaultGateway } from './default-gateway.js'
-export { fromEnvironment } from './config/read/from-environment.js'
-export type { GatewayRouterOptions } from './router/gateway-router.js'
-export type { Finding, FindingCode, FindingSubject } from './health/finding.js'
+} from './core/schemes/events.js'
+export type { Facilitator } from './core/facilitator/facilitator.js'
+export type { MerchantTerms, PurchaseTerms } from './core/schemes/scheme.js'
+export {
+  httpFacilitator,
+  type HttpFacilitatorOptions,
+} from './core/facilitator/http-facilitator.js'
+export type { FacilitatorHeaders, FacilitatorRequest } from './core/facilitator/request-headers.js'
+export { createGateway, type CloseOptions, type Gateway } from './gateway/gateway.js'
+export { defaultGateway } from './gateway/default-gateway.js'
+export { fromEnvironment } from './gateway/config/read/from-environment.js'
+export type { GatewayRouterOptions } from './api/gateway-router.js'
+export type { Finding, FindingCode, FindingSubject } from './operate/health/finding.js'
 export type { Ledger } from './ledger/index.js'
 export type { PaymentDetails } from './ledger/payment-details.js'
 export type { RedeemWithoutProof } from './ledger/purchase.js'
-export type { AdminRole } from './merchants/access.js'
+export type { AdminRole } from './core/merchants/access.js'
 export { memoryLedger, type MemoryLedgerOptions } from './ledger/memory-ledger.js'
-export type { FieldsFirstLogger, Logger } from './logger.js'
-export type { Decimal } from './money/decimal.js'
-export type { Price } from './money/price.js'
-export { cachedRates, type RateCacheOptions } from './money/cached-rates.js'
-export { crossRates } from './money/cross-rates.js'
-export { firstOf } from './money/first-of.js'
-export { httpRates, type HttpRate, type HttpRatesOptions } from './money/http-rates.js'
-export { fixedRates, type FixedRatesOptions } from './money/fixed-rates.js'
-export type { AppliedRate, Rate, RateSource } from './money/rates.js'
+export type { FieldsFirstLogger, Logger } from './shared/logger.js'
+export type { Decimal } from './shared/money/decimal.js'
+export type { Price } from './shared/money/price.js'
+export { cachedRates, type RateCacheOptions } from './shared/money/cached-rates.js'
+export { crossRates } from './shared/money/cross-rates.js'
+export { firstOf } from './shared/money/first-of.js'
+export { httpRates, type HttpRate, type HttpRatesOptions } from './shared/money/http-rates.js'
+export { fixedRates, type FixedRatesOptions } from './shared/money/fixed-rates.js'
+export type { AppliedRate, Rate, RateSource } from './shared/money/rates.js'
 export type {
   AssetOptions,
   ExecutorOptions,
   KnownAssetOptions,
   NetworkOptions,
-} from './config/options.js'
+} from './gateway/config/options.js'
 export type {
   GatewayOptions,
   AdminOptions,
@@ -131,25 +134,25 @@ export type {
   RateLimitOptions,
   RatesOptions,
   WebhookOptions,
-} from './config/options.js'
-export type { RouteExamples, RouteInput, RouteSchema } from './discovery/declaration.js'
-export type { OpenApiDocument } from './discovery/openapi.js'
+} from './gateway/config/options.js'
+export type { RouteExamples, RouteInput, RouteSchema } from './core/catalogue/declaration.js'
+export type { OpenApiDocument } from './sell/discovery/openapi.js'
 export {
   paidRequest,
   type InputOf,
   type PaidRequest,
   type X402Locals,
-} from './protect/paid-request.js'
+} from './sell/flow/paid-request.js'
 export type {
   MerchantFunction,
   PriceFunction,
   ProtectOptions,
   RequestFunction,
-} from './protect/options.js'
-export type { PaywallNetwork, PaywallOptions, PaywallTextKey } from './protect/paywall/options.js'
-export type { DeclaredPrice, UpToPrice } from './protect/up-to.js'
-export type { X402Middleware, X402Protect } from './protect/x402-protect.js'
-export type { NetworkNameStyle } from './protocol/networks.js'
+} from './sell/route/options.js'
+export type { PaywallNetwork, PaywallOptions, PaywallTextKey } from './sell/paywall/options.js'
+export type { DeclaredPrice, UpToPrice } from './sell/route/up-to.js'
+export type { X402Middleware, X402Protect } from './sell/flow/x402-protect.js'
+export type { NetworkNameStyle } from './shared/protocol/networks.js'
 export type {
   Address,
   Hex,
@@ -161,13 +164,21 @@ export type {
   SettleResponse,
   SupportedResponse,
   VerifyResponse,
-} from './protocol/payment.js'
-export { reasons, type Reason } from './protocol/reasons.js'
+} from './shared/protocol/payment.js'
+export { reasons, type Reason } from './shared/protocol/reasons.js'
 export type {
   UcpCompletionOptions,
   UcpCompletion,
   UcpMessage,
   UcpPayment,
-} from './ucp/completion.js'
-export { ucpProfile, type UcpHandler, type UcpProfile } from './ucp/business-profile.js'
-export type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './ucp/profile-options.js'
+} from './api/checkouts/ucp/completion.js'
+export {
+  ucpProfile,
+  type UcpHandler,
+  type UcpProfile,
+} from './api/checkouts/ucp/business-profile.js'
+export type {
+  UcpProfileOptions,
+  UcpPublicKey,
+  UcpRegistry,
+} from './api/checkouts/ucp/profile-options.js'

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-import './http/check-node.js'
+import './shared/http/check-node.js'
 export type { Ledger } from './ledger/index.js'
 export { postgresLedger, type PostgresPool } from './ledger/postgres-ledger.js'
 export { sqliteLedger } from './ledger/sqlite-ledger.js'

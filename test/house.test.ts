@@ -44,16 +44,20 @@ describe('the house', () => {
     expect(circles()).toEqual([])
   })
 
-  it('has at most seven files in its root', () => {
+  it('has two files in its root, and nine wings', () => {
     const root = files.filter((file) => dirname(file) === SRC)
-    expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual([
-      'coalesce.ts',
-      'default-gateway.ts',
-      'errors.ts',
-      'gateway.ts',
-      'index.ts',
-      'logger.ts',
-      'sql.ts',
+    expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual(['index.ts', 'sql.ts'])
+    const wings = readdirSync(SRC, { withFileTypes: true }).filter((one) => one.isDirectory())
+    expect(wings.map(({ name }) => name).toSorted()).toEqual([
+      'api',
+      'core',
+      'gateway',
+      'ledger',
+      'operate',
+      'pages',
+      'sell',
+      'shared',
+      'tools',
     ])
   })
 
@@ -61,13 +65,13 @@ describe('the house', () => {
     const isErc3009 = (file: string): boolean => /\/erc3009(?:\/|\.ts$)/.test(file)
     const users = files.filter((file) => !isErc3009(file) && importsOf(file).some(isErc3009))
     expect(users.map((file) => relative(SRC, file)).toSorted()).toEqual([
-      'crypto/sign-authorization.ts',
-      'router/refund-endpoints.ts',
-      'router/refund-payment.ts',
-      'schemes/evm/format.ts',
-      'schemes/evm/methods.ts',
+      'api/refunds/refund-endpoints.ts',
+      'api/refunds/refund-payment.ts',
+      'core/schemes/evm/format.ts',
+      'core/schemes/evm/methods.ts',
       // A transfer that an authorization has made is no permit's.
-      'schemes/evm/permit2/judge.ts',
+      'core/schemes/evm/permit2/judge.ts',
+      'shared/crypto/sign-authorization.ts',
     ])
   })
 

@@ -9,7 +9,7 @@ async function unitTests(): Promise<readonly string[]> {
   return config.testMatch.map((file) => file.slice(config.rootDir.length))
 }
 
-it.each(['test/money/decimal.test.ts', 'test/config/options.test.ts'])(
+it.each(['test/shared/money/decimal.test.ts', 'test/gateway/config/options.test.ts'])(
   'the fast lane runs a test that needs nothing: %s',
   async (file) => {
     expect(await unitTests()).toContain(file)
@@ -17,10 +17,10 @@ it.each(['test/money/decimal.test.ts', 'test/config/options.test.ts'])(
 )
 
 it.each([
-  ['a chain', 'test/devnet/usdc.test.ts'],
-  ['a chain, by a helper of a helper', 'test/protect/middleware.test.ts'],
-  ['a browser', 'test/protect/paywall/page/networks.test.ts'],
-  ['a whole gateway', 'test/protect/paywall/options.test.ts'],
+  ['a chain', 'test/tools/devnet/usdc.test.ts'],
+  ['a chain, by a helper of a helper', 'test/sell/flow/middleware.test.ts'],
+  ['a browser', 'test/pages/paywall/networks.test.ts'],
+  ['a whole gateway', 'test/sell/paywall/options.test.ts'],
   ['a database in a file', 'test/ledger/sqlite-ledger.test.ts'],
   ['a database server', 'test/ledger/postgres-ledger.test.ts'],
   ['another process', 'test/e2e/packed.test.ts'],

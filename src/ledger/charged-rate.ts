@@ -1,5 +1,5 @@
-import { partOfPrice } from '../money/face-value.js'
-import type { AppliedRate } from '../money/rates.js'
+import { partOfPrice } from '../shared/money/face-value.js'
+import type { AppliedRate } from '../shared/money/rates.js'
 import { amountOf, type LedgerEntry } from './record.js'
 
 /** The rate of a payment. Where it took less than was signed, `price` is the part that it took. */

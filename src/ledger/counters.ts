@@ -1,4 +1,4 @@
-import type { Logger } from '../logger.js'
+import type { Logger } from '../shared/logger.js'
 import type { RelayerAccount } from './relayer-transactions.js'
 import { ALL_COUNTED, COUNTED_DAYS, SLOT_MS, type Count } from './counts.js'
 import type { CountStore } from './index.js'

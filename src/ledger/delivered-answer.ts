@@ -1,4 +1,4 @@
-import type { KeptAnswer } from '../idempotency/store.js'
+import type { KeptAnswer } from './once/store.js'
 import type { PaymentKey, LedgerStore } from './index.js'
 
 /**

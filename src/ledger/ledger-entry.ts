@@ -1,8 +1,8 @@
 /** Makes the ledger's entry of a payment. */
-import type { AppliedRate } from '../money/rates.js'
-import type { Payment, ReadablePayment } from '../protocol/decoded-payment.js'
-import { lowerHex } from '../protocol/hex.js'
-import { CHECKOUT_ID_PREFIX } from '../protocol/offer-id.js'
+import type { AppliedRate } from '../shared/money/rates.js'
+import type { Payment, ReadablePayment } from '../shared/protocol/decoded-payment.js'
+import { lowerHex } from '../shared/protocol/hex.js'
+import { CHECKOUT_ID_PREFIX } from '../shared/protocol/offer-id.js'
 import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
 import { hashOf, type Purchase } from './purchase.js'

@@ -1,6 +1,6 @@
 /** The part of a record that is for the merchant's books: what was sold, and its price. */
-import { sha256 } from '../crypto/sha256.js'
-import { withoutInvisible } from '../protocol/visible-text.js'
+import { sha256 } from '../shared/crypto/sha256.js'
+import { withoutInvisible } from '../shared/protocol/visible-text.js'
 
 /**
  * Describes what a payment was for. People see it and search for it; no decision depends on it.

@@ -1,4 +1,4 @@
-import type { PaymentKey } from '../protocol/payment-key.js'
+import type { PaymentKey } from '../shared/protocol/payment-key.js'
 import { recordId, type LedgerEntry } from './record.js'
 
 /** The fields of a payment in a log line: its id (as in settlements), network and project. */

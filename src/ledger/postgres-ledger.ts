@@ -1,6 +1,6 @@
 import type * as KyselyModule from 'kysely'
 import type * as PgModule from 'pg'
-import { ConfigError } from '../errors.js'
+import { ConfigError } from '../shared/errors.js'
 import type { Ledger, LedgerStore } from './index.js'
 import { migrate } from './schema/migrate.js'
 import { LockOwner } from './owners/lock-owner.js'

@@ -5,8 +5,8 @@
  * whom, and nothing else. Only the checks here make sure that a record buys what it was reserved for,
  * and for its own buyer.
  */
-import { sha256 } from '../crypto/sha256.js'
-import type { Reason } from '../protocol/reasons.js'
+import { sha256 } from '../shared/crypto/sha256.js'
+import type { Reason } from '../shared/protocol/reasons.js'
 import type { LedgerEntry, LedgerRecord } from './record.js'
 
 export type { Purchase } from './record.js'

@@ -1,5 +1,5 @@
 /** The transaction of a record. */
-import type { Hex } from '../protocol/payment.js'
+import type { Hex } from '../shared/protocol/payment.js'
 import type { LedgerRecord, Submission } from './record.js'
 
 /** Stands for a transaction that only a remote facilitator knows. */

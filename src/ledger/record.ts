@@ -1,13 +1,13 @@
 /** The records of the ledger, and what identifies them. */
-import { sha256 } from '../crypto/sha256.js'
-import { LedgerError } from '../errors.js'
-import type { AppliedRate } from '../money/rates.js'
-import { EXACT, UPTO, type Address, type Hex } from '../protocol/payment.js'
-import type { PaymentKey } from '../protocol/payment-key.js'
-import type { Reason } from '../protocol/reasons.js'
+import { sha256 } from '../shared/crypto/sha256.js'
+import { LedgerError } from '../shared/errors.js'
+import type { AppliedRate } from '../shared/money/rates.js'
+import { EXACT, UPTO, type Address, type Hex } from '../shared/protocol/payment.js'
+import type { PaymentKey } from '../shared/protocol/payment-key.js'
+import type { Reason } from '../shared/protocol/reasons.js'
 import type { PaymentDetails } from './payment-details.js'
 
-export type { PaymentKey } from '../protocol/payment-key.js'
+export type { PaymentKey } from '../shared/protocol/payment-key.js'
 export type { PaymentDetails } from './payment-details.js'
 
 /** A signed transaction, written down before it is sent. */

@@ -5,7 +5,7 @@
  * payment is computed from its refunds whenever one is reserved: no total is kept that a crash could
  * leave wrong.
  */
-import { sameHex } from '../protocol/hex.js'
+import { sameHex } from '../shared/protocol/hex.js'
 import { amountOf, type LedgerEntry, type LedgerRecord } from './record.js'
 
 /** Refunds of one payment, failed ones included: each costs us gas. */

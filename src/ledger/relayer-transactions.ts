@@ -1,5 +1,5 @@
 /** The transactions of relayer accounts, as the ledger keeps them. */
-import type { Address } from '../protocol/payment.js'
+import type { Address } from '../shared/protocol/payment.js'
 import type { KeyedSubmission, Submission } from './record.js'
 
 /** An account that sends transactions. */

@@ -1,5 +1,5 @@
 /** The revenue of merchants: sums of settled payments and refunds, exact to the token's smallest unit. */
-import type { Address } from '../protocol/payment.js'
+import type { Address } from '../shared/protocol/payment.js'
 import type { LedgerQuery, LedgerRecord } from './record.js'
 import { dayOf, UTC, type TimeZone } from './time-zone.js'
 

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '../errors.js'
+import { ConfigError } from '../shared/errors.js'
 import type { Ledger, LedgerStore } from './index.js'
 import { migrate } from './schema/migrate.js'
 import { explainFailure, failureKind } from './engine/explain-failure.js'

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { CHECKOUT_EVENTS } from './checkouts.js'
-import type { Hex } from '../protocol/payment.js'
+import type { Hex } from '../shared/protocol/payment.js'
 import { REMOTE_SUBMISSION } from './record-transaction.js'
 import type { LedgerRecord } from './record.js'
 

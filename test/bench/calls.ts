@@ -1,5 +1,5 @@
 /** The requests of the benchmark, and which of their answers are good. */
-import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import type { PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import { paymentHeader } from '../support/http.js'
 import type { SignedPayments } from './buyers.js'
 import type { Answer, Call } from './load.js'

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { cpus } from 'node:os'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { findAnvil } from '../../src/devnet/find-anvil.js'
+import { findAnvil } from '../../src/tools/devnet/find-anvil.js'
 
 /** What the figures are to be read with: the machine, the versions, the day. */
 export async function describeMachine(rounds: number): Promise<string> {

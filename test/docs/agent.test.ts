@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { signAuthorization } from '../../src/crypto/sign-authorization.js'
-import { parseErc3009Payload, type Erc3009Payload } from '../../src/protocol/erc3009.js'
-import { parsePaymentPayload, type PaymentPayload } from '../../src/protocol/payment.js'
+import { signAuthorization } from '../../src/shared/crypto/sign-authorization.js'
+import { parseErc3009Payload, type Erc3009Payload } from '../../src/shared/protocol/erc3009.js'
+import { parsePaymentPayload, type PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { page } from './documents.js'
 
 it('the payment of the page for agents is complete, and signed with the key that it names', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runCli } from '../../src/cli/cli.js'
+import { runCli } from '../../src/tools/cli/cli.js'
 import { blocks, inlineCode, page, pages, ROOT } from './documents.js'
 import { isEndpoint, useEndpoints } from './endpoints.js'
 import { commandsIn, type ShellCommand } from './shell.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { VARIABLES } from '../../src/config/read/variables.js'
+import { VARIABLES } from '../../src/gateway/config/read/variables.js'
 import { inlineCode, page, ROOT } from './documents.js'
 
 const { prose } = page('configuration.md')
@@ -27,20 +27,20 @@ function rowsBelow(heading: string): readonly string[] {
 const SECTIONS = [
   {
     heading: 'Options of a gateway',
-    members: membersOf('config/options.ts', 'GatewayOptions'),
+    members: membersOf('gateway/config/options.ts', 'GatewayOptions'),
   },
   {
     heading: 'Networks and tokens',
-    members: membersOf('config/options.ts', 'NetworkOptions'),
+    members: membersOf('gateway/config/options.ts', 'NetworkOptions'),
   },
   {
     heading: 'Projects and merchants',
     members: [
-      ...membersOf('config/options.ts', 'ProjectOptions'),
-      ...membersOf('config/options.ts', 'MerchantOptions'),
+      ...membersOf('gateway/config/options.ts', 'ProjectOptions'),
+      ...membersOf('gateway/config/options.ts', 'MerchantOptions'),
     ],
   },
-  { heading: 'Options of a route', members: membersOf('protect/options.ts', 'ProtectOptions') },
+  { heading: 'Options of a route', members: membersOf('sell/route/options.ts', 'ProtectOptions') },
 ]
 
 describe('the page of the configuration', () => {
@@ -51,11 +51,11 @@ describe('the page of the configuration', () => {
 
   it('names the members of options that are objects', () => {
     const members = [
-      ...membersOf('config/options.ts', 'AssetOptions'),
-      ...membersOf('config/options.ts', 'MetricsOptions'),
-      ...membersOf('config/options.ts', 'WebhookOptions'),
-      ...membersOf('http/rate-limiter.ts', 'RateLimitOptions'),
-      ...membersOf('facilitator/http-facilitator.ts', 'HttpFacilitatorOptions'),
+      ...membersOf('gateway/config/options.ts', 'AssetOptions'),
+      ...membersOf('gateway/config/options.ts', 'MetricsOptions'),
+      ...membersOf('gateway/config/options.ts', 'WebhookOptions'),
+      ...membersOf('shared/http/rate-limiter.ts', 'RateLimitOptions'),
+      ...membersOf('core/facilitator/http-facilitator.ts', 'HttpFacilitatorOptions'),
     ]
     expect(members.length).toBeGreaterThan(15)
     expect(members.filter((one) => !named.has(one))).toEqual([])

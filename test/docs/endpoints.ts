@@ -1,7 +1,7 @@
 /** Asks a real gateway which endpoints it has. */
 import { afterAll, beforeAll } from '@jest/globals'
 import express from 'express'
-import { createGateway, type Gateway } from '../../src/gateway.js'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.js'
 import { listen, type TestServer } from '../support/http.js'
 
 /** A gateway with all its faces. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { STATUS } from '../../src/http/problem-status.js'
-import { reasons } from '../../src/protocol/reasons.js'
+import { STATUS } from '../../src/shared/http/problem-status.js'
+import { reasons } from '../../src/shared/protocol/reasons.js'
 import { headingsOf, page, ROOT } from './documents.js'
 
 const sourceOf = (path: string): string => readFileSync(join(ROOT, 'src', path), 'utf8')
@@ -21,7 +21,7 @@ function unionsOf(path: string, ending: string): readonly string[] {
 
 /** The codes that `doctor` gives its own findings. */
 function doctorCodes(): readonly string[] {
-  const folder = 'cli/doctor'
+  const folder = 'tools/cli/doctor'
   return readdirSync(join(ROOT, 'src', folder)).flatMap((file) =>
     [
       ...sourceOf(`${folder}/${file}`).matchAll(
@@ -31,8 +31,8 @@ function doctorCodes(): readonly string[] {
   )
 }
 
-const errorCodes = unionsOf('protocol/error-codes.ts', 'Code')
-const findingCodes = [...unionsOf('health/finding.ts', 'FindingCode'), ...doctorCodes()]
+const errorCodes = unionsOf('shared/protocol/error-codes.ts', 'Code')
+const findingCodes = [...unionsOf('operate/health/finding.ts', 'FindingCode'), ...doctorCodes()]
 const codes = new Set([...errorCodes, ...Object.keys(STATUS), ...reasons, ...findingCodes])
 
 const { prose } = page('errors.md')

@@ -14,8 +14,8 @@ import {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const entries = ['index.ts', 'sql.ts', 'devnet/index.ts', 'testing/index.ts'].map((file) =>
-  join(source, file),
+const entries = ['index.ts', 'sql.ts', 'tools/devnet/index.ts', 'tools/testing/index.ts'].map(
+  (file) => join(source, file),
 )
 
 const examples = [
@@ -53,8 +53,8 @@ function check(all: readonly Example[]): ReadonlyMap<string, readonly string[]> 
   const paths = {
     'express-x402-gateway': [`${toSource}/index.ts`],
     'express-x402-gateway/sql': [`${toSource}/sql.ts`],
-    'express-x402-gateway/devnet': [`${toSource}/devnet/index.ts`],
-    'express-x402-gateway/testing': [`${toSource}/testing/index.ts`],
+    'express-x402-gateway/devnet': [`${toSource}/tools/devnet/index.ts`],
+    'express-x402-gateway/testing': [`${toSource}/tools/testing/index.ts`],
   }
   const project = { compilerOptions: { ...consumerOptions, paths }, include: ['*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project))

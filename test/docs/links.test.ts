@@ -27,7 +27,10 @@ const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) a
 /** Tells whether a file is in the package; npm adds these two by itself. */
 function isPublished(path: string): boolean {
   return [...files, 'README.md', 'LICENSE'].some(
-    (one) => path === one || path.startsWith(`${one}/`),
+    (one) =>
+      path === one ||
+      path.startsWith(`${one}/`) ||
+      (one.includes('/**/') && new RegExp(`^${one.replace('/**/', '/(?:.*/)?')}$`).test(path)),
   )
 }
 

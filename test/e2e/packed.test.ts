@@ -3,7 +3,7 @@ import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '../support/until.js'
-import { nativeRecovery } from '../../src/crypto/native-secp256k1.js'
+import { nativeRecovery } from '../../src/shared/crypto/native-secp256k1.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import {

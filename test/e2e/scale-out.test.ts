@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { parse } from 'yaml'
-import { VARIABLES } from '../../src/config/read/variables.js'
+import { VARIABLES } from '../../src/gateway/config/read/variables.js'
 import { findPostgres } from '../support/postgres.js'
 import { startProgram } from '../support/program.js'
 
@@ -65,7 +65,7 @@ describe('the compose file', () => {
   it('migrates with a command that exists', async () => {
     const [npx, name, ...args] = services['migrate']?.command ?? []
     expect([npx, name]).toStrictEqual(['npx', 'express-x402-gateway'])
-    const bin = `${root}/dist/esm/cli/bin.js`
+    const bin = `${root}/dist/esm/tools/cli/bin.js`
     expect(await startProgram([bin, ...args, '--help'], {}).exitCode()).toBe(0)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { useDevnet } from '../support/devnet.js'
 import { useExampleShop } from '../support/example-shop.js'
-import { errorsOf, UCP_VERSIONS, ucpValidators } from '../ucp/ucp-schemas.js'
+import { errorsOf, UCP_VERSIONS, ucpValidators } from '../api/checkouts/ucp/ucp-schemas.js'
 
 const devnet = useDevnet()
 const shop = useExampleShop(devnet)

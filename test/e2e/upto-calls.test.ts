@@ -1,8 +1,8 @@
 /** What metered payments ask of a node. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { executorOf } from '../../src/chain/executor.js'
-import { paidRequest } from '../../src/protect/paid-request.js'
-import { permit2Of } from '../devnet/permit2.js'
+import { executorOf } from '../../src/core/chain/executor.js'
+import { paidRequest } from '../../src/sell/flow/paid-request.js'
+import { permit2Of } from '../tools/devnet/permit2.js'
 import { useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { emptyAccount, frontRun, newPayer, toHex, undo } from '../support/on-chain.js'
 import { until } from '../support/until.js'

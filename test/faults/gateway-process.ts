@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { NetworkOptions } from '../../src/config/options.js'
-import type { GatewayOptions } from '../../src/config/options.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { NetworkOptions } from '../../src/gateway/config/options.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 
 /** Before a statement of the ledger, or after it. */
 export type LedgerMoment =

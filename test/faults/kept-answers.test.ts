@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { useCleanup } from '../support/cleanup.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'

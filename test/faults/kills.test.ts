@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { undo } from '../support/on-chain.js'
 import { permit2On } from '../support/permit2.js'

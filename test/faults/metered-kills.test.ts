@@ -1,7 +1,7 @@
 /** Processes that are killed between what a handler has charged and its settlement. */
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import type { SettleResponse } from '../../src/protocol/payment.js'
-import { permit2Of } from '../devnet/permit2.js'
+import type { SettleResponse } from '../../src/shared/protocol/payment.js'
+import { permit2Of } from '../tools/devnet/permit2.js'
 import { useDevnet } from '../support/devnet.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
 import { isSend } from '../support/rpc-proxy.js'

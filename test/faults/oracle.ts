@@ -1,8 +1,8 @@
 /** What must hold whatever has happened: nothing lost, nothing twice, nothing called what it is not. */
-import { sendBatch } from '../../src/devnet/send-batch.js'
+import { sendBatch } from '../../src/tools/devnet/send-batch.js'
 import type { LedgerRecord } from '../../src/ledger/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
-import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
+import { AUTHORIZATION_USED, TRANSFER } from '../../src/core/chain/abi.js'
 import { amountOf } from '../../src/ledger/record.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { authorizationOf, isUncharged } from './authorization.js'

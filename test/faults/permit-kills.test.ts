@@ -1,6 +1,6 @@
 /** Payments by Permit2, at a fixed price and up to a maximum, whose processes are killed between any two steps. */
 import { afterAll, describe, expect, it } from '@jest/globals'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { newPayer } from '../support/on-chain.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { isSend } from '../support/rpc-proxy.js'

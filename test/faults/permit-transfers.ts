@@ -1,8 +1,8 @@
 /** Which permits moved tokens. Permit2 logs nothing: the calls that a transaction has made inside tell. */
 import { decodeFunctionData } from 'viem/utils'
-import { sendBatch } from '../../src/devnet/send-batch.js'
-import type { Hex } from '../../src/protocol/payment.js'
-import { permit2Abi } from '../devnet/abis.js'
+import { sendBatch } from '../../src/tools/devnet/send-batch.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
+import { permit2Abi } from '../tools/devnet/abis.js'
 
 const PERMIT2 = '0x000000000022d473030f116ddee9f6b43ac78ba3'
 

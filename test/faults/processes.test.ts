@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { startProgram } from '../support/program.js'
@@ -67,7 +67,7 @@ describe('200 settlements at once over three relayers', () => {
 })
 
 describe('SIGTERM', () => {
-  const bin = fileURLToPath(new URL('../../dist/esm/cli/bin.js', import.meta.url))
+  const bin = fileURLToPath(new URL('../../dist/esm/tools/cli/bin.js', import.meta.url))
 
   it.each([
     ['finishes', 20_000],

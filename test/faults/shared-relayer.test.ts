@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { parseTransaction } from 'viem'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { isSend } from '../support/rpc-proxy.js'

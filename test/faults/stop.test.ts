@@ -1,7 +1,7 @@
 /** Shops that are stopped while buyers pay, by the signals and in the way that the documentation says. */
 import { describe, expect, it } from '@jest/globals'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { authorizationOf } from './authorization.js'
 import { openWorld, type World, type WorldOptions } from './world.js'
 import { useWorlds } from './use-worlds.js'

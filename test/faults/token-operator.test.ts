@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { useDevnet } from '../support/devnet.js'
 import { newPayer, operate } from '../support/on-chain.js'
 import { until } from '../support/until.js'

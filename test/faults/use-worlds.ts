@@ -1,5 +1,5 @@
 import { afterEach, expect } from '@jest/globals'
-import type { Devnet } from '../../src/devnet/index.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
 import { openWorld, type World, type WorldOptions } from './world.js'
 
 /**

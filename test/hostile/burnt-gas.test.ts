@@ -1,9 +1,9 @@
 /** What a tenant can have us burn: payments that move nothing worth their gas. */
 import { expect, it } from '@jest/globals'
-import { MULTICALL3, PERMIT2, PERMIT2_SPENDERS } from '../../src/protocol/contracts.js'
-import type { Hex } from '../../src/protocol/payment.js'
-import { createGateway } from '../../src/gateway.js'
-import { ADMIN_TOKEN } from '../console/admin.js'
+import { MULTICALL3, PERMIT2, PERMIT2_SPENDERS } from '../../src/shared/protocol/contracts.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
+import { createGateway } from '../../src/gateway/gateway.js'
+import { ADMIN_TOKEN } from '../api/admin/admin.js'
 import { burningWalletCode, deploy } from '../support/contracts.js'
 import { askNode, offerOf, termsOf } from '../support/core.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'

@@ -1,8 +1,8 @@
 /** One funded key that is charged nothing, again and again, so that others cannot be. */
 import { beforeAll, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { paidRequest } from '../../src/protect/paid-request.js'
-import { permit2Of } from '../devnet/permit2.js'
+import { paidRequest } from '../../src/sell/flow/paid-request.js'
+import { permit2Of } from '../tools/devnet/permit2.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { useShop } from '../support/shop.js'
 import { signUpTo } from '../support/sign-up-to.js'

@@ -1,6 +1,6 @@
 /** A payment that nobody has signed yet claims nobody's id (`payment-identifier`). */
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { offerOf } from '../support/core.js'
 import { shopOptions, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'

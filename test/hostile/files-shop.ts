@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express'
-import { createGateway } from '../../src/gateway.js'
-import type { GatewayOptions } from '../../src/config/options.js'
+import { createGateway } from '../../src/gateway/gateway.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
 
 /** How the shop is to be. */
 export interface FilesShopOptions {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import type { PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import { useCleanup } from '../support/cleanup.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals'
 import express from 'express'
 import { z } from 'zod'
-import { createGateway } from '../../src/gateway.js'
+import { createGateway } from '../../src/gateway/gateway.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, paymentHeader } from '../support/http.js'
 import { paymentRequiredOf } from '../support/shop.js'

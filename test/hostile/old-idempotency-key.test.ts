@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { sqliteLedger } from '../../src/sql.js'
-import { openLinkShop } from '../checkouts/shop.js'
+import { openLinkShop } from '../sell/links/shop.js'
 import { temporaryFolder, useCleanup, closedBy } from '../support/cleanup.js'
 import { useDevnet } from '../support/devnet.js'
 import { Database } from '../support/sqlite.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../src/tools/devnet/index.js'
 import { balanceOf } from '../support/devnet.js'
 import { newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf } from '../support/shop.js'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { encodeFunctionData, erc20Abi } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { askNode } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { resumeMining, stopMining } from '../support/mining.js'

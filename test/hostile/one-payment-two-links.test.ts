@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { openLinkShop, pathOf } from '../checkouts/shop.js'
+import { openLinkShop, pathOf } from '../sell/links/shop.js'
 import { useCleanup, closedBy } from '../support/cleanup.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { startRpcProxy } from '../support/rpc-proxy.js'

@@ -1,9 +1,9 @@
 /** Rule 3: one transfer pays for one thing. */
 import { describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
-import { aggregate, MULTICALL3 } from '../../src/chain/abi.js'
-import type { Gateway } from '../../src/gateway.js'
-import type { PaymentFlow, PaymentPayload } from '../../src/protocol/payment.js'
+import { aggregate, MULTICALL3 } from '../../src/core/chain/abi.js'
+import type { Gateway } from '../../src/gateway/gateway.js'
+import type { PaymentFlow, PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { askNode } from '../support/core.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { callOf, newPayer, signedAuthorization, toHex } from '../support/on-chain.js'

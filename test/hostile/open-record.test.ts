@@ -1,14 +1,14 @@
 /** Rule 2: an open record buys only what it was opened for. */
 import { describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
-import { httpFacilitator } from '../../src/facilitator/http-facilitator.js'
-import type { Gateway } from '../../src/gateway.js'
-import type { GatewayOptions } from '../../src/config/options.js'
+import { httpFacilitator } from '../../src/core/facilitator/http-facilitator.js'
+import type { Gateway } from '../../src/gateway/gateway.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type {
   PaymentFlow,
   PaymentPayload,
   PaymentRequirements,
-} from '../../src/protocol/payment.js'
+} from '../../src/shared/protocol/payment.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { newPayer, signedAuthorization } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'

@@ -1,8 +1,8 @@
 /** Pays a shop's facilitator by every kind of payment that is generated. */
 import { privateKeyToAddress } from 'viem/accounts'
-import type { GatewayOptions } from '../../src/config/options.js'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import { shopOptions } from '../support/devnet.js'
 import { newNonce, type TestPayer } from '../support/sign-payment.js'
 import type { Kind } from './generator/kind.js'

@@ -7,7 +7,7 @@ import type { ChangeOutcome } from '../../src/ledger/projects.js'
 import { MAX_ENDPOINTS } from '../../src/ledger/webhooks.js'
 import { useCleanup } from '../support/cleanup.js'
 import { FAILURE, newEntry, SUBMISSION } from '../support/ledger-entries.js'
-import { stores, type TestStore } from '../webhooks/stores.js'
+import { stores, type TestStore } from '../operate/webhooks/stores.js'
 
 const DAY_MS = 86_400_000
 const ATTEMPTS = 20

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import type { PaymentPayload, SettleResponse } from '../../src/protocol/payment.js'
+import type { PaymentPayload, SettleResponse } from '../../src/shared/protocol/payment.js'
 import { offerOf, openCore, termsOf } from '../support/core.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { signPayment } from '../support/sign-payment.js'

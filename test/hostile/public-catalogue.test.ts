@@ -2,8 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { RESOURCES_OF_PROJECT } from '../../src/ledger/resources.js'
-import { CLOSED } from '../console/admin.js'
-import { serveGateway } from '../router/api.js'
+import { CLOSED } from '../api/admin/admin.js'
+import { serveGateway } from '../api/api.js'
 import { useCleanup } from '../support/cleanup.js'
 import { storeMakers } from './stores.js'
 

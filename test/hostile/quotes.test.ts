@@ -1,9 +1,9 @@
 /** Rules 6, 7 and 23: what a signed quote is good for. */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import express, { type Express, type Request } from 'express'
-import type { Gateway } from '../../src/gateway.js'
+import type { Gateway } from '../../src/gateway/gateway.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import type { PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { emptyAccount, frontRun, newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
-import { startDevnet } from '../../src/devnet/index.js'
-import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import { startDevnet } from '../../src/tools/devnet/index.js'
+import type { Hex, PaymentPayload } from '../../src/shared/protocol/payment.js'
 import {
   burningWalletCode,
   deploy,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../src/tools/devnet/index.js'
 import { askNode } from '../support/core.js'
 import { deploy, twoFacedWalletCode } from '../support/contracts.js'
 import { delegate } from '../support/delegation.js'
@@ -8,7 +8,7 @@ import { newPayer } from '../support/on-chain.js'
 import { openShop, settlementOf } from '../support/shop.js'
 import type { TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
-import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import type { Hex, PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { useOpened } from '../support/use-opened.js'
 
 const HONEST = 57

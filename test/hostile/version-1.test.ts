@@ -1,8 +1,8 @@
 /** Payments of x402 version 1 where they do not belong, or are not what they seem. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Request, Response as ExpressResponse } from 'express'
-import type { PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
-import { serveGateway, type GatewayApi } from '../router/api.js'
+import type { PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
+import { serveGateway, type GatewayApi } from '../api/api.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { decodeDocument, paymentHeader } from '../support/http.js'
 import { paymentRequiredOf, settlementOf, useShop } from '../support/shop.js'

@@ -1,8 +1,8 @@
 /** A payment that was verified a moment ago vouches for itself alone: the same with one member changed is checked anew. */
 import { describe, expect, it } from '@jest/globals'
 import { privateKeyToAddress } from 'viem/accounts'
-import { sameHex } from '../../src/protocol/hex.js'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import { sameHex } from '../../src/shared/protocol/hex.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { minedCount } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { useShop } from '../support/shop.js'

@@ -1,6 +1,6 @@
 /** A buyer who pays cents to write the public catalogue: what is listed, in whose words. */
 import { describe, expect, it } from '@jest/globals'
-import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import type { PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'

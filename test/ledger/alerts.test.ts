@@ -3,7 +3,7 @@ import type { LedgerStore } from '../../src/ledger/index.js'
 import { ALERT_PAUSE_MS } from '../../src/ledger/webhooks/alerts.js'
 import { OPERATOR, type WebhookEvent } from '../../src/ledger/webhooks.js'
 import { useCleanup } from '../support/cleanup.js'
-import { stores } from '../webhooks/stores.js'
+import { stores } from '../operate/webhooks/stores.js'
 
 const LOW = { type: 'relayer.low', about: '84532 0xab', level: '50' } as const
 const DATA = { address: '0xAb' }

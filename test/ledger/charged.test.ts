@@ -3,11 +3,11 @@ import { exportedOf, exportWriter } from '../../src/ledger/export-format.js'
 import { amountOf, EVERY_PROJECT, recordId } from '../../src/ledger/index.js'
 import type { LedgerEntry, LedgerStore, PaymentKey, Submission } from '../../src/ledger/index.js'
 import type { RefundEntry } from '../../src/ledger/refunds.js'
-import { settlementOf } from '../../src/router/settlement-document.js'
+import { settlementOf } from '../../src/api/settlements/settlement-document.js'
 import { useCleanup } from '../support/cleanup.js'
 import { newEntry, SUBMISSION, UNAVAILABLE } from '../support/ledger-entries.js'
 import { newNonce } from '../support/sign-payment.js'
-import { stores } from '../webhooks/stores.js'
+import { stores } from '../operate/webhooks/stores.js'
 
 const CHAIN = 84532
 /** Beyond the numbers of SQLite. */

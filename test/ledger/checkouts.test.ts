@@ -4,7 +4,7 @@ import type { NewCheckout } from '../../src/ledger/checkouts.js'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../src/ledger/index.js'
 import { useCleanup } from '../support/cleanup.js'
 import { FAILURE, newEntry, SUBMISSION, UNAVAILABLE } from '../support/ledger-entries.js'
-import { stores, type TestStore } from '../webhooks/stores.js'
+import { stores, type TestStore } from '../operate/webhooks/stores.js'
 
 const DAY_MS = 24 * 3_600_000
 

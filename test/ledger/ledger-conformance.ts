@@ -10,8 +10,8 @@ import type {
   LedgerRecord,
   Submission,
 } from '../../src/ledger/index.js'
-import { lowerHex } from '../../src/protocol/hex.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import { lowerHex } from '../../src/shared/protocol/hex.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import {
   FAILURE,
   newEntry,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { checkRecord } from '../../src/schemes/check-record.js'
+import { checkRecord } from '../../src/core/schemes/check-record.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { startTcpProxy, type TcpProxy } from '../faults/tcp-proxy.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { ConfigError } from '../../src/errors.js'
+import { ConfigError } from '../../src/shared/errors.js'
 import { requirePeers } from '../../src/ledger/engine/require-peers.js'
 
 /** A `require` that finds all but some packages. */

@@ -2,7 +2,7 @@
 import type * as KyselyModule from 'kysely'
 import type { Driver } from 'kysely'
 import pg from 'pg'
-import { loadPeer } from '../../src/crypto/load-peer.cjs'
+import { loadPeer } from '../../src/shared/crypto/load-peer.cjs'
 import type { SqliteConnection } from '../../src/ledger/engine/sqlite.js'
 
 const { PostgresDriver, SqliteDriver } = loadPeer('kysely') as typeof KyselyModule

@@ -1,7 +1,7 @@
 import type * as KyselyModule from 'kysely'
 import pg from 'pg'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { loadPeer } from '../../src/crypto/load-peer.cjs'
+import { loadPeer } from '../../src/shared/crypto/load-peer.cjs'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { ledgerPool } from '../../src/ledger/engine/prepared-statements.js'

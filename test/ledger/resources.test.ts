@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { Catalogue } from '../../src/discovery/catalogue.js'
+import { Catalogue } from '../../src/core/catalogue/catalogue.js'
 import {
   RESOURCES_OF_PROJECT,
   type ResourceSales,
@@ -7,7 +7,7 @@ import {
 } from '../../src/ledger/resources.js'
 import { useCleanup } from '../support/cleanup.js'
 import { until } from '../support/until.js'
-import { stores } from '../webhooks/stores.js'
+import { stores } from '../operate/webhooks/stores.js'
 
 const sale = (id: string, more: Partial<ResourceSales> = {}): ResourceSales => ({
   ...{ id, project: 'shop', listing: `{"resource":"${id}"}`, claimed: 0, count: 1 },

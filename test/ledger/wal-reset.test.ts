@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { ConfigError } from '../../src/errors.js'
+import { ConfigError } from '../../src/shared/errors.js'
 import { until } from '../support/until.js'
 import {
   isSoundSqlite,

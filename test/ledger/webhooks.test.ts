@@ -9,7 +9,7 @@ import {
 import type { RefundEntry } from '../../src/ledger/refunds.js'
 import { useCleanup } from '../support/cleanup.js'
 import { until } from '../support/until.js'
-import { stores, type TestStore } from '../webhooks/stores.js'
+import { stores, type TestStore } from '../operate/webhooks/stores.js'
 import { newEntry, steps, SUBMISSION } from '../support/ledger-entries.js'
 
 const LATE = `0x${'1a'.repeat(32)}` as const

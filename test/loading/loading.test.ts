@@ -1,4 +1,4 @@
-/** What `src/README.md` says of what is loaded when. */
+/** What `src/gateway/README.md` says of what is loaded when. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -22,41 +22,47 @@ const filesIn = ({ files }: Loaded, folder: string): readonly string[] =>
   files.filter((file) => file.startsWith(`${folder}/`))
 
 /** What takes and settles a payment, and what works in the background. */
-const CORE = ['chain', 'relayer', 'schemes/evm/verify', 'schemes/evm/settle']
+const CORE = ['core/chain', 'core/relayer', 'core/schemes/evm/verify', 'core/schemes/evm/settle']
 const HEAVY = ['viem', 'kysely', 'secp256k1', 'hash-wasm', 'standardwebhooks', 'express-rate-limit']
 
 describe('an app that only protects routes', () => {
   it('listens without what only the API, the console, webhooks and payments need', async () => {
     const { first, status, later } = await load('protect')
-    expect(filesIn(first, 'protect').length).toBeGreaterThan(10)
-    for (const folder of ['router', 'console', 'parts', 'relayer', 'schemes/evm/verify'])
-      expect(filesIn(first, folder)).toEqual([])
-    expect(filesIn(first, 'chain').toSorted()).toEqual([
-      'chain/account-factories.ts',
-      'chain/chainlink-rates.ts',
-      // Offers name its address.
-      'chain/executor-code.ts',
-      'chain/executor.ts',
+    expect(filesIn(first, 'sell').length).toBeGreaterThan(10)
+    for (const folder of [
+      'api/serve',
+      'api/admin',
+      'gateway/parts',
+      'core/relayer',
+      'core/schemes/evm/verify',
     ])
-    expect(filesIn(first, 'health')).toEqual(['health/health-router.ts'])
-    expect(filesIn(first, 'webhooks')).not.toContain('webhooks/dispatcher.ts')
+      expect(filesIn(first, folder)).toEqual([])
+    expect(filesIn(first, 'core/chain').toSorted()).toEqual([
+      'core/chain/account-factories.ts',
+      'core/chain/chainlink-rates.ts',
+      // Offers name its address.
+      'core/chain/executor-code.ts',
+      'core/chain/executor.ts',
+    ])
+    expect(filesIn(first, 'operate/health')).toEqual(['operate/health/health-router.ts'])
+    expect(filesIn(first, 'operate/webhooks')).not.toContain('operate/webhooks/dispatcher.ts')
     expect(first.packages.filter((name) => HEAVY.includes(name))).toEqual([])
 
     expect(status).toBe(402)
-    for (const folder of [...CORE, 'parts']) expect(filesIn(later, folder)).not.toEqual([])
-    expect(filesIn(later, 'parts')).not.toContain('parts/router.ts')
-    expect(filesIn(later, 'router/openapi')).toEqual([])
-    expect(filesIn(later, 'console')).toEqual([])
+    for (const folder of [...CORE, 'gateway/parts']) expect(filesIn(later, folder)).not.toEqual([])
+    expect(filesIn(later, 'gateway/parts')).not.toContain('gateway/parts/router.ts')
+    expect(filesIn(later, 'api/openapi')).toEqual([])
+    expect(filesIn(later, 'api/admin')).toEqual([])
   })
 
   it('loads no relayer and no node where a facilitator elsewhere settles', async () => {
     const { later } = await load('facilitator')
-    expect(filesIn(later, 'parts').toSorted()).toEqual([
-      'parts/remote-core.ts',
-      'parts/webhooks.ts',
+    expect(filesIn(later, 'gateway/parts').toSorted()).toEqual([
+      'gateway/parts/remote-core.ts',
+      'gateway/parts/webhooks.ts',
     ])
-    expect(filesIn(later, 'relayer')).toEqual([])
-    expect(filesIn(later, 'chain')).not.toContain('chain/rpc.ts')
+    expect(filesIn(later, 'core/relayer')).toEqual([])
+    expect(filesIn(later, 'core/chain')).not.toContain('core/chain/rpc.ts')
     expect(later.packages).not.toContain('viem')
   })
 })
@@ -64,10 +70,10 @@ describe('an app that only protects routes', () => {
 describe('an app that mounts the API', () => {
   it('loads it at once, and the description of the API when somebody asks', async () => {
     const { later } = await load('router')
-    expect(filesIn(later, 'router')).toContain('router/gateway-router.ts')
-    expect(filesIn(later, 'router/openapi')).toEqual([])
-    expect(filesIn(later, 'router/documents')).toEqual([])
+    expect(filesIn(later, 'api')).toContain('api/gateway-router.ts')
+    expect(filesIn(later, 'api/openapi')).toEqual([])
+    expect(filesIn(later, 'api/documents')).toEqual([])
     // There is no admin token.
-    expect(filesIn(later, 'console')).toEqual([])
+    expect(filesIn(later, 'api/admin')).toEqual([])
   })
 })

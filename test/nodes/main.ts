@@ -13,8 +13,8 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startDevnet, type Devnet } from '../../src/devnet/index.js'
-import type { PaymentRequired } from '../../src/protocol/payment.js'
+import { startDevnet, type Devnet } from '../../src/tools/devnet/index.js'
+import type { PaymentRequired } from '../../src/shared/protocol/payment.js'
 import { balanceOf } from '../support/balance-of.js'
 import { paymentHeader } from '../support/http.js'
 import { npm, pack, readManifest, ROOT, run, withoutNpm } from '../support/packed.js'
@@ -27,7 +27,10 @@ const LINES = [OLDEST, '22', '24', '26'] as const
 const TOO_OLD = ['18', '20.12'] as const
 /** Its own SQLite is sound: a bundle needs no package beside it. */
 const OF_BUNDLES = '24'
-const SUITES = { line: '24', paths: ['test/ledger', 'test/webhooks', 'test/faults'] } as const
+const SUITES = {
+  line: '24',
+  paths: ['test/ledger', 'test/operate/webhooks', 'test/faults'],
+} as const
 const PRICE = 10_000n
 
 const { values } = parseArgs({ options: { purchases: { type: 'boolean', default: false } } })
@@ -154,7 +157,7 @@ async function bundleShop(tools: string, node: string, project: string): Promise
 /** Starts what is installed on a Node that is too old. @returns What went wrong, if anything did. */
 async function refusal(node: string, folder: string): Promise<string | undefined> {
   for (const args of [
-    ['node_modules/express-x402-gateway/dist/esm/cli/bin.js', 'token'],
+    ['node_modules/express-x402-gateway/dist/esm/tools/cli/bin.js', 'token'],
     ['--input-type=module', '--eval', "import 'express-x402-gateway'"],
     ['--eval', "require('express-x402-gateway')"],
   ]) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { authorizationOf } from '../faults/authorization.js'
 import { isOpen, type Answer } from '../faults/oracle.js'
 import type { Visit, World } from '../faults/world.js'

@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { startDevnet } from '../../src/devnet/index.js'
+import { startDevnet } from '../../src/tools/devnet/index.js'
 import { POSTGRES, SQLITE } from '../../src/ledger/engine/dialect.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../src/ledger/sqlite-ledger.js'

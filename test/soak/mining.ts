@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Devnet, startDevnet } from '../../src/devnet/index.js'
+import { type Devnet, startDevnet } from '../../src/tools/devnet/index.js'
 
 /** Seconds after which anvil would mine by itself: long after everything is over. */
 const NEVER = 86_400

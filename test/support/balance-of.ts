@@ -1,6 +1,6 @@
 import { createPublicClient, http, parseAbi } from 'viem'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 
 /** What an account has of the devnet's token. */
 export async function balanceOf(devnet: Devnet, account: Hex): Promise<bigint> {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { DevnetAccount } from '../../src/devnet/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { DevnetAccount } from '../../src/tools/devnet/index.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 
 /** What a wallet was asked. */
 export interface TestWallet {

@@ -1,7 +1,7 @@
 /** Nodes that take no requests or no transactions for the moment. */
 import { parseTransaction, recoverTransactionAddress, type TransactionSerialized } from 'viem'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { askNode } from './core.js'
 import { type Fault, isSend, type RpcProxy } from './rpc-proxy.js'
 

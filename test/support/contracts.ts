@@ -1,8 +1,8 @@
 /** Contracts of a few instructions, placed where a test wants them. */
 import { concatHex, numberToHex } from 'viem/utils'
-import { AUTHORIZATION_USED, TRANSFER } from '../../src/chain/abi.js'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import { AUTHORIZATION_USED, TRANSFER } from '../../src/core/chain/abi.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { askNode } from './core.js'
 import { newNonce } from './sign-payment.js'
 

@@ -2,9 +2,13 @@ import {
   decodePayment,
   isReadable,
   type ReadablePayment,
-} from '../../src/protocol/decoded-payment.js'
-import { EXACT, type PaymentPayload, type PaymentRequirements } from '../../src/protocol/payment.js'
-import { exactFormat } from '../../src/schemes/evm/format.js'
+} from '../../src/shared/protocol/decoded-payment.js'
+import {
+  EXACT,
+  type PaymentPayload,
+  type PaymentRequirements,
+} from '../../src/shared/protocol/payment.js'
+import { exactFormat } from '../../src/core/schemes/evm/format.js'
 
 /** The formats of a gateway. */
 export const FORMATS = new Map([[EXACT, exactFormat]])

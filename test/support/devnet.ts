@@ -1,6 +1,6 @@
-import { startDevnet, type Devnet, type DevnetOptions } from '../../src/devnet/index.js'
-import { sendBatch } from '../../src/devnet/send-batch.js'
-import type { GatewayOptions } from '../../src/config/options.js'
+import { startDevnet, type Devnet, type DevnetOptions } from '../../src/tools/devnet/index.js'
+import { sendBatch } from '../../src/tools/devnet/send-batch.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import { useOpened } from './use-opened.js'
 import { afterEach } from '@jest/globals'
 

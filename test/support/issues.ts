@@ -1,4 +1,4 @@
-import { isConfigError, type ConfigIssue } from '../../src/errors.js'
+import { isConfigError, type ConfigIssue } from '../../src/shared/errors.js'
 
 /** Everything that a function finds wrong with options; nothing where it returns. */
 export function issuesOf(declare: () => unknown): readonly ConfigIssue[] {

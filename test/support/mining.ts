@@ -1,6 +1,6 @@
 import { request } from 'node:http'
-import { sendBatch } from '../../src/devnet/send-batch.js'
-import type { Devnet } from '../../src/devnet/index.js'
+import { sendBatch } from '../../src/tools/devnet/send-batch.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
 import { until } from './until.js'
 
 /** Keeps transactions waiting from now on. `useDevnet` lets them go after the test. */

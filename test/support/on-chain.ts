@@ -1,9 +1,9 @@
 /** What payers, strangers and the token's operator do on the chain by themselves. */
 import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { tokenAbi } from '../../src/chain/abi.js'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { Hex, PaymentPayload } from '../../src/protocol/payment.js'
+import { tokenAbi } from '../../src/core/chain/abi.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { Hex, PaymentPayload } from '../../src/shared/protocol/payment.js'
 import { askNode } from './core.js'
 import { newNonce, type TestPayer } from './sign-payment.js'
 import { until } from './until.js'

@@ -1,13 +1,13 @@
 /** Compares real answers with the OpenAPI document, whose responses may then have no other members. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { adminEndpoints } from '../../src/console/admin-api.js'
-import { merchantEndpoints } from '../../src/console/merchant-endpoints.js'
-import { consoleEndpoints } from '../../src/console/mount-console.js'
-import { docsEndpoints } from '../../src/router/docs/docs-api.js'
-import { apiEndpoints } from '../../src/router/gateway-router.js'
-import type { JsonSchema } from '../../src/router/openapi/components.js'
-import { writeDocument, type OpenApiDocument } from '../../src/router/openapi/write-document.js'
+import { adminEndpoints } from '../../src/api/admin/admin-api.js'
+import { merchantEndpoints } from '../../src/api/admin/merchant-endpoints.js'
+import { consoleEndpoints } from '../../src/api/session/mount-console.js'
+import { docsEndpoints } from '../../src/api/docs/docs-api.js'
+import { apiEndpoints } from '../../src/api/gateway-router.js'
+import type { JsonSchema } from '../../src/api/openapi/components.js'
+import { writeDocument, type OpenApiDocument } from '../../src/api/openapi/write-document.js'
 
 /** An answer of a gateway, with what it answers. */
 export interface Answered {

@@ -1,18 +1,18 @@
 import { ExactEvmScheme, toClientEvmSigner } from '@x402/evm'
 import { encodeFunctionData, parseAbi, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { Asset } from '../../src/money/assets.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
-import type { MerchantTerms } from '../../src/schemes/scheme.js'
-import { plainTokenAbi, permit2Abi } from '../devnet/abis.js'
-import { publicClient } from '../devnet/clients.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { Asset } from '../../src/shared/money/assets.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
+import type { MerchantTerms } from '../../src/core/schemes/scheme.js'
+import { plainTokenAbi, permit2Abi } from '../tools/devnet/abis.js'
+import { publicClient } from '../tools/devnet/clients.js'
 import {
   permit2Of,
   settlementOf,
   type Permit2Payload,
   type SponsoredApproval,
-} from '../devnet/permit2.js'
+} from '../tools/devnet/permit2.js'
 import { offerOf, termsOf, usdc } from './core.js'
 import { newNonce, type TestPayer } from './sign-payment.js'
 

@@ -36,7 +36,7 @@ export async function findPostgres(): Promise<string | undefined> {
 export async function createSchema(root: string): Promise<TestSchema> {
   const name = `x402_test_${randomBytes(8).toString('hex')}`
   const url = new URL(root)
-  url.searchParams.set('options', `-c search_path=${name}`)
+  url.searchParams.set('options', `-c search_path=${name} -c synchronous_commit=off`)
   // Spaces, in a URL's query, are not told from plus signs by pg.
   const connectionString = url.href.replaceAll('+', '%20')
   const own = new pg.Pool({ connectionString, max: 1 })

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createWalletClient, http, type Abi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { deploy } from './contracts.js'
 
 /** What a feed says. */

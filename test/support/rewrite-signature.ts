@@ -1,5 +1,5 @@
 import { concatHex, hexToBigInt, numberToHex, slice } from 'viem/utils'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 
 /** Order of secp256k1's group. */
 export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

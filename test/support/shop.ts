@@ -1,9 +1,13 @@
 import express, { type Express } from 'express'
-import type { Devnet } from '../../src/devnet/index.js'
-import type { GatewayEvents } from '../../src/schemes/events.js'
-import { createGateway, type Gateway } from '../../src/gateway.js'
-import type { GatewayOptions } from '../../src/config/options.js'
-import type { PaymentPayload, PaymentRequired, SettleResponse } from '../../src/protocol/payment.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import type { GatewayEvents } from '../../src/core/schemes/events.js'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
+import type {
+  PaymentPayload,
+  PaymentRequired,
+  SettleResponse,
+} from '../../src/shared/protocol/payment.js'
 import { shopOptions } from './devnet.js'
 import { decodeDocument, listen, paymentHeader, type TestServer } from './http.js'
 import { signPayment, type SigningOverrides, type TestPayer } from './sign-payment.js'

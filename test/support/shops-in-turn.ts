@@ -1,9 +1,9 @@
 /** Shops on one ledger that run one after the other, as processes do that are restarted with other routes. */
 import { expect } from '@jest/globals'
 import express, { type Express } from 'express'
-import type { Devnet } from '../../src/devnet/index.js'
-import { createGateway, type Gateway } from '../../src/gateway.js'
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 import type { Store, storeMakers } from '../hostile/stores.js'
 import { useCleanup } from './cleanup.js'
 import { shopOptions } from './devnet.js'

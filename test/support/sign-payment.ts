@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
-import { findNetwork } from '../../src/protocol/networks.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+import { findNetwork } from '../../src/shared/protocol/networks.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
 
 /** Who pays in a test. */
 export interface TestPayer {

@@ -1,13 +1,13 @@
 /** Signs payments by Permit2, as a wallet would. */
-import type { Devnet } from '../../src/devnet/index.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
 import {
   permit2AuthorizationFor,
   signApproval,
   signPermit2,
-} from '../../src/crypto/sign-permit2.js'
-import type { Permit2Authorization } from '../../src/protocol/typed-data.js'
-import { findNetwork } from '../../src/protocol/networks.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/protocol/payment.js'
+} from '../../src/shared/crypto/sign-permit2.js'
+import type { Permit2Authorization } from '../../src/shared/protocol/typed-data.js'
+import { findNetwork } from '../../src/shared/protocol/networks.js'
+import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import type { TestPayer } from './sign-payment.js'
 
 /**

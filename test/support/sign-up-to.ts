@@ -1,6 +1,6 @@
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { PaymentRequirements } from '../../src/protocol/payment.js'
+import type { PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import { paymentRequiredOf } from './shop.js'
 import type { TestPayer } from './sign-payment.js'
 

@@ -1,5 +1,5 @@
 /** Payments of x402 version 1, as its buyers write them. */
-import type { PaymentPayload } from '../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../src/shared/protocol/payment.js'
 
 /** The payment of version 1 that has the same authorization. */
 export function asVersion1({ payload }: PaymentPayload, overrides: object = {}): object {

@@ -1,6 +1,6 @@
-import type { BatchMember } from '../../src/relayer/transaction.js'
+import type { BatchMember } from '../../src/core/relayer/transaction.js'
 import type { PaymentKey, LedgerStore, Submission } from '../../src/ledger/index.js'
-import type { Hex } from '../../src/protocol/payment.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
 import { newNonce } from './sign-payment.js'
 import { patchedLedger } from './patched-ledger.js'
 

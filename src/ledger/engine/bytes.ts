@@ -1,6 +1,6 @@
 /** Addresses, hashes and ids as they are stored: as bytes, which are half as long as their digits. */
-import { bytesOf, hexOf } from '../../protocol/hex.js'
-import type { Hex } from '../../protocol/payment.js'
+import { bytesOf, hexOf } from '../../shared/protocol/hex.js'
+import type { Hex } from '../../shared/protocol/payment.js'
 
 /** The bytes of an id, as a parameter of a statement. @throws `TypeError` if it is no id. */
 export function idBytes(id: string): Uint8Array {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ConfigError } from '../../errors.js'
+import { ConfigError } from '../../shared/errors.js'
 
 /** A `postgres://` URL, or the path of an SQLite file. */
 export type LedgerLocation = { readonly url: string } | { readonly file: string }

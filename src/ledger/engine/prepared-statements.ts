@@ -1,6 +1,6 @@
 import type * as KyselyModule from 'kysely'
 import type * as PgModule from 'pg'
-import { sha256 } from '../../crypto/sha256.js'
+import { sha256 } from '../../shared/crypto/sha256.js'
 
 /**
  * SQLSTATEs of prepared statements that are of no use: its connection does not know it, or knows another

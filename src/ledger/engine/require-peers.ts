@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { ConfigError } from '../../errors.js'
-import { loadPeer } from '../../crypto/load-peer.cjs'
+import { ConfigError } from '../../shared/errors.js'
+import { loadPeer } from '../../shared/crypto/load-peer.cjs'
 
 /**
  * Loads optional packages.

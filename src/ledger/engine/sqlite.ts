@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
-import { ConfigError } from '../../errors.js'
+import { ConfigError } from '../../shared/errors.js'
 import { installing, isMissing, loadInstalled } from './require-peers.js'
 
 /** The package with an SQLite of its own, for when Node's is too old or missing. */

@@ -1,4 +1,4 @@
-import { coalesce, FailedByItem } from '../../coalesce.js'
+import { coalesce, FailedByItem } from '../../shared/coalesce.js'
 import { mayPass, type SqlDatabase, type SqlStore } from './store.js'
 
 /** Members of a group at most. */

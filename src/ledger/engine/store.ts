@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Expression, ExpressionBuilder, Kysely, RawBuilder, Sql, SqlBool } from 'kysely'
-import { GatewayError, LedgerError } from '../../errors.js'
+import { GatewayError, LedgerError } from '../../shared/errors.js'
 import { idBytes } from './bytes.js'
 import { failureKind, failureWords, UNLOADABLE } from './explain-failure.js'
 import { failedAsPrepared } from './prepared-statements.js'

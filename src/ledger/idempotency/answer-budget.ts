@@ -1,4 +1,4 @@
-import type { RepeatableRequest } from '../../idempotency/store.js'
+import type { RepeatableRequest } from '../once/store.js'
 
 /** Approximate bytes of a key without its answer. */
 const ENTRY_BYTES = 512

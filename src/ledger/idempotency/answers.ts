@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Updateable } from 'kysely'
-import { LedgerError } from '../../errors.js'
+import { LedgerError } from '../../shared/errors.js'
 import {
   ANSWERS_KEPT_MS,
   type IdempotencyAttempt,
@@ -9,7 +9,7 @@ import {
   type IdempotencyStore,
   type KeptAnswer,
   type RepeatableRequest,
-} from '../../idempotency/store.js'
+} from '../once/store.js'
 import type { AnswerBudget } from './answer-budget.js'
 import type { LedgerDatabase, Row } from '../schema/tables.js'
 import { every } from '../engine/every.js'

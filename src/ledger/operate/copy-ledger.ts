@@ -1,7 +1,7 @@
 /** Copies a ledger into another database, while gateways use the first. */
 import type { SqlDatabase } from '../engine/store.js'
-import { ConfigError } from '../../errors.js'
-import { hexOf } from '../../protocol/hex.js'
+import { ConfigError } from '../../shared/errors.js'
+import { hexOf } from '../../shared/protocol/hex.js'
 import { keyOf, TABLES, type Row as TypedRow } from '../schema/tables.js'
 import { UNFINISHED_COPY } from '../schema/migrate.js'
 

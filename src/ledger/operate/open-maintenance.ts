@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '../../errors.js'
+import { ConfigError } from '../../shared/errors.js'
 import { LedgerMaintenance, type MaintenanceConnection } from './maintenance.js'
 import { migrate } from '../schema/migrate.js'
 import { migratePostgres, preparePool } from '../postgres-ledger.js'

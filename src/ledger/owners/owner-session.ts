@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as PgModule from 'pg'
-import { processWarnings } from '../../logger.js'
+import { processWarnings } from '../../shared/logger.js'
 import type { Liveness } from './lock-owner.js'
 
 /** How long an owner may be without a session before it counts as dead (ms): it may be reconnecting. */

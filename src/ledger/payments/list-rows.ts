@@ -1,7 +1,7 @@
 /** The lists of records: pages of one project, or of all. */
 import type { ExpressionBuilder, RawBuilder, SqlBool } from 'kysely'
-import { bytesOf } from '../../protocol/hex.js'
-import type { Hex } from '../../protocol/payment.js'
+import { bytesOf } from '../../shared/protocol/hex.js'
+import type { Hex } from '../../shared/protocol/payment.js'
 import { EVERY_PROJECT } from '../record.js'
 import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord, PayerStart } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'

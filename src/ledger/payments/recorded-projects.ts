@@ -1,6 +1,6 @@
 /** Searches of records, and the projects that have records. */
 import type { Expression, RawBuilder, SqlBool } from 'kysely'
-import { bytesOf } from '../../protocol/hex.js'
+import { bytesOf } from '../../shared/protocol/hex.js'
 import { resourceHash } from '../payment-details.js'
 import type { LedgerRecord, PayerStart, RecordSearch } from '../record.js'
 import type { SqlDatabase } from '../engine/store.js'

@@ -1,4 +1,4 @@
-import { LedgerError } from '../../errors.js'
+import { LedgerError } from '../../shared/errors.js'
 import { lockLost, recordId, UNPAID } from '../record.js'
 import type { PaymentKey, LedgerEntry, LedgerRecord, PaidTransfer } from '../record.js'
 import { entryColumns } from './rows.js'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { hexOf } from '../../protocol/hex.js'
+import { hexOf } from '../../shared/protocol/hex.js'
 import { EVERY_PROJECT } from '../record.js'
 import {
   MAX_SUMMED_GROUPS,

@@ -1,8 +1,8 @@
 /** Converts records to rows and back. */
-import type { AppliedRate } from '../../money/rates.js'
-import { hexOf, sameHex } from '../../protocol/hex.js'
-import type { Hex } from '../../protocol/payment.js'
-import type { Reason } from '../../protocol/reasons.js'
+import type { AppliedRate } from '../../shared/money/rates.js'
+import { hexOf, sameHex } from '../../shared/protocol/hex.js'
+import type { Hex } from '../../shared/protocol/payment.js'
+import type { Reason } from '../../shared/protocol/reasons.js'
 import { resourceHash, type PaymentDetails } from '../payment-details.js'
 import { REDEEM_WITHOUT_PROOF_MS } from '../purchase.js'
 import type { LedgerEntry, LedgerRecord, LedgerStatus, Submission } from '../record.js'

@@ -1,5 +1,5 @@
-import { bytesOf, hexOf, sameHex } from '../../protocol/hex.js'
-import type { Hex } from '../../protocol/payment.js'
+import { bytesOf, hexOf, sameHex } from '../../shared/protocol/hex.js'
+import type { Hex } from '../../shared/protocol/payment.js'
 import { lockLost, recordId } from '../record.js'
 import type { PaymentKey, KeyedSubmission, Submission } from '../record.js'
 import { idBytes } from '../engine/bytes.js'

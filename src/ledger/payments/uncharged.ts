@@ -1,6 +1,6 @@
 /** Payments that nothing was charged for: their records alone keep them from being used again. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LedgerError } from '../../errors.js'
+import { LedgerError } from '../../shared/errors.js'
 import { every } from '../engine/every.js'
 import type { Statement } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'

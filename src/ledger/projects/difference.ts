@@ -1,4 +1,4 @@
-import { isObject } from '../../protocol/document.js'
+import { isObject } from '../../shared/protocol/document.js'
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,4 @@
-import { bytesOf, hexOf } from '../../protocol/hex.js'
+import { bytesOf, hexOf } from '../../shared/protocol/hex.js'
 import { idOf } from '../engine/bytes.js'
 import { submissionOf } from '../payments/rows.js'
 import {

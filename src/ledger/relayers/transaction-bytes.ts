@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { bytesOf } from '../../protocol/hex.js'
+import { bytesOf } from '../../shared/protocol/hex.js'
 import type { Submission } from '../record.js'
 import { KEPT_MINED, type RelayerAccount } from '../relayer-transactions.js'
 import { every } from '../engine/every.js'

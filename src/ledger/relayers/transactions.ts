@@ -1,5 +1,5 @@
-import { bytesOf } from '../../protocol/hex.js'
-import type { Hex } from '../../protocol/payment.js'
+import { bytesOf } from '../../shared/protocol/hex.js'
+import type { Hex } from '../../shared/protocol/payment.js'
 import { UNPAID, type PaymentKey, type Submission } from '../record.js'
 import type { RelayerAccount, SignedBatch } from '../relayer-transactions.js'
 import type { Row } from '../schema/tables.js'

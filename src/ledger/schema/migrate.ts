@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
-import { ConfigError } from '../../errors.js'
+import { ConfigError } from '../../shared/errors.js'
 import { createTables, type LedgerDatabase } from './tables.js'
 import { createWebhookTrigger, type RunSql } from './webhook-trigger.js'
 import type { SqlDialect } from '../engine/dialect.js'

@@ -1,5 +1,5 @@
 import { createPublicClient, http, parseEventLogs, erc20Abi } from 'viem'
-import type { Devnet } from '../../../src/devnet/index.js'
+import type { Devnet } from '../../../src/tools/devnet/index.js'
 import type { Bench } from '../bench.js'
 import { signAll, type SignedPayments } from '../buyers.js'
 import { callApi, callsFor, isApproved } from '../calls.js'

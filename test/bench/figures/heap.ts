@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type { PaymentPayload, PaymentRequirements } from '../../../src/shared/protocol/payment.js'
 import { type Bench, scaled } from '../bench.js'
 import { offerOf } from '../../support/core.js'
 import { signAll } from '../buyers.js'

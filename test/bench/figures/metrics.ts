@@ -1,4 +1,4 @@
-import type { Devnet } from '../../../src/devnet/index.js'
+import type { Devnet } from '../../../src/tools/devnet/index.js'
 import { offerOf } from '../../support/core.js'
 import { type Bench, inTurn, scaled } from '../bench.js'
 import { signAll, type SignedPayments } from '../buyers.js'

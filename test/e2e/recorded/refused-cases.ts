@@ -1,6 +1,6 @@
 /** Payments that are refused: by paid routes, and by verify and settle of the API. */
 import type { PaymentRequirements } from '../../../src/index.js'
-import { encodeHeader } from '../../../src/protocol/headers.js'
+import { encodeHeader } from '../../../src/shared/protocol/headers.js'
 import { operate } from '../../support/on-chain.js'
 import { pauper, type PayOptions, type RecordedShop, type RecordedWorld } from './world.js'
 

@@ -2,7 +2,7 @@
 import express, { type Express } from 'express'
 import { numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Devnet } from '../../../src/devnet/index.js'
+import type { Devnet } from '../../../src/tools/devnet/index.js'
 import { createGateway, fixedRates, type Gateway } from '../../../src/index.js'
 import type { GatewayOptions, PaymentPayload, PaymentRequirements } from '../../../src/index.js'
 import { askNode } from '../../support/core.js'

@@ -1,6 +1,6 @@
 /** Other forms of a value, by its nature, and whether they still mean the same. */
 import { concatHex, encodeAbiParameters, getAddress } from 'viem/utils'
-import type { Hex } from '../../../src/protocol/payment.js'
+import type { Hex } from '../../../src/shared/protocol/payment.js'
 import { rewrite, SECP256K1_ORDER } from '../../support/rewrite-signature.js'
 import type { Verdict } from './mutation.js'
 

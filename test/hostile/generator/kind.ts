@@ -1,6 +1,10 @@
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
-import type { AssetOptions } from '../../../src/config/options.js'
-import type { Devnet } from '../../../src/devnet/index.js'
+import type {
+  Hex,
+  PaymentPayload,
+  PaymentRequirements,
+} from '../../../src/shared/protocol/payment.js'
+import type { AssetOptions } from '../../../src/gateway/config/options.js'
+import type { Devnet } from '../../../src/tools/devnet/index.js'
 import type { TestPayer } from '../../support/sign-payment.js'
 import type { Form } from './forms.js'
 import type { Mutation } from './mutation.js'

@@ -1,7 +1,7 @@
 /** Presents generated payments: `npm run hostile -- --cases 5000 --seed 7`, or one of them by `--only K`. */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { startDevnet } from '../../../src/devnet/index.js'
+import { startDevnet } from '../../../src/tools/devnet/index.js'
 import { kinds } from './kinds/kinds.js'
 import { mutationsOf } from './mutations.js'
 import { runGenerated } from './run.js'

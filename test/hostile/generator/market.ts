@@ -1,8 +1,12 @@
 /** A gateway that sells in every way, and what buyers were told there. */
-import { STATUS, type Face, type ProblemCode } from '../../../src/http/problem-status.js'
-import { PROJECT_TOKEN } from '../../../src/protocol/headers.js'
-import type { Hex, PaymentRequired, PaymentRequirements } from '../../../src/protocol/payment.js'
-import type { NetworkOptions } from '../../../src/config/options.js'
+import { STATUS, type Face, type ProblemCode } from '../../../src/shared/http/problem-status.js'
+import { PROJECT_TOKEN } from '../../../src/shared/protocol/headers.js'
+import type {
+  Hex,
+  PaymentRequired,
+  PaymentRequirements,
+} from '../../../src/shared/protocol/payment.js'
+import type { NetworkOptions } from '../../../src/gateway/config/options.js'
 import type { GatewayProcess } from '../../faults/gateway-process.js'
 import type { Answer } from '../../faults/oracle.js'
 import type { World } from '../../faults/world.js'

@@ -1,4 +1,8 @@
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
+import type {
+  Hex,
+  PaymentPayload,
+  PaymentRequirements,
+} from '../../../src/shared/protocol/payment.js'
 import type { Random } from '../../soak/random.js'
 import type { Kind, Shape, Terms } from './kind.js'
 import type { Target } from './targets.js'

@@ -1,5 +1,5 @@
 /** What can be done to a payment of any kind, in groups that are equally likely. */
-import type { Hex } from '../../../src/protocol/payment.js'
+import type { Hex } from '../../../src/shared/protocol/payment.js'
 import {
   ADDRESS_FORMS,
   flipDigit,

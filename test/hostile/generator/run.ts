@@ -7,13 +7,17 @@
 import { keccak256, stringToHex } from 'viem/utils'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAddress } from 'viem/accounts'
-import { encodeMint, MINTER } from '../../../src/devnet/mint.js'
-import type { Devnet } from '../../../src/devnet/index.js'
-import { aggregate, TRANSFER } from '../../../src/chain/abi.js'
-import { executorOf } from '../../../src/chain/executor.js'
-import { sameHex } from '../../../src/protocol/hex.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.js'
-import type { Reason } from '../../../src/protocol/reasons.js'
+import { encodeMint, MINTER } from '../../../src/tools/devnet/mint.js'
+import type { Devnet } from '../../../src/tools/devnet/index.js'
+import { aggregate, TRANSFER } from '../../../src/core/chain/abi.js'
+import { executorOf } from '../../../src/core/chain/executor.js'
+import { sameHex } from '../../../src/shared/protocol/hex.js'
+import type {
+  Hex,
+  PaymentPayload,
+  PaymentRequirements,
+} from '../../../src/shared/protocol/payment.js'
+import type { Reason } from '../../../src/shared/protocol/reasons.js'
 import { authorizationOf } from '../../faults/authorization.js'
 import { findViolations, readTransfers } from '../../faults/oracle.js'
 import { openWorld, type World } from '../../faults/world.js'

@@ -1,8 +1,8 @@
 /** What can be done to a payment on its way: to its JSON, its header, and the request around it. */
 import { gzipSync } from 'node:zlib'
-import { PROJECT_TOKEN } from '../../../src/protocol/headers.js'
+import { PROJECT_TOKEN } from '../../../src/shared/protocol/headers.js'
 import { asVersion1 } from '../../support/version-1.js'
-import type { PaymentPayload } from '../../../src/protocol/payment.js'
+import type { PaymentPayload } from '../../../src/shared/protocol/payment.js'
 import { TOKENS } from './targets.js'
 import type { Document, Mutation, MutationContext, Verdict, WireRequest } from './mutation.js'
 

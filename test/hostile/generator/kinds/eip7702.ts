@@ -1,6 +1,6 @@
 import { concatHex } from 'viem/utils'
-import { sendBatch } from '../../../../src/devnet/send-batch.js'
-import { ownKeyDelegateCode } from '../../../devnet/hostile-code.js'
+import { sendBatch } from '../../../../src/tools/devnet/send-batch.js'
+import { ownKeyDelegateCode } from '../../../tools/devnet/hostile-code.js'
 import { deploy } from '../../../support/contracts.js'
 import { SIGNATURE_FORMS } from '../forms.js'
 import type { Kind } from '../kind.js'

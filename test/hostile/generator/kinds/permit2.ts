@@ -1,10 +1,14 @@
 import { encodeAbiParameters, keccak256, numberToHex } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
-import { signPermit2 } from '../../../../src/crypto/sign-permit2.js'
-import type { Devnet } from '../../../../src/devnet/index.js'
-import { sendBatch } from '../../../../src/devnet/send-batch.js'
-import { sameHex } from '../../../../src/protocol/hex.js'
-import type { Hex, PaymentPayload, PaymentRequirements } from '../../../../src/protocol/payment.js'
+import { signPermit2 } from '../../../../src/shared/crypto/sign-permit2.js'
+import type { Devnet } from '../../../../src/tools/devnet/index.js'
+import { sendBatch } from '../../../../src/tools/devnet/send-batch.js'
+import { sameHex } from '../../../../src/shared/protocol/hex.js'
+import type {
+  Hex,
+  PaymentPayload,
+  PaymentRequirements,
+} from '../../../../src/shared/protocol/payment.js'
 import type { TestPayer } from '../../../support/sign-payment.js'
 import type { Kind, Terms } from '../kind.js'
 import type { Mutation } from '../mutation.js'

@@ -1,0 +1,58 @@
+import express, { type RequestHandler } from 'express'
+import { paymentLinkEndpoints } from '../checkouts/payment-link-endpoints.js'
+import { refundEndpoints, refundListEndpoints } from '../refunds/refund-endpoints.js'
+import { bindEndpoints, type MountedApi } from '../serve/serve-endpoints.js'
+import { settlementSummary } from '../settlements/settlement-summary.js'
+import { settlementEndpoints } from '../settlements/settlement-endpoints.js'
+import { streamEndpoints } from '../settlements/streams/stream-endpoints.js'
+import { viewEndpoints } from '../settlements/views/view-endpoints.js'
+import { webhookEndpoints } from '../webhooks/webhook-endpoints.js'
+import { auditEndpoints } from './audit-endpoints.js'
+import { identifyAdmin, requireAdmin } from './authenticate-admin.js'
+import type { AdminContext } from './context.js'
+import { operationEndpoints } from './operation-endpoints.js'
+import {
+  operatorPayments,
+  operatorRefunds,
+  operatorWebhooks,
+  projectCheckouts,
+  projectWebhooks,
+} from './owners.js'
+import { projectEndpoints } from './project-endpoints.js'
+import { operatorTokens, tokenEndpoints } from './token-endpoints.js'
+
+/** `/api/v2/admin/*`: what an operator sees and changes, across all projects. */
+export const adminEndpoints = [
+  ...projectEndpoints,
+  ...tokenEndpoints(operatorTokens),
+  ...auditEndpoints,
+  ...settlementEndpoints(operatorPayments),
+  settlementSummary(operatorPayments),
+  ...viewEndpoints(operatorPayments),
+  ...streamEndpoints(operatorPayments),
+  ...webhookEndpoints(operatorWebhooks),
+  ...webhookEndpoints(projectWebhooks),
+  ...paymentLinkEndpoints(projectCheckouts),
+  ...refundEndpoints(operatorRefunds),
+  ...refundListEndpoints(operatorPayments),
+  ...operationEndpoints,
+]
+
+/**
+ * Makes the admin API.
+ *
+ * @param identifySession - Finds the admin of a request that has no token.
+ */
+export function createAdminApi(
+  context: AdminContext,
+  identifySession?: RequestHandler,
+): MountedApi {
+  const identify = express.Router()
+  identify.use(identifyAdmin(context.adminTokens))
+  if (identifySession !== undefined) identify.use(identifySession)
+  return {
+    prefix: '/api/v2/admin',
+    identify,
+    endpoints: bindEndpoints(context, adminEndpoints, { admin: requireAdmin(context.logger) }),
+  }
+}

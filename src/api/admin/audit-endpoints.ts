@@ -1,0 +1,42 @@
+/** `/api/v2/admin/audit-log`: who has changed what, newest first. */
+import { isoTime } from '../../ledger/time-zone.js'
+import { z } from 'zod'
+import type { AuditEntry } from '../../ledger/projects.js'
+import { OPERATOR } from '../../ledger/webhooks.js'
+import { defineEndpoint } from '../serve/define-endpoint.js'
+import { pageOf } from '../serve/pages.js'
+import type { AdminContext } from './context.js'
+import { namePosition, positionQuery } from './positions.js'
+import { projectIdSchema } from './project-ids.js'
+import { lazyDocuments } from '../serve/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/admin.js'))
+
+/** The audit log. */
+export const auditEndpoints = [
+  defineEndpoint({
+    method: 'GET',
+    path: '/api/v2/admin/audit-log',
+    id: 'listAuditLog',
+    tag: 'Admin: operations',
+    access: 'admin',
+    scope: 'read',
+    summary: 'List who has changed what',
+    description: 'Every change by an admin, newest first, in pages.',
+    query: z.object({
+      project: projectIdSchema.optional().meta({ description: 'Only changes of this project.' }),
+      ...positionQuery,
+    }),
+    responses: { 200: { description: 'A page.', document: documents('auditLog') } },
+    async handle({ ledger }: AdminContext, { query: { project, cursor: after, limit } }) {
+      const found = await ledger.projects.listAudit({ project, after, limit: limit + 1 })
+      const { page, next } = pageOf(found, limit, namePosition)
+      return { entries: page.map(entryOf), ...next }
+    },
+  }),
+]
+
+/** Changes of the operator's own webhooks name no project. */
+function entryOf({ at, position: _position, project, ...entry }: AuditEntry) {
+  return { ...entry, ...(project !== OPERATOR && { project }), at: isoTime(at) }
+}

@@ -1,0 +1,115 @@
+/** Endpoints of projects that an operator has as well: for any project, for all, or for the operator's own webhooks. */
+import type { Response } from 'express'
+import type { z } from 'zod'
+import { EVERY_PROJECT } from '../../ledger/index.js'
+import { OPERATOR, OPERATOR_EVENTS, WEBHOOK_EVENTS } from '../../ledger/webhooks.js'
+import type { Project } from '../../core/merchants/project.js'
+import { actFor } from '../serve/acting.js'
+import type { EarlyCall } from '../serve/define-endpoint.js'
+import type { Owner, PaymentsOwner } from '../serve/owner.js'
+import { settlementOf } from '../settlements/settlement-document.js'
+import { findRecord } from '../settlements/settlement-endpoints.js'
+import type { WebhookOwner } from '../webhooks/webhook-endpoints.js'
+import { adminOf } from './admin.js'
+import { noSuchProject } from './changes.js'
+import type { AdminContext } from './context.js'
+import { isStoredId, PROJECT_ID, projectIdSchema } from './project-ids.js'
+import { lazyDocuments } from '../serve/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/settlement.js'))
+
+const PREFIX = '/api/v2/admin'
+
+const ADMIN = {
+  prefix: PREFIX,
+  access: 'admin',
+  tag: 'Admin: payments',
+  idOf: (id: string) => `admin${id.charAt(0).toUpperCase()}${id.slice(1)}`,
+} as const
+
+const whose = projectIdSchema.optional().meta({
+  description: 'Id of the project. Without it, those of all projects are meant.',
+  as: { type: 'string', minLength: 1, maxLength: 200 },
+})
+
+/** Payments of all projects, or of one. */
+export const operatorPayments: PaymentsOwner<AdminContext> = {
+  ...ADMIN,
+  withScope(query) {
+    const extended: z.ZodObject = query.safeExtend({ project: whose })
+    // What is added is for `scopeOf` alone.
+    return extended as typeof query
+  },
+  scopeOf: (context, { query }) => ({
+    project: (query as { readonly project?: string }).project ?? EVERY_PROJECT,
+    accepts: assetsOf(context),
+  }),
+  documentOf(context, record) {
+    const { project } = record
+    const shown = settlementOf(record, { accepts: assetsOf(context) }, context.networkNames)
+    return { ...(project !== undefined && { project }), ...shown }
+  },
+  settlement: documents('adminSettlement'),
+  settlementList: documents('adminSettlementList'),
+  refundPage: documents('adminRefundPage'),
+  slots: 'operators',
+}
+
+/** Refunds of any project, also of one that is deleted. */
+export const operatorRefunds: Owner<AdminContext> = {
+  ...ADMIN,
+  before: async (context, call) => act(context, call.res, await findPayee(context, call)),
+}
+
+/** The operator's own webhooks. */
+export const operatorWebhooks: WebhookOwner<AdminContext> = {
+  ...ADMIN,
+  tag: 'Admin: webhooks',
+  idOf: (id) => ADMIN.idOf(`${id}OfOperator`),
+  events: OPERATOR_EVENTS,
+  before: async (context, { res }) => act(context, res, { id: OPERATOR, tokenHashes: [] }),
+}
+
+const OF_PROJECT: Owner<AdminContext> = {
+  ...ADMIN,
+  prefix: `${PREFIX}/projects/{project}`,
+  params: { project: PROJECT_ID },
+  before: async (context, call) => act(context, call.res, await findProject(context, call)),
+}
+
+/** Webhooks of any project. */
+export const projectWebhooks: WebhookOwner<AdminContext> = {
+  ...OF_PROJECT,
+  tag: 'Admin: webhooks',
+  events: WEBHOOK_EVENTS,
+}
+
+/** Payment links of any project. */
+export const projectCheckouts = OF_PROJECT
+
+function act(context: AdminContext, res: Response, project: Project): void {
+  actFor(res, { admin: adminOf(res).name, project, accepts: assetsOf(context) })
+}
+
+/** Finds a project as the ledger has it now. @throws `RequestProblem` 404 */
+async function findProject(
+  { directory, ledger }: AdminContext,
+  { param }: EarlyCall,
+): Promise<Project> {
+  const id = param('project')
+  const configured = directory.isConfigured(id) && directory.find(id)
+  if (configured) return configured
+  const stored = isStoredId(id) ? await ledger.projects.findProject(id) : undefined
+  if (stored === undefined) throw noSuchProject()
+  return directory.find(id) ?? { id, tokenHashes: [] }
+}
+
+/** Finds the project of a settlement. @throws `RequestProblem` 404 */
+async function findPayee(context: AdminContext, { param }: EarlyCall): Promise<Project> {
+  const { project = '' } = await findRecord(context, EVERY_PROJECT, param('id'))
+  return context.directory.find(project) ?? { id: project, tokenHashes: [] }
+}
+
+function assetsOf({ networks }: AdminContext) {
+  return networks.flatMap(({ assets }) => assets)
+}

@@ -1,0 +1,44 @@
+import type { HandlerSite } from '../../../shared/protocol/ucp-authority.js'
+/** This gateway as a UCP payment handler: name, version, URLs of its documents. */
+import { KEYS_VERSION } from './profile-options.js'
+import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
+
+/** Date on which the meaning of the handler's documents last changed. */
+export const HANDLER_VERSION = '2026-11-21'
+
+/** UCP version that our schemas extend. Its documents are also valid for 2026-01-23. */
+export const UCP_VERSION = '2026-04-08'
+
+/** Versions of UCP that the handler's documents are valid for. */
+export const UCP_VERSIONS: readonly string[] = ['2026-01-23', UCP_VERSION, KEYS_VERSION]
+
+/** Dependencies of a handler's documents. */
+export interface Handler extends HandlerSite {
+  readonly networkNames: NetworkNameStyle
+}
+
+/**
+ * Root URL of a handler's documents.
+ *
+ * @param version - Selects the unchanging copies of a version. @defaultValue the current documents
+ */
+export function documentRoot({ docsUrl }: HandlerSite, version?: string): string {
+  return version === undefined ? `${docsUrl}/ucp` : `${docsUrl}/ucp/${version}`
+}
+
+/** Writes the handler's entry in a business profile. */
+export function handlerDescriptor(site: HandlerSite) {
+  return {
+    id: site.id,
+    version: HANDLER_VERSION,
+    spec: `${documentRoot(site)}/gateway.md`,
+    schema: `${documentRoot(site)}/schema.json`,
+    available_instruments: [{ type: 'x402' }],
+    config: {},
+  }
+}
+
+/** Writes the handler's entry in a checkout; `config` is the x402 envelope for the wallet. */
+export function checkoutEntry<Config extends object>(id: string, config: Config) {
+  return { id, version: HANDLER_VERSION, config }
+}

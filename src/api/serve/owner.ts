@@ -1,0 +1,88 @@
+/** Endpoints that projects have, and operators as well: what differs between the two. */
+import type { z } from 'zod'
+import type { LedgerQuery, LedgerRecord } from '../../ledger/index.js'
+import type { Asset } from '../../shared/money/assets.js'
+import { merchantOf } from './authenticate.js'
+import type { RouterContext } from '../context.js'
+import type { Access, Call, Definition, EarlyCall } from './define-endpoint.js'
+import type { MadeDocument } from '../documents/component.js'
+import type * as settlements from '../documents/settlement.js'
+import type { Tag } from './fixed-parts.js'
+import { settlementOf } from '../settlements/settlement-document.js'
+import type { Lazy } from '../../shared/http/lazy.js'
+import { lazyDocuments } from './lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/settlement.js'))
+
+type Schemas = typeof settlements
+
+/** The owner of endpoints: a project, or the operator. */
+export interface Owner<Context = RouterContext> {
+  /** Prefix of the paths. */
+  readonly prefix: string
+  readonly access: Access
+  /** Under which heading an operator's are listed. @defaultValue that of a project's */
+  readonly tag?: Tag
+  /** Descriptions of the prefix's placeholders. */
+  readonly params?: Readonly<Record<string, string>>
+  /** Makes ids of endpoints unique: `listWebhooks`, `adminListWebhooks`. */
+  readonly idOf: (id: string) => string
+  /** Finds the project that an operator acts for. */
+  readonly before?: (context: Context, call: EarlyCall) => Promise<void>
+}
+
+/** The payments to show. */
+export interface ViewScope {
+  readonly project: LedgerQuery['project']
+  /** Tokens whose symbol and decimals are told. */
+  readonly accepts: readonly Asset[]
+}
+
+/** An owner whose payments are listed, summed and streamed. */
+export interface PaymentsOwner<Context = RouterContext> extends Owner<Context> {
+  /** Adds the parameters that say whose, for {@link PaymentsOwner.scopeOf}. */
+  readonly withScope: <Query extends z.ZodObject>(query: Query) => Query
+  readonly scopeOf: (context: Context, call: Call) => ViewScope
+  /** A payment, as this owner sees it. */
+  readonly documentOf: (
+    context: Context,
+    record: LedgerRecord,
+  ) => MadeDocument<Schemas['adminSettlement']>
+  /** Schemas of that, and of a list. */
+  readonly settlement: Lazy<Schemas['settlement' | 'adminSettlement']>
+  readonly settlementList: Lazy<Schemas['settlementList' | 'adminSettlementList']>
+  readonly refundPage: Lazy<Schemas['refundPage' | 'adminRefundPage']>
+  /** The holder of its streams' slots. */
+  readonly slots: 'projects' | 'operators'
+}
+
+/** A project, with its own token. */
+export const MERCHANT: PaymentsOwner = {
+  prefix: '/api/v2/merchant',
+  access: 'merchant',
+  idOf: (id) => id,
+  withScope: (query) => query,
+  scopeOf: (_context, { res }) => merchantOf(res),
+  documentOf({ directory, networkNames }, record) {
+    const { accepts = [] } = directory.findMerchant(record.project ?? '') ?? {}
+    return settlementOf(record, { accepts }, networkNames)
+  },
+  settlement: documents('settlement'),
+  settlementList: documents('settlementList'),
+  refundPage: documents('refundPage'),
+  slots: 'projects',
+}
+
+/** Parts of every endpoint of an owner. */
+export function owned<Context>(
+  { access, idOf, before, ...owner }: Owner<Context>,
+  id: string,
+  tag: Tag,
+) {
+  return {
+    id: idOf(id),
+    access,
+    tag: owner.tag ?? tag,
+    ...(before && { before }),
+  } satisfies Partial<Definition<Context, never, never, never>>
+}

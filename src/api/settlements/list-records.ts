@@ -1,0 +1,49 @@
+/** A page of payments or refunds: the newest, or what has changed since a time. */
+import type { z } from 'zod'
+import type { LedgerQuery, LedgerRecord } from '../../ledger/index.js'
+import type { RouterContext } from '../context.js'
+import { cursorOf, nameOfPlace, pageOf } from '../serve/pages.js'
+import type { ViewScope } from '../serve/owner.js'
+import { ledgerFilters, type listQuery, type refundQuery } from './settlement-query.js'
+import { findBy, lookThrough } from './settlement-search.js'
+import { momentOf } from './time-query.js'
+
+export type Listed = { readonly scope: ViewScope } & (
+  | { readonly kind: 'payment'; readonly query: z.output<typeof listQuery> }
+  | { readonly kind: 'refund'; readonly query: z.output<typeof refundQuery> }
+)
+
+/** A page, and where the next one begins. */
+export interface RecordPage {
+  readonly page: readonly LedgerRecord[]
+  readonly next: { readonly nextCursor?: string }
+}
+
+export async function listRecords(
+  { ledger }: Pick<RouterContext, 'ledger'>,
+  listed: Listed,
+): Promise<RecordPage> {
+  const { scope, kind, query } = listed
+  const { cursor, limit, updatedSince, timeZone } = query
+  const { project } = scope
+  const filters: Omit<LedgerQuery, 'limit'> = { ...ledgerFilters(query), project, kind }
+  if (updatedSince === undefined) {
+    const parts = listed.kind === 'payment' ? listed.query : {}
+    const { isWanted, ...by } = await findBy(ledger, scope, parts)
+    const asked = { ...filters, ...by, after: cursor, limit: limit + 1 }
+    const { found, end } = await lookThrough(ledger, asked, isWanted)
+    if (end === undefined) return pageOf(found, limit, nameOfPlace)
+    return { page: found, next: { nextCursor: cursorOf(nameOfPlace(end)) } }
+  }
+  const { records, next } = await ledger.payments.listChanged({
+    project,
+    kind,
+    limit,
+    state: filters.state,
+    chainId: filters.chainId,
+    since: momentOf(updatedSince, timeZone),
+    after: cursor && { updatedAt: cursor.createdAt, id: cursor.id },
+  })
+  const place = next && nameOfPlace({ createdAt: next.updatedAt, id: next.id })
+  return { page: records, next: place === undefined ? {} : { nextCursor: cursorOf(place) } }
+}

@@ -1,0 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/index.js'
+
+/** Reads a list page by page. */
+export async function* recordPages(
+  ledger: Pick<LedgerStore, 'payments'>,
+  query: LedgerQuery,
+): AsyncGenerator<readonly LedgerRecord[], undefined> {
+  let { after } = query
+  for (;;) {
+    const page = await ledger.payments.list({ ...query, after })
+    yield page
+    after = page.at(-1)
+    if (page.length < query.limit) return undefined
+    // SQLite answers in the same turn, as does a socket with room: without a break, nothing else would run until
+    // all pages are read.
+    await nextTurn()
+  }
+}

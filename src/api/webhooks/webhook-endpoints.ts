@@ -1,0 +1,339 @@
+/** `…/webhooks`: who is told of payments, and what was delivered. */
+import { randomBytes } from 'node:crypto'
+import type { Response } from 'express'
+import { z } from 'zod'
+import { RequestProblem } from '../../shared/http/respond-problem.js'
+import type { AuditAction } from '../../ledger/projects.js'
+import {
+  DELIVERY_STATES,
+  MAX_ENDPOINTS,
+  OPERATOR,
+  TEST_EVENT,
+  WEBHOOK_EVENTS,
+  type WebhookEndpoint,
+  type WebhookEvent,
+} from '../../ledger/webhooks.js'
+import { findReceiver } from '../../operate/webhooks/receiver-url.js'
+import { createWebhookSecret } from '../../operate/webhooks/signature.js'
+import { authorOf, endpointsFor, keyScopeOf, nameOf } from '../serve/acting.js'
+import { ownProject } from '../serve/authenticate.js'
+import type { RouterContext } from '../context.js'
+import { defineEndpoint, type EarlyCall, type Endpoint } from '../serve/define-endpoint.js'
+import { invalidBody } from '../serve/json-body.js'
+import { MERCHANT, owned, type Owner } from '../serve/owner.js'
+import { limitParameter, nameOfPlace, pageOf, placeParameter } from '../serve/pages.js'
+import { onceForKey, readHeaderKey } from '../serve/repeatable-request.js'
+import { deliveryDocument, endpointDocument } from './webhook-documents.js'
+import { lazyDocuments } from '../serve/lazy-documents.js'
+
+const documents = lazyDocuments(() => import('../documents/webhook.js'))
+
+/** How long a secret that was replaced still signs (ms): a day. */
+const ROTATION_MS = 24 * 3_600_000
+
+/** Deliveries on a page. */
+const DEFAULT_LIMIT = 20
+
+/** The forms of ids. The ledger is not asked for any other. */
+const ENDPOINT_ID = /^we_[0-9a-f]{32}$/
+const DELIVERY_ID = /^msg_[0-9a-f]{32}$/
+
+/** The owner of webhooks, and their events. */
+export interface WebhookOwner<Context = RouterContext> extends Owner<Context> {
+  readonly events: readonly WebhookEvent[]
+}
+
+/** The webhooks of a project, with its own token. */
+export const MERCHANT_WEBHOOKS: WebhookOwner = { ...MERCHANT, events: WEBHOOK_EVENTS }
+
+/** The members of a webhook that requests set. */
+function membersOf(known: readonly WebhookEvent[]) {
+  const url = z
+    .string({
+      error: ({ input }) => (input === undefined ? 'is missing: where events are sent' : undefined),
+    })
+    .meta({
+      description: 'Where events are sent: an HTTPS URL of a public address.',
+      examples: ['https://shop.example/x402-events'],
+    })
+  const events = z
+    .array(z.enum(known))
+    .min(1, 'must name at least one event')
+    // Without duplicates, in a fixed order.
+    .transform((given) => known.filter((event) => given.includes(event)))
+  const about = { description: 'What is told. Default: everything.' }
+  return { url, events, about }
+}
+
+const deliveryQuery = z.object({
+  cursor: placeParameter('msg_[0-9a-f]{32}'),
+  limit: limitParameter('Deliveries', DEFAULT_LIMIT),
+  state: z.enum(DELIVERY_STATES).optional().meta({ description: 'Only those in this state.' }),
+})
+
+/** The webhooks of an owner. */
+export function webhookEndpoints<Context extends RouterContext>(
+  owner: WebhookOwner<Context>,
+): readonly Endpoint<Context>[] {
+  const path = `${owner.prefix}/webhooks`
+  const params = { ...owner.params, id: 'Id of the webhook: `we_` and 32 hexadecimal digits.' }
+  const { url, events, about } = membersOf(owner.events)
+  const list = { ...(owner.params && { params: owner.params }) }
+  return [
+    defineEndpoint({
+      ...owned(owner, 'listWebhooks', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'GET',
+      path,
+      ...list,
+      summary: 'List webhooks',
+      description: 'All webhooks, oldest first, without their secrets.',
+      responses: { 200: { description: 'The webhooks.', document: documents('webhookList') } },
+      problems: ['not_found'],
+      async handle({ ledger, now }: Context, { res }) {
+        const found = await ledger.webhooks.endpoints.list(ownProject(res).id)
+        return { webhooks: found.map((one) => endpointDocument(one, now())) }
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'createWebhook', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'POST',
+      limit: 'webhooks',
+      path,
+      ...list,
+      summary: 'Create a webhook',
+      description:
+        'Events are signed as Standard Webhooks describes, and sent until the receiver takes them. The secret is in this response only.',
+      headers: ['Idempotency-Key'],
+      body: {
+        schema: z.looseObject({ url, events: events.default([...owner.events]).meta(about) }),
+        example: { url: 'https://shop.example/x402-events', events: owner.events.slice(0, 1) },
+      },
+      responses: {
+        201: { description: 'Created, with its secret.', document: documents('webhookWithSecret') },
+      },
+      problems: ['not_found', 'too_many_webhooks'],
+      async handle(context: Context, { req, res, readBody }) {
+        const body = readBody()
+        const request = readHeaderKey(req, { ...keyScopeOf(res, 'webhooks'), res, body })
+        const checked = await checkedUrl(body.url, context.webhooks)
+        return onceForKey(context, request, async (claim) => {
+          // A request that is repeated after its process has died creates the same endpoint.
+          const name = request ? nameOf(request) : randomBytes(16).toString('hex')
+          const created = await endpointsFor(context, res, request).create({
+            id: `we_${name.slice(0, 32)}`,
+            project: ownProject(res).id,
+            url: checked,
+            events: body.events,
+            secret: createWebhookSecret(),
+          })
+          if (created === undefined) {
+            await claim.abandon()
+            throw tooMany()
+          }
+          const shown = { ...endpointDocument(created, context.now()), secret: created.secret }
+          await claim.finish(JSON.stringify(shown))
+          return shown
+        })
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'getWebhook', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'GET',
+      path: `${path}/{id}`,
+      params,
+      summary: 'Get a webhook',
+      description: 'One webhook, without its secret.',
+      responses: { 200: { description: 'The webhook.', document: documents('webhook') } },
+      async handle(context: Context, call) {
+        return endpointDocument(await endpointOf(context, call), context.now())
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'changeWebhook', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'PATCH',
+      limit: 'webhooks',
+      path: `${path}/{id}`,
+      params,
+      summary: 'Change a webhook',
+      description: 'Changes the URL, the events, or both.',
+      body: {
+        schema: z
+          .looseObject({ url: url.optional(), events: events.optional().meta(about) })
+          .refine((change) => change.url !== undefined || change.events !== undefined, {
+            error: 'must have url or events',
+          }),
+        example: { events: owner.events.slice(0, 1) },
+      },
+      responses: {
+        200: { description: 'The webhook, as it is now.', document: documents('webhook') },
+      },
+      async handle(context: Context, call) {
+        const { url: given, events: wanted } = call.readBody()
+        const checked = given === undefined ? undefined : await checkedUrl(given, context.webhooks)
+        const change = { url: checked, events: wanted }
+        const endpoints = endpointsFor(context, call.res)
+        const changed = await endpoints.change(ownProject(call.res).id, endpointIdOf(call), change)
+        context.wakeWebhooks?.(changed?.id)
+        return endpointDocument(changed ?? notFound(), context.now())
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'deleteWebhook', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'DELETE',
+      limit: 'webhooks',
+      path: `${path}/{id}`,
+      params,
+      summary: 'Delete a webhook',
+      description: 'Deletes it, with its deliveries. What waits is not sent.',
+      responses: { 204: { description: 'Deleted.' } },
+      async handle(context: Context, call) {
+        const endpoints = endpointsFor(context, call.res)
+        if (!(await endpoints.delete(ownProject(call.res).id, endpointIdOf(call)))) notFound()
+        return undefined
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'rotateWebhookSecret', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'POST',
+      limit: 'webhooks',
+      path: `${path}/{id}/rotate-secret`,
+      params,
+      summary: 'Replace the secret of a webhook',
+      description:
+        'For 24 hours, deliveries are signed with both secrets. The new one is in this response only.',
+      responses: {
+        200: { description: 'With its new secret.', document: documents('webhookWithSecret') },
+      },
+      async handle(context: Context, call) {
+        const rotation = { secret: createWebhookSecret(), previousForMs: ROTATION_MS }
+        const endpoints = endpointsFor(context, call.res)
+        const rotated = await endpoints.rotate(
+          ownProject(call.res).id,
+          endpointIdOf(call),
+          rotation,
+        )
+        const endpoint = rotated ?? notFound()
+        return { ...endpointDocument(endpoint, context.now()), secret: endpoint.secret }
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'testWebhook', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'POST',
+      path: `${path}/{id}/test`,
+      params,
+      limit: 'sendings',
+      summary: 'Send a test event',
+      description: 'Sends `webhook.test`, as other events are sent.',
+      responses: { 202: { description: 'It will be sent.', document: documents('delivery') } },
+      async handle(context: Context, call) {
+        const endpoint = await endpointOf(context, call)
+        const { id, project } = endpoint
+        await noteSending(context, call.res, { action: 'webhook.tested', after: { webhook: id } })
+        const data = { test: true, webhook: id, ...(project !== OPERATOR && { project }) }
+        const { deliveries } = context.ledger.webhooks
+        const added = await deliveries.add({ endpoint, data, type: TEST_EVENT })
+        context.wakeWebhooks?.(id)
+        return deliveryDocument(added)
+      },
+    }),
+    ...deliveryEndpoints(owner, params),
+  ]
+}
+
+function deliveryEndpoints<Context extends RouterContext>(
+  owner: WebhookOwner<Context>,
+  params: Readonly<Record<string, string>>,
+): readonly Endpoint<Context>[] {
+  const path = `${owner.prefix}/webhooks/{id}/deliveries`
+  return [
+    defineEndpoint({
+      ...owned(owner, 'listDeliveries', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'GET',
+      path,
+      params,
+      summary: 'List the deliveries of a webhook',
+      description: 'What was sent, and what will be, newest first, in pages.',
+      query: deliveryQuery,
+      responses: { 200: { description: 'A page.', document: documents('deliveryList') } },
+      async handle(context: Context, call) {
+        const { cursor: after, limit, state } = call.query
+        const { id: endpoint, project } = await endpointOf(context, call)
+        const query = { project, endpoint, state, after, limit: limit + 1 }
+        const found = await context.ledger.webhooks.deliveries.list(query)
+        const { page, next } = pageOf(found, limit, nameOfPlace)
+        return { deliveries: page.map(deliveryDocument), ...next }
+      },
+    }),
+    defineEndpoint({
+      ...owned(owner, 'resendDelivery', 'Webhooks'),
+      scope: 'webhooks',
+      method: 'POST',
+      path: `${path}/{deliveryId}/resend`,
+      params: { ...params, deliveryId: 'Id of the delivery: `msg_` and 32 hexadecimal digits.' },
+      limit: 'sendings',
+      summary: 'Send a delivery again',
+      description: 'Sends it once more, whether it was taken or not.',
+      responses: { 202: { description: 'It will be sent.', document: documents('delivery') } },
+      async handle(context: Context, call) {
+        const endpoint = await endpointOf(context, call)
+        const id = call.param('deliveryId')
+        const { deliveries } = context.ledger.webhooks
+        const resent = DELIVERY_ID.test(id) ? await deliveries.resend(endpoint, id) : undefined
+        if (resent === undefined)
+          throw new RequestProblem('not_found', 'This webhook has no delivery of that id.')
+        const after = { webhook: endpoint.id, delivery: id }
+        await noteSending(context, call.res, { action: 'delivery.resent', after })
+        context.wakeWebhooks?.(endpoint.id)
+        return deliveryDocument(resent)
+      },
+    }),
+  ]
+}
+
+function tooMany(): RequestProblem {
+  return new RequestProblem(
+    'too_many_webhooks',
+    `There are ${MAX_ENDPOINTS} webhooks already: delete one, or change it with PATCH.`,
+  )
+}
+
+/** Writes to the audit log that an admin has a delivery sent. */
+async function noteSending(
+  { ledger }: RouterContext,
+  res: Response,
+  act: { readonly action: AuditAction; readonly after: object },
+): Promise<void> {
+  const author = authorOf(res)
+  if (author !== undefined)
+    await ledger.projects.noteAct({ ...act, project: ownProject(res).id }, author)
+}
+
+/** @throws {@link RequestProblem} 400 for a URL that nothing is sent to. */
+async function checkedUrl(given: string, rules: RouterContext['webhooks']): Promise<string> {
+  const receiver = await findReceiver(given, rules)
+  if (receiver.kind === 'allowed') return receiver.url.href
+  throw invalidBody([{ path: 'url', message: receiver.message }])
+}
+
+/** The endpoint that a request is about. @throws {@link RequestProblem} 404, also for another project's. */
+async function endpointOf({ ledger }: RouterContext, call: EarlyCall): Promise<WebhookEndpoint> {
+  const found = await ledger.webhooks.endpoints.find(ownProject(call.res).id, endpointIdOf(call))
+  return found ?? notFound()
+}
+
+function endpointIdOf({ param }: EarlyCall): string {
+  const id = param('id')
+  return ENDPOINT_ID.test(id) ? id : notFound()
+}
+
+function notFound(): never {
+  throw new RequestProblem('not_found', 'There is no webhook of that id here.')
+}

@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent as HttpAgent, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { ChainError } from '../../shared/errors.js'
+import { isThrottled, type RpcFailure } from './node-errors.js'
+
+/** How long a node may take to answer (ms). */
+const DEFAULT_TIMEOUT_MS = 10_000
+
+/** How often a read is repeated when its answer was lost. */
+const READ_RETRIES = 1
+
+/** How long to wait before such a retry (ms). */
+const RETRY_DELAY_MS = 100
+
+/**
+ * How long a throttled read is repeated, and the pauses between attempts (ms). Pauses double, and vary, so
+ * that requests that were refused together do not return together.
+ */
+const THROTTLED_MS = { most: 3000, pause: 50, longestPause: 500 }
+
+/** HTTP's status for too many requests. */
+const TOO_MANY_REQUESTS = 429
+
+/** A node's answer. */
+export type RpcAnswer =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: RpcFailure }
+
+/** Sends requests to a node. */
+export interface Rpc {
+  /**
+   * Sends one JSON-RPC request.
+   *
+   * @throws {@link ChainError} `chain_unreachable` when no answer came: no connection, a time-out, an
+   * HTTP error, something that is not JSON-RPC.
+   */
+  ask(method: string, params: readonly unknown[]): Promise<RpcAnswer>
+  /**
+   * The same for a request that changes nothing: tried again once when its answer was lost, and for a
+   * few seconds while the node takes no requests.
+   */
+  read(method: string, params: readonly unknown[]): Promise<RpcAnswer>
+}
+
+export interface HttpRpcOptions {
+  readonly url: string
+  /** @defaultValue 10000 */
+  readonly timeoutMs?: number | undefined
+  readonly onRequest?: RequestListener | undefined
+}
+
+/** One request that has ended. */
+export interface EndedRequest {
+  /** One of the methods that this package calls. */
+  readonly method: string
+  /** `refused`: the node answered with an error; a revert is one. */
+  readonly outcome: 'answered' | 'refused' | 'unreachable'
+  readonly seconds: number
+}
+
+/** Called when a request has ended. */
+export type RequestListener = (request: EndedRequest) => void
+
+/** JSON-RPC over HTTP. Its errors never show the URL. */
+export class HttpRpc implements Rpc {
+  readonly #url: string
+  readonly #post: Post
+  readonly #onRequest: RequestListener | undefined
+  /** How long throttled reads are repeated (ms). */
+  readonly #patienceMs: number
+  /** The id of the last request. */
+  #lastId = 0
+
+  constructor({ url, timeoutMs = DEFAULT_TIMEOUT_MS, onRequest }: HttpRpcOptions) {
+    this.#onRequest = onRequest
+    this.#url = url
+    this.#patienceMs = Math.min(timeoutMs, THROTTLED_MS.most)
+    this.#post = createPost(url, timeoutMs)
+  }
+
+  async ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const onRequest = this.#onRequest
+    if (onRequest === undefined) return this.#ask(method, params)
+    const startedAt = performance.now()
+    const tell = (outcome: EndedRequest['outcome']): void =>
+      onRequest({ method, outcome, seconds: (performance.now() - startedAt) / 1000 })
+    try {
+      const answer = await this.#ask(method, params)
+      tell(answer.ok ? 'answered' : 'refused')
+      return answer
+    } catch (error) {
+      tell('unreachable')
+      throw error
+    }
+  }
+
+  async #ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const answer = await this.#request(method, params)
+    if (!isObject(answer)) throw garbled(method)
+    if (isFailure(answer.error)) {
+      const { code, message, data } = answer.error
+      // Without a JSON-RPC code the words alone are classified.
+      const known = typeof code === 'number' ? code : 0
+      const redacted = redactUrl(message, this.#url)
+      return { ok: false, error: { code: known, message, redacted, data } }
+    }
+    if (answer.result === undefined) throw garbled(method)
+    return { ok: true, result: answer.result }
+  }
+
+  async read(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const end = performance.now() + this.#patienceMs
+    for (
+      let pauseMs = THROTTLED_MS.pause;
+      ;
+      pauseMs = Math.min(pauseMs * 2, THROTTLED_MS.longestPause)
+    ) {
+      const answer = await this.#readOnce(method, params)
+      if (answer.ok || !isThrottled(answer.error)) return answer
+      const pause = pauseMs * (0.5 + Math.random() / 2)
+      if (performance.now() + pause > end) return answer
+      await sleep(pause)
+    }
+  }
+
+  async #readOnce(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    for (let retries = 0; ; retries++) {
+      try {
+        return await this.ask(method, params)
+      } catch (error) {
+        if (retries === READ_RETRIES) throw error
+        await sleep(RETRY_DELAY_MS)
+      }
+    }
+  }
+
+  async #request(method: string, params: readonly unknown[]): Promise<unknown> {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: ++this.#lastId, method, params })
+    const { status, text } = await this.#post(body).catch((error: unknown) => {
+      throw this.#unanswered(method, error)
+    })
+    const answer = parse(text)
+    if (status >= 200 && status < 300) return answer
+    if (status === TOO_MANY_REQUESTS) return tooManyRequests(answer)
+    // Some nodes refuse with an HTTP status of their own.
+    if (isObject(answer) && isFailure(answer.error) && 'code' in answer.error) return answer
+    throw this.#unanswered(method, new Error(`HTTP ${status}`))
+  }
+
+  #unanswered(method: string, error: unknown): ChainError {
+    return new ChainError('chain_unreachable', `The node did not answer ${method}.`, {
+      cause: new Error(redactUrl(summarize(error), this.#url)),
+    })
+  }
+}
+
+/** A refusal by HTTP status, in the node's words where it has some. */
+function tooManyRequests(answer: unknown): unknown {
+  const error = isObject(answer) ? answer.error : undefined
+  const message = isFailure(error) ? error.message : `HTTP ${TOO_MANY_REQUESTS}`
+  return { error: { code: TOO_MANY_REQUESTS, message } }
+}
+
+function garbled(method: string): ChainError {
+  return new ChainError('chain_unreachable', `The node's answer to ${method} is not JSON-RPC.`)
+}
+
+function isObject(value: unknown): value is { error?: unknown; result?: unknown } {
+  return typeof value === 'object' && value !== null
+}
+
+/** An error object of a node; only its message is certain. */
+function isFailure(
+  value: unknown,
+): value is { readonly message: string; readonly code?: unknown; readonly data?: unknown } {
+  return isObject(value) && 'message' in value && typeof value.message === 'string'
+}
+
+/** @returns `undefined` when the text is not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A short description of an error. */
+function summarize(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown failure'
+  // The message is empty when several addresses were tried.
+  const { code } = error as NodeJS.ErrnoException
+  return error.message || code || error.name
+}
+
+/** Shortest part of a URL's path, query or user info that counts as a key. */
+const SHORTEST_KEY = 8
+
+/**
+ * Removes a URL and the keys in it from a text.
+ *
+ * Providers put their keys into the path, the query or the user info, and nodes and HTTP libraries
+ * repeat them in their errors.
+ */
+export function redactUrl(text: string, url: string): string {
+  let redacted = text.replaceAll(url, '[rpc url]')
+  for (const secret of secretsOf(url)) redacted = redacted.replaceAll(secret, '[redacted]')
+  return redacted
+}
+
+function secretsOf(url: string): readonly string[] {
+  if (!URL.canParse(url)) return []
+  const { host, hostname, pathname, searchParams, username, password } = new URL(url)
+  const parts = [...pathname.split('/'), ...searchParams.values(), username, password]
+  // A name of one word, as containers have, is no secret, and may be any word of a message.
+  const names = [host, hostname].filter((name) => /[.:]/.test(name))
+  return [...names, ...parts.filter((part) => part.length >= SHORTEST_KEY)]
+}
+
+/** Idle connections that are kept open to one node. */
+const MAX_IDLE = 16
+
+/** Most bytes of an answer: the receipts of a whole block are far less. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** The response to a POST. */
+interface PostAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Posts a body. Rejects when no complete response came in time. */
+type Post = (body: string) => Promise<PostAnswer>
+
+/** Makes a function that posts JSON to one URL, over connections that stay open. */
+function createPost(url: string, timeoutMs: number): Post {
+  const { protocol, username, password } = new URL(url)
+  const isSecure = protocol === 'https:'
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    maxFreeSockets: MAX_IDLE,
+  })
+  const request = isSecure ? requestHttps : requestHttp
+  const auth = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+
+  return (body) =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        Accept: 'application/json',
+      }
+      const posting = request(url, { method: 'POST', agent, headers, ...(username && { auth }) })
+      const timer = setTimeout(() => posting.destroy(new Error('timed out')), timeoutMs)
+      const fail = (error: Error): void => {
+        clearTimeout(timer)
+        reject(error)
+      }
+      posting.on('error', (error) => {
+        // The node closes idle connections: the next attempt opens a fresh one.
+        if (posting.reusedSocket)
+          for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy()
+        fail(error)
+      })
+      posting.on('response', (response) => {
+        const chunks: Buffer[] = []
+        let bytes = 0
+        response.on('error', () => fail(new Error('the connection broke')))
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk)
+          bytes += chunk.length
+          if (bytes > MAX_ANSWER_BYTES) posting.destroy(new Error('the answer is too large'))
+        })
+        response.on('end', () => {
+          clearTimeout(timer)
+          resolve({
+            status: response.statusCode ?? 0,
+            text: Buffer.concat(chunks).toString('utf8'),
+          })
+        })
+      })
+      posting.end(body)
+    })
+}

@@ -1,0 +1,51 @@
+/** A payment that a remote facilitator settles, and its dependencies. */
+import type { LedgerEntry, LedgerStore } from '../../ledger/index.js'
+import type { Logger } from '../../shared/logger.js'
+import type { ReadablePayment } from '../../shared/protocol/decoded-payment.js'
+import type { Address } from '../../shared/protocol/payment.js'
+import type { EventBus } from '../schemes/events.js'
+import type { MerchantTerms } from '../schemes/scheme.js'
+import type { Facilitator } from './facilitator.js'
+import type { RemoteCallers } from './remote-callers.js'
+import type { RemoteLog } from './remote-log.js'
+
+/** Dependencies of a remote payment. */
+export interface RemoteContext {
+  /** Verifies and settles. */
+  readonly facilitator: Facilitator
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Ends the wait for an answer: the gateway closes. */
+  readonly closed?: AbortSignal | undefined
+  readonly log: RemoteLog
+  /** Callers of metered payments there. @defaultValue it meters nothing */
+  readonly callers?: Pick<RemoteCallers, 'doubt'> | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Part of every idempotency key: gateways that share a ledger are one asker, others are not. */
+  readonly secret: () => Promise<string>
+}
+
+/** A payment that a remote facilitator is to settle. */
+export interface RemotePayment {
+  readonly payment: ReadablePayment
+  readonly terms: MerchantTerms | undefined
+  readonly entry: LedgerEntry
+  /** With its checksum. */
+  readonly payer: Address
+  /** Whether the payer's own key signed it. */
+  readonly isSigned: boolean
+  /** Whether its amount is a maximum. */
+  readonly isMetered: boolean
+}
+
+/** Terms that trust the requirements of a payment. */
+export function termsOf({ requirements, network }: ReadablePayment): MerchantTerms {
+  const { payTo, asset } = requirements
+  const accepted = {
+    network: { caip2: network?.caip2 ?? requirements.network },
+    address: asset as Address,
+  }
+  return { payTo: payTo as Address, accepts: [accepted] }
+}

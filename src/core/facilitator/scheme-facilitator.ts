@@ -1,0 +1,99 @@
+import { X402_VERSION, type Address } from '../../shared/protocol/payment.js'
+import { invalidResponse } from '../../shared/protocol/reason-words.js'
+import { paymentEvent, type EventBus } from '../schemes/events.js'
+import { isRefusal, redeemingOnly } from '../schemes/scheme.js'
+import type { PresentedPayment, Refusal, Reservation, Scheme, Verified } from '../schemes/scheme.js'
+import { checkOffer } from './check-offer.js'
+import { decodingFacilitator } from './decoding-facilitator.js'
+import type { ReservingFacilitator } from './facilitator.js'
+
+/** Options of {@link createSchemeFacilitator}. */
+export interface SchemeFacilitatorOptions {
+  /** By the name that x402 gives them: `exact`. */
+  readonly schemes: ReadonlyMap<string, Scheme>
+  readonly events: EventBus
+}
+
+/** Verifies and settles by schemes. That of a remote facilitator asks elsewhere; its reservations are here. */
+export function createSchemeFacilitator(options: SchemeFacilitatorOptions): ReservingFacilitator {
+  const { schemes, events } = options
+
+  const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
+    const { payment, terms } = presented
+    const mismatch = checkOffer(payment, (name) => schemes.has(name))
+    const scheme = schemes.get(payment.requirements.scheme)
+    if (mismatch !== undefined) return mismatch
+    if (scheme === undefined) return { refused: 'unsupported_scheme' }
+    if (terms?.paused !== true) return scheme.verify(presented)
+    const found = await scheme.verify({ ...presented, terms: redeemingOnly(terms) })
+    return isRefusal(found)
+      ? asPaused(found)
+      : { ...found, reserve: async () => asPaused(await found.reserve()) }
+  }
+  const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
+    if (presented.refundOf !== undefined) return
+    const { payment, terms } = presented
+    if (isRefusal(found)) announceRefusal(events, presented, found)
+    else events.emit('verified', paymentEvent({ payment, terms, payer: found.payer }))
+  }
+
+  return decodingFacilitator({
+    formats: new Map([...schemes].map(([name, { format }]) => [name, format])),
+    async verifyPayment(payment, terms) {
+      const presented = { payment, terms, purpose: 'verify' } as const
+      const found = await verify(presented)
+      announce(presented, found)
+      return isRefusal(found)
+        ? invalidResponse({ reason: found.refused, ...found })
+        : { isValid: true, payer: found.payer }
+    },
+    async reserve(payment, terms, { isSettledNow = false, refundOf } = {}) {
+      const purpose = isSettledNow ? 'settle' : 'reserve'
+      const presented = { payment, terms, purpose, refundOf } as const
+      const found = await verify(presented)
+      const reserved = isRefusal(found) ? found : await found.reserve()
+      announce(presented, reserved)
+      return reserved
+    },
+    async supported() {
+      const all = [...schemes].map(([scheme, one]) => ({ scheme, ...one.supported() }))
+      const signers = new Map<string, Set<string>>()
+      for (const [pattern, addresses] of all.flatMap((one) => Object.entries(one.signers)))
+        signers.set(pattern, new Set([...(signers.get(pattern) ?? []), ...addresses]))
+      return {
+        kinds: all.flatMap(({ scheme, networks, extra }) =>
+          networks.map((network) => ({
+            ...{ x402Version: X402_VERSION, scheme, network },
+            ...(extra?.[network] && { extra: extra[network] }),
+          })),
+        ),
+        extensions: [],
+        signers: Object.fromEntries([...signers].map(([pattern, set]) => [pattern, [...set]])),
+      }
+    },
+  })
+}
+
+/** Says of a payment that is not open already why it is not taken now. */
+function asPaused<Found extends Reservation | Refusal>(found: Found): Found | Refusal {
+  const isNew = isRefusal(found) && found.refused === 'quote_expired'
+  return isNew ? { ...found, refused: 'merchant_paused' } : found
+}
+
+function announceRefusal(
+  events: EventBus,
+  { payment, terms }: PresentedPayment,
+  { refused, payer, transaction, isRepeat, facilitatorMessage }: Refusal,
+): void {
+  // As the client wrote it: the network may be unknown.
+  const { network } = payment.requirements
+  const event = {
+    ...paymentEvent({ payment, terms, payer }),
+    network,
+    ...(facilitatorMessage !== undefined && { facilitatorMessage }),
+  }
+  // Its transaction is out, perhaps by a process that has ended: it is not refused.
+  if (refused === 'settlement_pending' && transaction !== undefined)
+    events.emit('pending', { transaction, ...event })
+  else events.emit('refused', { reason: refused, ...(isRepeat && { isRepeat }), ...event })
+}

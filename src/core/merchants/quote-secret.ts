@@ -1,0 +1,24 @@
+import type { LedgerStore } from '../../ledger/index.js'
+
+/** Name of the secret in a ledger. */
+const NAME = 'quote'
+
+/**
+ * Finds the secret for signing quotes: the configured one, or the one that all gateways on a ledger share.
+ *
+ * @returns A function that finds it when first called; after a failure, the next call tries again.
+ */
+export function quoteSecret(
+  configured: string | undefined,
+  ledger: Pick<LedgerStore, 'secrets'>,
+): () => Promise<string> {
+  let secret: Promise<string> | undefined
+  const find = async (): Promise<string> => configured ?? ledger.secrets.sharedSecret(NAME)
+  return () => {
+    secret ??= find().catch((error: unknown) => {
+      secret = undefined
+      throw error
+    })
+    return secret
+  }
+}

@@ -1,0 +1,139 @@
+import { LRUCache } from 'lru-cache'
+import { isLedgerError } from '../../../../shared/errors.js'
+import { recordId, type LedgerEntry, type LedgerStore } from '../../../../ledger/index.js'
+import { isRefundEntry } from '../../../../ledger/refunds.js'
+import { paymentFields } from '../../../../ledger/payment-fields.js'
+import type { Logger } from '../../../../shared/logger.js'
+import { lowerHex } from '../../../../shared/protocol/hex.js'
+import { entryEvent, type EventBus } from '../../events.js'
+import { endPayment } from '../network/pending-payments.js'
+import { uncarriedGas } from '../network/project-gas.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
+import type { JudgedPayment } from '../transfer/transfer-method.js'
+import { isUnpaid, type Decision, type PaidDecision } from '../transfer/decision.js'
+
+/** Payments that are remembered as announced. */
+const REMEMBERED = 100_000
+
+/** Dependencies of confirming payments. */
+export interface ConfirmContext {
+  /** By chain id. */
+  readonly cores: ReadonlyMap<number, SettlementNetwork>
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly logger: Logger
+  /** Unix time in seconds. */
+  readonly nowSeconds: () => bigint
+}
+
+/** Whether a request that waits for its outcome writes down itself that a payment was paid. */
+export type TakesPaid = (paid: PaidDecision) => boolean
+
+/** Writes down what the chain has decided of a payment, and announces it once. */
+export class Concluder {
+  readonly #options: ConfirmContext
+  /** Outcomes that were announced: a payment that failed may be sent again, and have another one. */
+  readonly #announced = new LRUCache<string, true>({ max: REMEMBERED })
+
+  constructor(options: ConfirmContext) {
+    this.#options = options
+  }
+
+  /**
+   * Writes down what the chain has decided, and announces it once.
+   *
+   * @param takes - Tells whether its caller writes down that it was paid, with the delivery.
+   * @returns What holds now: a transfer that has paid for another record pays for no second one.
+   */
+  async conclude(payment: JudgedPayment, decided: Decision, takes?: TakesPaid): Promise<Decision> {
+    const { cores, logger } = this.#options
+    let decision = decided
+    const id = outcomeId(payment, decided)
+    const isNews = this.#isNews(id)
+    try {
+      // Where it may have been another transfer, only the ledger can tell.
+      const isTaken =
+        decision.kind === 'paid' && decision.others === undefined && takes?.(decision) === true
+      if (!isTaken) decision = await this.#write(payment, decision)
+    } catch (error) {
+      if (!isLedgerError(error)) {
+        this.#announced.delete(id)
+        throw error
+      }
+      // The chain's decision holds. The record stays submitted: a later round writes it down.
+      logger.error('The ledger missed what became of a payment.', {
+        ...paymentFields(payment),
+        error,
+      })
+    }
+    const core = cores.get(payment.chainId)
+    if (isNews && core !== undefined) this.#announce(core, payment, decision)
+    return decision
+  }
+
+  /** Announces a payment that had failed and was paid after all, unless that was announced before. */
+  announcePaid(core: SettlementNetwork, payment: JudgedPayment, decision: PaidDecision): boolean {
+    const isNews = this.#isNews(outcomeId(payment, decision))
+    if (isNews) this.#announce(core, payment, decision)
+    return isNews
+  }
+
+  #isNews(id: string): boolean {
+    const isNews = !this.#announced.has(id)
+    // Also one that is known: it stays among the last that were concluded.
+    this.#announced.set(id, true)
+    return isNews
+  }
+
+  /** @returns What the ledger makes of the decision. @throws {@link LedgerError} */
+  async #write(payment: JudgedPayment, decision: Decision): Promise<Decision> {
+    const { ledger, logger } = this.#options
+    const { transaction } = decision
+    if (decision.kind === 'failed') {
+      await ledger.payments.markFailed(payment, { transaction, reason: decision.reason })
+      return decision
+    }
+    for (const transfer of [decision.transfer, ...(decision.others ?? [])])
+      if (await ledger.payments.markSettled(payment, transaction, transfer))
+        return { kind: 'paid', transaction, transfer }
+    logger.error('A transfer was to pay for a second payment.', {
+      ...paymentFields(payment),
+      transaction,
+    })
+    const reason = 'invalid_exact_evm_transfer_event_mismatch'
+    return this.#write(payment, { kind: 'failed', reason, transaction })
+  }
+
+  #announce(core: SettlementNetwork, payment: JudgedPayment, decision: Decision): void {
+    const { events } = this.#options
+    const { transaction } = decision
+    if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
+    else if (isUnpaid(decision)) core.payers.noteFailed(payment, transaction)
+    endPayment(core, payment)
+    const { gas, wei } = core.gasShares.charge(transaction)
+    if (wei > 0n) core.onGas?.(payment.project, wei)
+    const isPaid = decision.kind === 'paid'
+    const asset = tokenOf(core, payment)
+    core.projectGas.note(
+      payment.project,
+      isPaid ? uncarriedGas(gas, payment, asset?.decimals) : gas,
+    )
+    const event = { transaction, ...entryEvent(core.chain.network, payment, asset) }
+    // Listeners count income.
+    if (isRefundEntry(payment)) {
+      const refund = { refund: recordId(payment), ...event }
+      if (isPaid) events.emit('refundSettled', refund)
+      else events.emit('refundFailed', { reason: decision.reason, ...refund })
+    } else if (isPaid) events.emit('settled', event)
+    else events.emit('failed', { reason: decision.reason, ...event })
+  }
+}
+
+/** The token of a payment, as configured here. */
+export function tokenOf({ assets }: SettlementNetwork, { asset }: Pick<LedgerEntry, 'asset'>) {
+  return assets.get(lowerHex(asset))
+}
+
+function outcomeId(payment: JudgedPayment, decision: Decision): string {
+  return `${recordId(payment)} ${decision.kind === 'paid' ? 'paid' : decision.transaction}`
+}

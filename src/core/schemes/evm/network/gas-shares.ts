@@ -1,0 +1,53 @@
+import { LRUCache } from 'lru-cache'
+import { AUTHORIZATION_USED } from '../../../chain/abi.js'
+import type { Log, Receipt } from '../../../chain/types.js'
+import { lowerHex } from '../../../../shared/protocol/hex.js'
+import type { Address, Hex } from '../../../../shared/protocol/payment.js'
+import { isSettlement } from '../permit2/contracts.js'
+
+/** How many transactions are remembered. */
+const REMEMBERED = 10_000
+
+/** Gas that a transaction took. */
+interface Cost {
+  /** In wei. */
+  readonly price: bigint
+  /** For each payment that it made; all of it, if it made none. */
+  readonly each: bigint
+  /** Not charged to any payment yet. */
+  left: bigint
+}
+
+/** Divides the cost of a transaction among the payments that it made: they may be of several merchants. */
+export class GasShares {
+  readonly #costs = new LRUCache<Hex, Cost>({ max: REMEMBERED })
+  readonly #assets: Pick<ReadonlySet<Address>, 'has'>
+
+  /** @param assets - Tokens, in lower case: a factory that a payer names may log what it likes. */
+  constructor(assets: Pick<ReadonlySet<Address>, 'has'>) {
+    this.#assets = assets
+  }
+
+  /** Notes what a transaction of ours cost. */
+  note({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
+    if (this.#costs.has(transaction)) return
+    const paid = logs.filter((log) => this.#isUse(log) || isSettlement(log)).length
+    const members = BigInt(Math.max(paid, 1))
+    // Rounded up, so that nothing is left over.
+    const each = (gasUsed + members - 1n) / members
+    this.#costs.set(transaction, { price: gasPrice, each, left: gasUsed })
+  }
+
+  #isUse({ address, topics }: Log): boolean {
+    return topics[0]?.toLowerCase() === AUTHORIZATION_USED && this.#assets.has(lowerHex(address))
+  }
+
+  /** Charges one payment with its share. @returns Gas, and its price in wei; 0 for a transaction that is not ours. */
+  charge(transaction: Hex): { readonly gas: bigint; readonly wei: bigint } {
+    const cost = this.#costs.get(transaction)
+    if (cost === undefined) return { gas: 0n, wei: 0n }
+    const gas = cost.each < cost.left ? cost.each : cost.left
+    cost.left -= gas
+    return { gas, wei: gas * cost.price }
+  }
+}

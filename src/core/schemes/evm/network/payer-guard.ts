@@ -1,0 +1,373 @@
+import { EventEmitter, once } from 'node:events'
+import { LRUCache } from 'lru-cache'
+import { padHex } from 'viem/utils'
+import type { Receipt } from '../../../chain/types.js'
+import { amountOf, EVERY_PROJECT, recordId, type PaymentStore } from '../../../../ledger/index.js'
+import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
+import type { Address, Hex } from '../../../../shared/protocol/payment.js'
+import type { Reason } from '../../../../shared/protocol/reasons.js'
+import type { CodeGas, GasOfCode } from './code-gas.js'
+import type { CheckedTransfer } from './gas-limits.js'
+
+/** How many payers, codes and transactions are remembered. */
+const REMEMBERED = 10_000
+
+/** How long a payer waits after a failure (ms); four times as long after each further one. */
+const BACK_OFF_MS = { first: 10_000, factor: 4, longest: 3_600_000 }
+
+/** Failures of payers without code that have no consequence: money can be spent twice by mistake. */
+const FREE_FAILURES = 1
+
+/** Gas that every wallet code may lose us within two hours, even if it has never paid. */
+const FREE_GAS_OF_CODE = 1_000_000n
+
+/** Gas that all codes together may lose us within two hours beyond what they have earned; also all payers without code. */
+const FREE_GAS_OF_ALL = 5_000_000n
+
+/** Gas that a code must have paid for per unit of gas that it may lose. */
+const GAS_PER_EARNED = 2n
+
+/** Once payers without code have lost us this much gas beyond what they have earned, those that never paid go alone. */
+const CAUTIOUS_GAS = 1_000_000n
+
+/** Stands for the code of all payers without. */
+const NO_CODE = padHex('0x')
+
+/** Payments that a payer may have on their way at once, beside as many as it has paid. */
+const FREE_PLACES = 4
+
+/** Payments of a payer that have to pay for each that failed. */
+const PAID_PER_FAILURE = 2
+
+/** Earlier payments of a payer that are read, of those that paid and of those that failed. */
+const MOST_READ = 100
+
+const HOUR_MS = 3_600_000
+
+/** How long a payment counts as pending after its authorization has ended, and at most in all (ms). */
+const LAPSE_MARGIN_MS = 60_000
+const LONGEST_PENDING_MS = HOUR_MS
+
+/** How often a payment that waits looks whether one on its way has lapsed (ms). */
+const LAPSE_CHECK_MS = 1000
+
+/** Gas of a transfer in a batch. */
+const SHARE_OF_BATCH_GAS = 60_000n
+
+/** Begins the code hash of {@link factoryCodeHash}: no real hash begins like this. */
+const FACTORY_PREFIX = `0x${'0'.repeat(24)}`
+
+/** The code hash under which accounts count before they have code. A factory can make any number of codes. */
+export function factoryCodeHash(factory: Address): Hex {
+  return padHex(factory)
+}
+
+export interface PayerGuardOptions {
+  /** Gas that payments of each wallet code took and lost. */
+  readonly codeGas: CodeGas
+  /** Tells what a payer has paid before. */
+  readonly payments: Pick<PaymentStore, 'list'>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Whether accounts with code may pay. @defaultValue true */
+  readonly acceptContractPayers?: boolean | undefined
+  /** Called when more gas was lost within an hour than all codes together may lose. */
+  readonly onLoss?: ((loss: { readonly gas: bigint }) => void) | undefined
+}
+
+/** A payment of a payer with code that could cost us. */
+interface PendingGas {
+  readonly codeHash: Hex
+  readonly gas: bigint
+  /** Milliseconds since the epoch after which it can no longer be mined. */
+  readonly lapsesAt: number
+}
+
+/** How often a payer has failed, and until when it is refused for that, by `performance.now()`. */
+interface Failures {
+  readonly count: number
+  readonly until: number
+}
+
+/** Gas of a mined transaction. */
+interface MinedGas {
+  readonly gasUsed: bigint
+  /** Lost, and not counted yet. */
+  readonly lost: bigint
+  /** Whether it was to deploy an account that somebody else had deployed. */
+  readonly isForestalled?: boolean
+}
+
+/** Gas that was lost, and when, by `performance.now()`. */
+interface Loss {
+  readonly gas: bigint
+  readonly at: number
+}
+
+/**
+ * Keeps payers from making us pay for transactions that fail. No simulation foresees what a payer's code
+ * does in the real transaction, nor that a plain account gets code before it.
+ *
+ * 1. A payer whose transfer failed waits, longer each time.
+ * 2. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
+ *    Beyond that each code has a little gas for free, and all codes together have some. No code pays for the
+ *    failures of another, nor for a deployment that somebody else forestalled.
+ * 3. A payer that never paid has few payments on their way, because one transaction of its own may fail them all; who
+ *    has paid more may have more. The others wait.
+ * 4. What payers without code lose us is covered by what they have earned, as if all had one code. Beyond that, those
+ *    that never paid go alone and one by one, and are refused in the end.
+ */
+export class PayerGuard {
+  readonly #codeGas: CodeGas
+  readonly #now: PayerGuardOptions['now']
+  readonly #acceptsCode: boolean
+  readonly #onLoss: PayerGuardOptions['onLoss']
+  readonly #failures = new LRUCache<Address, Failures>({ max: REMEMBERED })
+  /** Code hash of each payer that had code when it was seen last. */
+  readonly #codes = new LRUCache<Address, Hex>({ max: REMEMBERED })
+  readonly #payments: PayerGuardOptions['payments']
+  /** How many payments of a payer have paid, less those that its failures cost it. */
+  readonly #standings = new LRUCache<Address, number>({ max: REMEMBERED })
+  /** By payer, by record: when a payment on its way can no longer be mined (ms since the epoch). */
+  readonly #places = new Map<Address, Map<string, number>>()
+  /** Emits the address of a payer one of whose payments has ended. */
+  readonly #ends = new EventEmitter().setMaxListeners(0)
+  readonly #receipts = new LRUCache<Hex, MinedGas>({ max: REMEMBERED })
+  /** By record. */
+  readonly #pending = new Map<string, PendingGas>()
+  #losses: Loss[] = []
+  /** Whether `onLoss` was called, and the budget is not half free again. */
+  #isReported = false
+
+  constructor(options: PayerGuardOptions) {
+    const { codeGas, payments, now, acceptContractPayers = true, onLoss } = options
+    this.#codeGas = codeGas
+    this.#payments = payments
+    this.#now = now
+    this.#acceptsCode = acceptContractPayers
+    this.#onLoss = onLoss
+  }
+
+  /** Why a payer is refused now. Remembers its code. */
+  async refusalOf(payer: Address, codeHash: Hex | undefined): Promise<Reason | undefined> {
+    if (codeHash === undefined) this.#codes.delete(payer)
+    else this.#codes.set(payer, codeHash)
+    if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
+      return 'payer_temporarily_refused'
+    if (codeHash !== undefined && !this.#acceptsCode) return 'contract_payer_not_accepted'
+    await this.#codeGas.refresh()
+    const mayPay =
+      codeHash === undefined
+        ? this.#lostWithoutCode() <= FREE_GAS_OF_ALL || (await this.#learnStanding(payer)) > 0
+        : this.#mayLose(codeHash, 0n)
+    return mayPay ? undefined : 'payer_temporarily_refused'
+  }
+
+  /**
+   * Counts a payment that is about to be sent among those of its payer that are on their way, until it has ended or
+   * its authorization has lapsed. It waits while they are too many.
+   *
+   * @param validBefore - Unix seconds.
+   * @param isOver - Whether it is not to be sent any more.
+   * @returns Whether it had to wait.
+   * @throws {@link LedgerError}
+   */
+  async takePlace(key: PaymentKey, validBefore: bigint, isOver = () => false): Promise<boolean> {
+    if (this.#countPlace(key, validBefore)) return false
+    await this.#learnStanding(key.from)
+    while (!isOver() && !this.#countPlace(key, validBefore)) {
+      // Nothing tells that an authorization has lapsed.
+      const signal = AbortSignal.timeout(LAPSE_CHECK_MS)
+      await once(this.#ends, key.from, { signal }).catch(() => undefined)
+    }
+    return true
+  }
+
+  #countPlace(key: PaymentKey, validBefore: bigint): boolean {
+    const places = this.#places.get(key.from) ?? new Map<string, number>()
+    for (const [id, lapsesAt] of places) if (lapsesAt < this.#now()) places.delete(id)
+    const free = this.mustGoAlone(key.from) ? 1 : FREE_PLACES
+    const most = Math.max(1, free + this.#standingOf(key.from))
+    if (places.size >= most && !places.has(recordId(key))) return false
+    this.#places.set(key.from, places.set(recordId(key), lapseOf(validBefore, this.#now())))
+    return true
+  }
+
+  #standingOf(payer: Address): number {
+    return this.#standings.get(payer) ?? 0
+  }
+
+  /** Reads what a payer has paid before, or at other gateways. @throws {@link LedgerError} */
+  async #learnStanding(payer: Address): Promise<number> {
+    if (this.#standingOf(payer) > 0) return this.#standingOf(payer)
+    const list = (state: 'settled' | 'failed') => {
+      const query = { project: EVERY_PROJECT, search: { payer }, limit: MOST_READ } as const
+      return this.#payments.list({ ...query, chainId: this.#codeGas.chainId, state })
+    }
+    const [settled, failed] = await Promise.all([list('settled'), list('failed')])
+    const paid = settled.filter((payment) => amountOf(payment) > 0n)
+    this.#standings.set(payer, paid.length - failed.length * PAID_PER_FAILURE)
+    return this.#standingOf(payer)
+  }
+
+  /**
+   * Counts the gas that a payment about to be sent could cost us, until it has ended or its
+   * authorization has lapsed.
+   *
+   * @param validBefore - Unix seconds.
+   * @returns Whether it may be sent.
+   */
+  take(
+    key: PaymentKey,
+    { simulation: { codeHash }, limit }: CheckedTransfer,
+    validBefore: bigint,
+  ): boolean {
+    const id = recordId(key)
+    if (codeHash === undefined || limit === undefined || this.#pending.has(id)) return true
+    if (!this.#mayLose(codeHash, limit.gas)) return false
+    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt: lapseOf(validBefore, this.#now()) })
+    return true
+  }
+
+  /** Whether a payer without code is kept out of shared transactions now. */
+  mustGoAlone(payer: Address): boolean {
+    return this.#standingOf(payer) <= 0 && this.#lostWithoutCode() > CAUTIOUS_GAS
+  }
+
+  /** Gas that payers without code have lost beyond what they have earned. */
+  #lostWithoutCode(): bigint {
+    return uncovered(this.#codeGas.all().get(NO_CODE), 0n)
+  }
+
+  /** Ends what {@link take} and {@link takePlace} counted: the payment is over. */
+  end(key: PaymentKey): void {
+    this.#pending.delete(recordId(key))
+    const places = this.#places.get(key.from)
+    places?.delete(recordId(key))
+    if (places?.size === 0) this.#places.delete(key.from)
+    this.#ends.emit(key.from)
+  }
+
+  /** Notes what a mined transaction cost. */
+  noteReceipt({ transaction, gasUsed, logs }: Receipt): void {
+    if (this.#receipts.has(transaction)) return
+    // If other members were paid, only the share of those that failed was lost.
+    this.#receipts.set(transaction, { gasUsed, lost: logs.length === 0 ? gasUsed : 0n })
+  }
+
+  /** Whether the failure of a payment would count against the factory of its payer's account. */
+  blamesFactory(key: PaymentKey): boolean {
+    return this.#codeOf(key)?.startsWith(FACTORY_PREFIX) === true
+  }
+
+  /**
+   * Notes that the account that a transaction was to deploy has code already. Anybody can deploy it first, so
+   * neither its factory nor its code is at fault.
+   */
+  noteForestalled(transaction: Hex): void {
+    const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
+    if (isForestalled) return
+    this.#receipts.set(transaction, { gasUsed, lost: 0n, isForestalled: true })
+    this.#losses.push({ gas: lost, at: performance.now() })
+    this.#reportLoss()
+  }
+
+  /** Notes that a payer's transfer was mined and moved no money. */
+  noteFailed(key: PaymentKey, transaction: Hex): void {
+    const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
+    if (isForestalled) return this.#backOff(key.from, false)
+    // The gas of a whole transaction is lost once, however many members failed.
+    this.#receipts.set(transaction, { gasUsed, lost: 0n })
+    const gas = lost > SHARE_OF_BATCH_GAS ? lost : SHARE_OF_BATCH_GAS
+    const codeHash = this.#codeOf(key)
+    if (codeHash !== undefined) this.#codeGas.add(codeHash, 'lost', gas)
+    // An account that got its code after it was simulated was trusted as one without.
+    if (!this.#pending.has(recordId(key))) this.#codeGas.add(NO_CODE, 'lost', gas)
+    this.#standings.set(key.from, this.#standingOf(key.from) - PAID_PER_FAILURE)
+    this.#losses.push({ gas, at: performance.now() })
+    this.#reportLoss()
+    this.#backOff(key.from, codeHash !== undefined)
+  }
+
+  /** Notes that a payer's transfer paid the merchant. */
+  notePaid(key: PaymentKey, transaction: Hex): void {
+    this.#failures.delete(key.from)
+    this.#standings.set(key.from, this.#standingOf(key.from) + 1)
+    const codeHash = this.#codeOf(key)
+    const gas = this.#receipts.get(transaction)?.gasUsed
+    if (gas === undefined) return
+    // With code it went alone: all gas of its transaction is its own.
+    this.#codeGas.add(codeHash ?? NO_CODE, 'paid', codeHash ? gas : SHARE_OF_BATCH_GAS)
+  }
+
+  /** The code that a payment was sent for: its payer may have changed it since. */
+  #codeOf(key: PaymentKey): Hex | undefined {
+    return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
+  }
+
+  /** Makes a payer wait after a failure. */
+  #backOff(payer: Address, hasCode: boolean): void {
+    const count = (this.#failures.get(payer)?.count ?? 0) + 1
+    const counted = hasCode ? count : count - FREE_FAILURES
+    const { first, factor, longest } = BACK_OFF_MS
+    const waitMs = counted > 0 ? Math.min(first * factor ** (counted - 1), longest) : 0
+    this.#failures.set(payer, { count, until: performance.now() + waitMs })
+  }
+
+  /** Whether a code may cost us so much more. */
+  #mayLose(codeHash: Hex, gas: bigint): boolean {
+    const pending = this.#pendingGas()
+    pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)
+    const known = this.#codeGas.all()
+    const uncoveredOf = (code: Hex): bigint => uncovered(known.get(code), pending.get(code) ?? 0n)
+    const own = uncoveredOf(codeHash)
+    if (own === 0n) return true
+    if (own > FREE_GAS_OF_CODE) return false
+    let all = 0n
+    for (const code of new Set([...known.keys(), ...pending.keys()]))
+      if (code !== NO_CODE) all += uncoveredOf(code)
+    if (all <= FREE_GAS_OF_ALL) return true
+    this.#reportLoss(all)
+    return false
+  }
+
+  /** Gas pending of each code; forgets what has lapsed. */
+  #pendingGas(): Map<Hex, bigint> {
+    const now = this.#now()
+    const pending = new Map<Hex, bigint>()
+    for (const [id, { codeHash, gas, lapsesAt }] of this.#pending)
+      if (lapsesAt < now) this.#pending.delete(id)
+      else pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)
+    return pending
+  }
+
+  /** Gas that this process has lost within an hour. */
+  #lost(): bigint {
+    const since = performance.now() - HOUR_MS
+    this.#losses = this.#losses.filter(({ at }) => at >= since)
+    return this.#losses.reduce((sum, { gas }) => sum + gas, 0n)
+  }
+
+  /** Reports once that the budget is used up, and again only after half of it was free. */
+  #reportLoss(atLeast = 0n): void {
+    const lost = this.#lost()
+    const gas = lost > atLeast ? lost : atLeast
+    const isBeyond = gas > FREE_GAS_OF_ALL
+    if (isBeyond && !this.#isReported) this.#onLoss?.({ gas })
+    this.#isReported = isBeyond || (this.#isReported && gas > FREE_GAS_OF_ALL / 2n)
+  }
+}
+
+/** When a payment can no longer be mined (ms since the epoch). @param validBefore - Unix seconds. */
+function lapseOf(validBefore: bigint, now: number): number {
+  return Math.min(Number(validBefore) * 1000 + LAPSE_MARGIN_MS, now + LONGEST_PENDING_MS)
+}
+
+/** Gas of a code, lost lately or pending, that what it has earned before does not cover. */
+function uncovered(known: GasOfCode | undefined, pending: bigint): bigint {
+  if (known === undefined) return pending
+  const { paid, lost, lostLately } = known
+  const credit = paid / GAS_PER_EARNED - (lost - lostLately)
+  const risk = lostLately + pending - (credit > 0n ? credit : 0n)
+  return risk > 0n ? risk : 0n
+}

@@ -1,0 +1,115 @@
+/** Whether a payment is signed by its payer, and its transfer would succeed. */
+import { LRUCache } from 'lru-cache'
+import { recordId } from '../../../../ledger/record.js'
+import type { PaymentFacts } from '../../../../shared/protocol/decoded-payment.js'
+import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
+import type { Reason } from '../../../../shared/protocol/reasons.js'
+import { methodOf } from '../methods.js'
+import type { SettlementAsset } from '../transfer/settlement-asset.js'
+import type { SettlementNetwork } from '../network/settlement-network.js'
+import { checkOnChain } from './check-on-chain.js'
+import type { CheckedTransfer } from '../network/gas-limits.js'
+import type { SignedTransfer, TransferSignature } from '../transfer/transfer-method.js'
+import {
+  askAccount,
+  parseEcdsaSignature,
+  recoverSigner,
+  unwrapErc6492,
+  type AccountSignature,
+  type UnwrappedSignature,
+} from './signature.js'
+
+/**
+ * Remembers verified payments for a moment, by all that was verified: record (chain, contract, payer, nonce), digest,
+ * signature and what that does not cover. Permit2's digest names no payer.
+ */
+export type RecentlyVerified = LRUCache<string, Found>
+
+/** Facts about a verified payment. */
+interface Found {
+  readonly signature: TransferSignature
+  readonly checked: CheckedTransfer
+}
+
+/** How long a verified payment may be reserved without verifying it again (ms). */
+const RECENT_MS = 5000
+
+/** Payments that are remembered at most: they take some 700 bytes each. */
+const MOST_RECENT = 4000
+
+/** Remembers what was verified lately. */
+export function createRecentlyVerified(): RecentlyVerified {
+  return new LRUCache({ max: MOST_RECENT, ttl: RECENT_MS })
+}
+
+/** A payment whose signature is to be checked. */
+interface UncheckedTransfer {
+  readonly key: PaymentKey
+  readonly facts: PaymentFacts
+  /** Whether its transaction is out already. */
+  readonly isSubmitted: boolean
+  /** Whether it counts as good if it was verified a moment ago. */
+  readonly trustRecent: boolean
+}
+
+/** A signature that is good, and what the chain said of its transfer, where it was asked. */
+interface CheckedSignature extends Pick<SignedTransfer, 'signature' | 'deployment'> {
+  readonly checked: CheckedTransfer | undefined
+}
+
+/**
+ * Checks a signature, and simulates the transfer unless its transaction is out already.
+ *
+ * @throws {@link ChainError}
+ */
+export async function checkSigned(
+  recent: RecentlyVerified,
+  { core, asset }: { readonly core: SettlementNetwork; readonly asset: SettlementAsset },
+  { key, facts, isSubmitted, trustRecent }: UncheckedTransfer,
+): Promise<CheckedSignature | Reason> {
+  const { payer: account } = facts
+  const method = methodOf(facts)
+  const { badSignature } = method.reasons
+  const signed = method.signatureOf(facts)
+  const digest = method.digest(facts, asset)
+  const id = [recordId(key), digest, signed, method.unsignedOf?.(facts)].join()
+  const remembered = trustRecent ? recent.get(id) : undefined
+  const unwrapped = unwrapErc6492(signed)
+  if (unwrapped === undefined) return badSignature
+  const { deployment } = unwrapped
+  const signature =
+    remembered?.signature ?? (await readSignature({ account, digest, ...unwrapped }))
+  // Without a simulation, only the account itself can tell whether it signed this.
+  if (isSubmitted && typeof signature === 'string') {
+    const isAllowed = deployment !== undefined && core.factories.has(deployment.to)
+    const asked = { account, digest, signature }
+    const answer = await askAccount(core.chain, asked, isAllowed ? deployment : undefined)
+    if (answer !== 'agrees') return badSignature
+  }
+  // What is reserved is compared with its record from now on.
+  if (remembered !== undefined) recent.delete(id)
+  if (isSubmitted || remembered !== undefined)
+    return { signature, deployment, checked: remembered?.checked }
+  const checked = await checkOnChain(core, asset, { facts, signature, deployment })
+  if (typeof checked === 'string') return checked
+  if (!trustRecent) recent.set(id, { signature, checked })
+  return { signature, deployment, checked }
+}
+
+/**
+ * Reads a signature in the form that its token takes.
+ *
+ * One that the payer's own key did not make is left whole: if the payer has code, that decides
+ * (ERC-1271). So is one that was wrapped, because wrapping it says that the payer has code.
+ */
+async function readSignature({
+  account,
+  digest,
+  signature,
+  deployment,
+}: AccountSignature & UnwrappedSignature): Promise<TransferSignature> {
+  if (deployment !== undefined) return signature
+  const ecdsa = parseEcdsaSignature(signature)
+  const signer = ecdsa && (await recoverSigner(digest, ecdsa))
+  return ecdsa !== undefined && signer === account ? ecdsa : signature
+}

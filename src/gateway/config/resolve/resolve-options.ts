@@ -1,0 +1,220 @@
+import { z } from 'zod'
+import { resolveAdmin, type ResolvedAdmin } from './admin.js'
+import { ConfigError, type ConfigIssue } from '../../../shared/errors.js'
+import type { Facilitator } from '../../../core/facilitator/facilitator.js'
+import { isLedgerStore, type LedgerStore } from '../../../ledger/index.js'
+import {
+  adaptLogger,
+  processWarnings,
+  type FieldsFirstLogger,
+  type Logger,
+} from '../../../shared/logger.js'
+import type { Project } from '../../../core/merchants/project.js'
+import type { RateSource } from '../../../shared/money/rates.js'
+import {
+  callback,
+  hasMethod,
+  instanceWith,
+  mistake,
+  omitUndefined,
+  rootUrl,
+  type FieldsOf,
+} from './fields.js'
+import { metricsSchema, type ResolvedMetrics } from './metrics.js'
+import { resolveNetworks, type ResolvedNetwork } from './networks.js'
+import type { GatewayOptions, RateLimitOptions, WebhookOptions } from '../options.js'
+import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
+import { paywallSchema, type CheckedPaywall } from '../../../sell/paywall/options.js'
+import { resolveProjects } from './projects.js'
+import { resolveRates } from './rates.js'
+import { RedisCounts } from './redis-counts.js'
+import { receiverRules, type ReceiverRules } from '../../../operate/webhooks/receiver-url.js'
+import { isObject } from '../../../shared/protocol/document.js'
+import { readOption, type Report } from './report.js'
+import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
+
+const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
+const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
+const DEFAULT_MAX_HELD_BYTES_TOTAL = 256 * 1024 * 1024
+
+/** Fewest characters of `quoteSecret`. */
+const MIN_SECRET_LENGTH = 32
+
+const rateLimit = z
+  .union([
+    z.literal(false),
+    z.strictObject({
+      windowMs: z.int().positive().optional(),
+      limit: z.int().positive().optional(),
+      store: instanceWith<NonNullable<RateLimitOptions['store']>>(
+        'increment',
+        'decrement',
+        'resetKey',
+      ).optional(),
+      redisUrl: z
+        .string()
+        .refine(
+          (url) => /^rediss?:\/\//.test(url) && URL.canParse(url),
+          mistake('invalid_url', 'must be a URL like redis://user:password@host:6379/0'),
+        )
+        .optional(),
+    } satisfies FieldsOf<RateLimitOptions>),
+  ])
+  .refine((limits) => !limits || limits.store === undefined || limits.redisUrl === undefined, {
+    path: ['redisUrl'],
+    ...mistake('conflicting_options', 'is another place for counts than `store`: give one of them'),
+  })
+  .transform((limits) => limits && omitUndefined(limits))
+
+const webhooks = z.strictObject({
+  allowPrivate: z.boolean().optional(),
+} satisfies FieldsOf<WebhookOptions>)
+
+/** The outermost options. Networks, projects and rates are checked one by one. */
+const optionsSchema = z.strictObject({
+  publicUrl: rootUrl.optional(),
+  handlerId: z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9-]*(\.[a-z0-9_-]+)+$/,
+      "must be a reverse domain name, like 'com.example.payment'",
+    )
+    .default(DEFAULT_HANDLER_ID),
+  networkNames: z.enum(['caip2', 'short']).default('caip2'),
+  v1: z.boolean().default(false),
+  networks: z
+    .record(z.string(), z.unknown(), 'must be an object, like { base: { rpcUrl, relayerKeys } }')
+    .optional(),
+  projects: z.array(z.unknown()).optional(),
+  admin: z.unknown().optional(),
+  console: z.boolean().optional(),
+  rates: z
+    .union([
+      z.array(z.unknown()).min(1),
+      z.record(z.string(), z.unknown()),
+      instanceWith<RateSource>('getRate'),
+    ])
+    .optional(),
+  quoteSecret: z
+    .string()
+    .min(MIN_SECRET_LENGTH, `must have at least ${MIN_SECRET_LENGTH} characters`)
+    .optional(),
+  rateLimit: rateLimit.default({}),
+  paymentRateLimit: rateLimit.optional(),
+  paywall: paywallSchema.default({}),
+  ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
+  webhooks: webhooks
+    .default({})
+    .transform(({ allowPrivate = false }) => receiverRules(allowPrivate)),
+  facilitator: z
+    .custom<Facilitator>(
+      (value) => ['verify', 'settle', 'supported'].every((name) => hasMethod(value, name)),
+      'must be httpFacilitator({ url }), or an object with the methods verify, settle, supported',
+    )
+    .optional(),
+  ledger: z
+    .custom<LedgerStore>(isLedgerStore, {
+      error: 'must come from memoryLedger(), sqliteLedger(file) or postgresLedger(url)',
+    })
+    .optional(),
+  logger: instanceWith<Logger | FieldsFirstLogger>('debug', 'info', 'warn', 'error')
+    .default(() => processWarnings)
+    .transform(adaptLogger),
+  metrics: metricsSchema,
+  traces: z.boolean().default(false),
+  accessLog: z.boolean().default(false),
+  trustProxy: trustProxySchema,
+  maxHeldBytesTotal: z.int().positive().default(DEFAULT_MAX_HELD_BYTES_TOTAL),
+  settleTimeoutMs: z.int().positive().default(DEFAULT_SETTLE_TIMEOUT_MS),
+  now: callback<() => number>().default(() => Date.now),
+} satisfies { readonly [Name in keyof GatewayOptions]-?: z.ZodType })
+
+/** Options after checks, defaults and conversions. URLs have no slash at their end. */
+export interface ResolvedOptions extends ResolvedAdmin {
+  readonly publicUrl?: string | undefined
+  readonly docsUrl?: string | undefined
+  readonly handlerId: string
+  readonly networkNames: NetworkNameStyle
+  /** Whether x402 version 1 is spoken, too, where a merchant does not say. */
+  readonly v1: boolean
+  readonly networks: readonly ResolvedNetwork[]
+  readonly projects: readonly Project[]
+  /** Whether the console is served. */
+  readonly console: boolean
+  readonly rates: RateSource
+  /** Whether any source of rates is configured. */
+  readonly hasRates: boolean
+  readonly quoteSecret?: string | undefined
+  readonly rateLimit: RateLimitOptions | false
+  readonly paymentRateLimit: RateLimitOptions | false
+  /** The page of paid routes; `false` for JSON to all. */
+  readonly paywall: CheckedPaywall
+  readonly webhooks: ReceiverRules
+  readonly facilitator?: Facilitator | undefined
+  readonly ledger?: LedgerStore | undefined
+  readonly logger: Logger
+  /** `undefined`: no metrics are collected. */
+  readonly metrics: ResolvedMetrics | undefined
+  readonly traces: boolean
+  readonly accessLog: boolean
+  readonly trustProxy: TrustedProxies
+  readonly maxHeldBytesTotal: number
+  readonly settleTimeoutMs: number
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/**
+ * Checks options, fills in defaults and converts units.
+ *
+ * @throws {@link ConfigError} with everything that is wrong, each mistake by its path.
+ */
+export function resolveOptions(options: GatewayOptions): ResolvedOptions {
+  if (!isObject(options)) throw new ConfigError('options', 'must be an object', 'invalid_type')
+  const issues: ConfigIssue[] = []
+  const report: Report = (option, code, message) => void issues.push({ option, code, message })
+  const settings = readOption(optionsSchema, options, report)
+  const networks = resolveNetworks(options, report)
+  const projects = resolveProjects(options, networks, report)
+  const resolvedAdmin = resolveAdmin(options, projects, report)
+  if (settings?.console === true && options.admin === undefined)
+    report('console', 'missing_option', 'needs the option admin, whose tokens open the console')
+  const assets = networks.flatMap((network) => network.assets)
+  const rates = resolveRates(options, assets, report)
+  if (settings === undefined || issues.length > 0) throw new ConfigError(issues)
+  const { ucp, admin: _admin, ...others } = settings
+  return {
+    ...others,
+    docsUrl: ucp?.docsUrl,
+    networks,
+    projects,
+    ...resolvedAdmin,
+    rates,
+    hasRates: options.rates !== undefined,
+    console: settings.console ?? resolvedAdmin.adminTokens.length > 0,
+    rateLimit: withCounts(settings.rateLimit, 'rateLimit'),
+    paymentRateLimit: withCounts(paymentLimitOf(settings), 'paymentRateLimit'),
+  }
+}
+
+/**
+ * Payments in a minute that a gateway takes from one address or payer where it asks a facilitator
+ * elsewhere: a third of the 600 requests that a gateway of ours takes, so that nobody uses them up alone.
+ */
+const REMOTE_PAYMENT_LIMIT = 200
+
+function paymentLimitOf({
+  paymentRateLimit,
+  facilitator,
+}: z.output<typeof optionsSchema>): RateLimitOptions | false {
+  return paymentRateLimit ?? (facilitator === undefined ? false : { limit: REMOTE_PAYMENT_LIMIT })
+}
+
+/** A limit with the store that its options name. */
+function withCounts(
+  limits: RateLimitOptions | false,
+  name: 'rateLimit' | 'paymentRateLimit',
+): RateLimitOptions | false {
+  if (limits === false || limits.redisUrl === undefined) return limits
+  return { ...limits, store: new RedisCounts(limits.redisUrl, `${name}.redisUrl`) }
+}

@@ -1,0 +1,130 @@
+import { RpcChain } from '../../core/chain/chain.js'
+import type { ResolvedNetwork } from '../config/resolve/networks.js'
+import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
+import type { ReservingFacilitator } from '../../core/facilitator/facilitator.js'
+import type { RemoteCallers } from '../../core/facilitator/remote-callers.js'
+import { createSchemeFacilitator } from '../../core/facilitator/scheme-facilitator.js'
+import { reportAtStart } from '../../operate/health/report-at-start.js'
+import { warnOfPayees } from '../../operate/health/check-payees.js'
+import { warnOfLowRelayers } from '../../operate/health/low-relayers.js'
+import type { Counters } from '../../ledger/counters.js'
+import type { PermitDomains } from '../../shared/money/permit-domains.js'
+import type { Network } from '../../shared/protocol/networks.js'
+import type { LedgerStore } from '../../ledger/index.js'
+import { RelayerPool } from '../../core/relayer/pool.js'
+import { DEFAULT_REFUSED_MS } from '../../core/relayer/relayers.js'
+import type { EventBus } from '../../core/schemes/events.js'
+import type { SchemeFormats } from '../../core/schemes/scheme.js'
+import { CodeGas } from '../../core/schemes/evm/network/code-gas.js'
+import { EvmScheme, openEvmContext } from '../../core/schemes/evm/evm-scheme.js'
+import { ProjectGas } from '../../core/schemes/evm/network/project-gas.js'
+import { settlementAssets } from '../../core/schemes/evm/transfer/settlement-asset.js'
+import {
+  createSettlementNetwork,
+  type SettlementNetwork,
+} from '../../core/schemes/evm/network/settlement-network.js'
+import { findPermits } from '../../core/schemes/evm/permit2/find-permits.js'
+import { latencyWatcher } from '../../operate/telemetry/latency.js'
+import type { RecentOutcomes } from '../../operate/telemetry/recent-outcomes.js'
+import type { Telemetry } from '../../operate/telemetry/telemetry.js'
+import { RelayerAlerts } from '../../operate/webhooks/relayer-alerts.js'
+import { watchScheme } from '../../operate/telemetry/watch-payments.js'
+
+/** Dependencies of the core, apart from options. */
+export interface CoreParts {
+  readonly ledger: LedgerStore
+  readonly events: EventBus
+  readonly counters: Counters
+  readonly closed: AbortSignal
+  readonly telemetry: Telemetry
+  /** How payments have ended lately. */
+  readonly recent: RecentOutcomes
+  /** Aborted once the gateway starts to close. */
+  readonly stopping: AbortSignal
+  /** The formats of all schemes, by name. */
+  readonly formats: SchemeFormats
+  /** Callers of metered payments elsewhere. Absent where payments are settled here. */
+  readonly callers?: RemoteCallers | undefined
+  /** Gets the tokens that take signed approvals, once their contracts have answered. */
+  readonly permits: PermitDomains
+  /**
+   * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
+   * limited are logged by themselves, without a `check()`.
+   */
+  readonly nameUrl: ((network: Network) => string) | undefined
+}
+
+/** The facilitator, and the networks that this process settles on. */
+export interface Core {
+  readonly facilitator: ReservingFacilitator
+  readonly cores: readonly SettlementNetwork[]
+}
+
+/** Wires the core of a gateway that settles itself: schemes, relayers and chains. */
+export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
+  const { logger } = resolved
+  const { metrics, watchers } = parts.telemetry
+  warnOfLowRelayers(parts.events, logger)
+  warnOfPayees(parts.events, logger)
+  const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
+  const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
+  const context = openEvmContext({ ...resolved, ...parts, networks })
+  metrics?.watchRelayers(cores)
+  const { nameUrl, stopping } = parts
+  if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
+  const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
+  const schemes = new Map(
+    [...parts.formats].map(([name, format]) => [
+      name,
+      watchScheme(new EvmScheme(context, format), all),
+    ]),
+  )
+  return { facilitator: createSchemeFacilitator({ schemes, events: parts.events }), cores }
+}
+
+function openNetwork(
+  { network, assets, core }: ResolvedNetwork,
+  { logger, now, settleTimeoutMs, projects }: ResolvedOptions,
+  { ledger, events, counters, telemetry, closed, stopping, permits }: CoreParts,
+): readonly SettlementNetwork[] {
+  const [firstKey, ...otherKeys] = core?.relayerKeys ?? []
+  if (core === undefined || firstKey === undefined) return []
+  const { rpcUrl, maxFeePerGas, stuckMs, acceptContractPayers, allowedFactories, executor } = core
+  const onRequest = telemetry.metrics?.onRequest(network.caip2)
+  const alerts = new RelayerAlerts(ledger.webhooks.alerts)
+  const chain = new RpcChain({ network, rpcUrl, onRequest })
+  void findPermits(chain, { assets, permits }, stopping)
+  const relayers = new RelayerPool({
+    chain,
+    ledger,
+    logger,
+    closed,
+    maxFeePerGas,
+    stuckMs,
+    executor,
+    privateKeys: [firstKey, ...otherKeys],
+    // A settlement that waits is written down before its own time is over.
+    refusedMs: Math.min(DEFAULT_REFUSED_MS, settleTimeoutMs / 3),
+    onSpent: ({ relayer, wei }) => counters.spend({ chainId: network.chainId, relayer }, wei),
+    onFunds(read) {
+      const { relayer, balance, becameLow } = read
+      if (becameLow) events.emit('relayerLow', { network: network.caip2, relayer, balance })
+      alerts.noteFunds(network, read)
+    },
+  })
+  return [
+    createSettlementNetwork({
+      chain,
+      relayers,
+      now,
+      assets: settlementAssets(assets),
+      payments: ledger.payments,
+      projectGas: new ProjectGas({ counters, store: ledger.counts, now, projects }),
+      onGas: (project, wei) => counters.spendFor(project, network.chainId, wei),
+      acceptContractPayers,
+      allowedFactories,
+      codeGas: new CodeGas({ chainId: network.chainId, counters, store: ledger.counts, now }),
+      onLoss: (loss) => events.emit('relayerLoss', { network: network.caip2, ...loss }),
+    }),
+  ]
+}

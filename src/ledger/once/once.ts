@@ -1,0 +1,155 @@
+import type { OutsideFailure } from '../../shared/errors.js'
+import type { Logger } from '../../shared/logger.js'
+import type { IdempotencyClaim, KeptAnswer } from './store.js'
+import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
+
+export interface OnceContext extends WaitContext {
+  readonly logger: Logger
+  /** Counts a payment that a failure outside has prevented, unless it was counted. */
+  readonly noteFailure?: (error: OutsideFailure) => void
+}
+
+/** The outcome of a request that runs once. */
+export type OnceResult<T, Request> =
+  /** This request ran. */
+  | { readonly kind: 'produced'; readonly value: T }
+  /** An earlier request with this key has finished; this is the answer it stored. */
+  | { readonly kind: 'repeated'; readonly stored: string }
+  /** An earlier request with this key still runs. */
+  | { readonly kind: 'busy'; readonly request: Request }
+  /** The key was used for another request. */
+  | { readonly kind: 'conflict'; readonly request: Request }
+
+/**
+ * Runs `produce` once per key; requests that come later get the stored answer.
+ *
+ * `produce` decides what becomes of its key: `finish` stores an answer for later requests, `abandon`
+ * frees the key. If it does neither, or throws, the same request may try again.
+ *
+ * @param request - `undefined` for a request without a key, which simply runs.
+ * @throws `LedgerError` when the key could not be claimed, and whatever `produce` throws.
+ */
+export async function once<T, Request extends WaitingRequest>(
+  context: OnceContext,
+  request: Request | undefined,
+  produce: (claim: KeyClaim) => Promise<T>,
+): Promise<OnceResult<T, Request>> {
+  const { logger } = context
+  if (request === undefined)
+    return { kind: 'produced', value: await produce(new KeyClaim(undefined, logger)) }
+  const begun = await askUntilFree(context, request, () => context.idempotency.begin(request))
+  switch (begun.state) {
+    case 'done':
+      noteOnceSent(context, request)
+      return { kind: 'repeated', stored: begun.answer }
+    case 'conflict':
+    case 'busy':
+      return { kind: begun.state, request }
+    case 'fresh': {
+      const claim = new KeyClaim(begun.claim, logger)
+      try {
+        const value = await produce(claim)
+        if (claim.isFinished) noteOnceSent(context, request)
+        return { kind: 'produced', value }
+      } finally {
+        await claim.pause()
+      }
+    }
+  }
+}
+
+/** Tells the store once a client has been sent its answer. */
+function noteOnceSent({ idempotency }: WaitContext, { key, res }: WaitingRequest): void {
+  if (res?.writableFinished === true) idempotency.noteSent(key)
+  else res?.once('finish', () => idempotency.noteSent(key))
+}
+
+/**
+ * The key of a request, while that request runs. Without a key, every method is a no-op.
+ *
+ * No method throws: a failed write is logged, because the ledger knows what became of the payment
+ * and the answer is right even if it cannot be repeated.
+ */
+export class KeyClaim {
+  readonly #claim: IdempotencyClaim | undefined
+  readonly #logger: Logger
+  #isOver = false
+  #isFinished = false
+  #isKept: boolean
+
+  constructor(claim: IdempotencyClaim | undefined, logger: Logger) {
+    this.#claim = claim
+    this.#logger = logger
+    this.#isKept = claim?.kept !== undefined
+  }
+
+  /** Whether it has its final answer. */
+  get isFinished(): boolean {
+    return this.#isFinished
+  }
+
+  /** Whether the request has a key, so that its answer may be asked for again. */
+  get hasKey(): boolean {
+    return this.#claim !== undefined
+  }
+
+  /** The answer that a process kept under this key before it died. */
+  get kept(): KeptAnswer | undefined {
+    return this.#claim?.kept
+  }
+
+  /**
+   * Stores an answer that must not be given before `finish`; `undefined` removes it.
+   *
+   * @returns Whether the store has certainly done so.
+   */
+  async keep(kept: KeptAnswer | undefined): Promise<boolean> {
+    const isStored = await this.#log(this.#claim?.keep(kept))
+    this.#isKept = kept !== undefined || (this.#isKept && !isStored)
+    return isStored
+  }
+
+  /** Stores the final answer and ends the claim. */
+  async finish(answer: string): Promise<void> {
+    this.#isFinished = true
+    await this.#end((claim) => claim.finish(answer))
+  }
+
+  /** Frees the key: nothing was paid under it. */
+  async abandon(): Promise<void> {
+    await this.#end((claim) => claim.abandon())
+  }
+
+  /** Frees the key: what an earlier request kept under it is of no use any more. */
+  async forget(): Promise<void> {
+    if (this.kept !== undefined) await this.keep(undefined)
+    await this.abandon()
+  }
+
+  /** Ends the claim, unless it has ended, and frees the key if nothing is kept under it. */
+  letGo(): Promise<void> {
+    return this.#isKept ? this.pause() : this.abandon()
+  }
+
+  /** Ends the claim, unless it has ended: the same request may try again. */
+  async pause(): Promise<void> {
+    await this.#end((claim) => claim.pause())
+  }
+
+  async #end(how: (claim: IdempotencyClaim) => Promise<void>): Promise<void> {
+    if (this.#claim === undefined || this.#isOver) return
+    this.#isOver = true
+    await this.#log(how(this.#claim))
+  }
+
+  /** @returns Whether it was written. */
+  async #log(written: Promise<void> | undefined): Promise<boolean> {
+    try {
+      await written
+      return true
+    } catch (error) {
+      this.#logger.error('An answer could not be stored.', { error })
+      return false
+    }
+  }
+}

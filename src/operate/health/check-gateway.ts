@@ -1,0 +1,99 @@
+import type { Chain } from '../../core/chain/chain.js'
+import type { Facilitator } from '../../core/facilitator/facilitator.js'
+import type { LedgerStore } from '../../ledger/index.js'
+import type { Merchant, Project } from '../../core/merchants/project.js'
+import type { Asset } from '../../shared/money/assets.js'
+import type { RateSource } from '../../shared/money/rates.js'
+import { sameNetwork, type Network } from '../../shared/protocol/networks.js'
+import { EXACT, type Address } from '../../shared/protocol/payment.js'
+import type { RelayerPool } from '../../core/relayer/pool.js'
+import { checkExecutors } from './check-executors.js'
+import { checkFactories } from './check-factories.js'
+import { checkLedger } from './check-ledger.js'
+import { checkNetwork } from './check-network.js'
+import { checkUpto } from './check-permit2.js'
+import { checkPayees } from './check-payees.js'
+import { checkProjects } from './check-projects.js'
+import { checkRelayers } from './check-relayers.js'
+import { checkTokens } from './check-tokens.js'
+import { failed, findings, fine, type Finding, type Place } from './finding.js'
+
+/** A network that this process settles on. */
+export interface OwnNetwork {
+  readonly chain: Chain
+  readonly relayers: RelayerPool
+  readonly factories: ReadonlySet<Address>
+}
+
+/** Dependencies of {@link checkGateway}. */
+export interface CheckedParts {
+  readonly ledger: LedgerStore
+  /** None with a remote facilitator. */
+  readonly cores: readonly OwnNetwork[]
+  /** All offered networks with their tokens. */
+  readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
+  readonly projects: readonly Project[]
+  readonly rates: RateSource
+  /** Size of the `PAYMENT-REQUIRED` header on a merchant's routes. */
+  readonly headerBytesOf: (merchant: Merchant) => number
+  readonly remote?: Pick<Facilitator, 'supported'> | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** Checks everything outside that a gateway depends on. Outside failures become findings. */
+export async function checkGateway(parts: CheckedParts): Promise<readonly Finding[]> {
+  const { ledger, cores } = parts
+  const found = await Promise.all([
+    findings({ subject: 'ledger' }, () => checkLedger(ledger)),
+    ...cores.map((core) => checkCore(parts, core)),
+    facilitatorFindings(parts),
+    checkProjects(parts),
+  ])
+  return found.flat()
+}
+
+/** Checks that the remote facilitator, if there is one, answers, and settles on every network that is offered. */
+export async function facilitatorFindings({
+  remote,
+  networks,
+}: Pick<CheckedParts, 'remote' | 'networks'>): Promise<readonly Finding[]> {
+  if (remote === undefined) return []
+  const place = { subject: 'facilitator' } as const
+  return findings(place, async () => {
+    const { kinds } = await remote.supported()
+    const unsupported = networks.filter(
+      ({ network: { caip2 } }) =>
+        !kinds.some(({ scheme, network }) => scheme === EXACT && sameNetwork(network, caip2)),
+    )
+    const names = networks.map(({ network }) => network.name).join(', ') || 'its own networks'
+    if (unsupported.length === 0)
+      return [fine(place, `The facilitator answers, and settles on ${names}.`)]
+    return unsupported.map(({ network: { caip2: network, name } }) => {
+      const message = `The facilitator does not settle on ${name}: remove the network, or use another facilitator.`
+      return failed({ ...place, network }, { code: 'network_unsupported', message })
+    })
+  })
+}
+
+/** Checks a network, and its relayers and tokens if the node answers for the right chain. */
+async function checkCore(
+  { ledger, networks, projects, now }: CheckedParts,
+  { chain, relayers, factories }: OwnNetwork,
+): Promise<readonly Finding[]> {
+  const { caip2 } = chain.network
+  const place: Place = { subject: 'network', network: caip2 }
+  const own = await findings(place, () => checkNetwork(chain, now()))
+  if (own.some(({ code }) => code !== 'ok' && code !== 'block_stale' && code !== 'clock_skewed'))
+    return own
+  const assets = networks.find(({ network }) => network.caip2 === caip2)?.assets ?? []
+  const rest = await Promise.all([
+    checkRelayers({ chain, relayers, ledger }),
+    checkExecutors(relayers, chain.network),
+    checkUpto(chain, relayers),
+    checkFactories(chain, factories),
+    checkTokens(chain, assets),
+    findings(place, () => checkPayees(chain, projects)),
+  ])
+  return [...own, ...rest.flat()]
+}

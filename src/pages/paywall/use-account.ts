@@ -1,0 +1,46 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { callProvider, ProviderFailure, type Provider } from '../browser/provider.js'
+
+/** The account that a wallet would pay from. */
+export interface PayingAccount {
+  /** `undefined` if the wallet shares none yet. */
+  readonly address: string | undefined
+  /** Lets the buyer choose another account (EIP-2255). @returns Whether the wallet can ask for one. */
+  choose(): Promise<boolean>
+}
+
+/** Reads the account of a wallet, which does not ask its owner for that. */
+export function useAccount(provider: Provider): PayingAccount {
+  const [address, setAddress] = useState<string>()
+  const read = useCallback((): void => {
+    callProvider(provider, 'eth_accounts').then(
+      (accounts) => setAddress(firstOf(accounts)),
+      () => undefined,
+    )
+  }, [provider])
+  useEffect(() => {
+    read()
+    provider.on?.('accountsChanged', read)
+    return () => provider.removeListener?.('accountsChanged', read)
+  }, [provider, read])
+  const choose = async (): Promise<boolean> => {
+    const canAsk = await requestAccount(provider)
+    read()
+    return canAsk
+  }
+  return { address, choose }
+}
+
+function firstOf(accounts: unknown): string | undefined {
+  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined
+  return typeof first === 'string' ? first : undefined
+}
+
+async function requestAccount(provider: Provider): Promise<boolean> {
+  try {
+    await callProvider(provider, 'wallet_requestPermissions', [{ eth_accounts: {} }])
+    return true
+  } catch (error) {
+    return error instanceof ProviderFailure && error.kind === 'declined'
+  }
+}

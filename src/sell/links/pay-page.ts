@@ -1,0 +1,219 @@
+/** `/pay/{id}`: a payment link, a paid resource like any other. */
+import type { NextFunction, RequestHandler, Response } from 'express'
+import { LRUCache } from 'lru-cache'
+import { isConfigError, isOutsideFailure } from '../../shared/errors.js'
+import type { LedgerStore } from '../../ledger/index.js'
+import { STATUS } from '../../shared/http/problem-status.js'
+import { CHECKOUT_ID } from '../../ledger/checkouts.js'
+import type { Checkout, CheckoutRefusal, CheckoutStatus } from '../../ledger/checkouts.js'
+import type { Merchant } from '../../core/merchants/project.js'
+import { parsePrice } from '../../shared/money/price.js'
+import { outsideFailure, respondExit } from '../flow/exits.js'
+import { handlePaidRequest } from '../flow/handle-paid-request.js'
+import type { Exchange } from '../flow/payment-attempt.js'
+import { paymentRequired } from '../route/payment-required.js'
+import { openPaywall } from '../paywall/paywall.js'
+import { varyByAccept } from '../paywall/prefers-html.js'
+import { openProblemPage, type ProblemPage } from '../paywall/problem-page.js'
+import { MOST_PREPARED, newDocuments } from '../route/prepared-payment-required.js'
+import { bringsPayment } from '../route/read-payment.js'
+import { respondNobodyPaid, respondRouteProblem } from '../respond/respond.js'
+import { PaidRoute } from '../route/route.js'
+import { RouteWarnings } from '../route/route-warnings.js'
+import type { PaidRoutesContext } from '../flow/x402-protect.js'
+import { reservedPayment, respondPaid, returnUrlOf } from './paid-answer.js'
+
+/** Dependencies of {@link createPayPage}. */
+export interface PayPageContext extends PaidRoutesContext {
+  readonly ledger: LedgerStore
+}
+
+/** Other paths below `/pay` are left to the app. */
+const PATH = new RegExp(`^/pay/(${CHECKOUT_ID})/?$`)
+
+/** Payment links that are kept prepared. */
+const MAX_PREPARED = 256
+
+/** Why a payment link cannot be paid, for people and programs. */
+const PROBLEMS = {
+  paid: {
+    code: 'checkout_paid',
+    detail:
+      'This payment link has been paid by another payment. Should yours have been charged as well, ask the seller for a refund.',
+  },
+  expired: {
+    code: 'checkout_expired',
+    detail: 'This payment link has expired; nothing was charged. Ask the seller for a new one.',
+  },
+  canceled: {
+    code: 'checkout_canceled',
+    detail: 'The seller has canceled this payment link; nothing was charged.',
+  },
+  in_progress: {
+    code: 'checkout_in_progress',
+    detail:
+      'Another payment of this link is under way; yours was not charged. Present the same payment again later.',
+  },
+} as const satisfies Readonly<Record<CheckoutRefusal, object>>
+
+/** A payment link, on the terms of its merchant. */
+interface PreparedLink {
+  readonly merchant: Merchant
+  /** `undefined` if they do not fit. */
+  readonly route: PaidRoute | undefined
+}
+
+/**
+ * Makes the middleware of payment links.
+ *
+ * A link is charged for by the flow of every paid route. Its handler is what makes it paid once: the payment is
+ * reserved by then, and is settled only if it could take the checkout. Otherwise the handler's answer is an error,
+ * and the payment is released.
+ */
+export function createPayPage(context: PayPageContext): RequestHandler {
+  const links = new PaymentLinks(context)
+  return function payPage(req, res, next) {
+    const id = PATH.exec(req.path)?.[1]
+    if (id === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return next()
+    links.serve(id, { req, res, next }).catch(next)
+  }
+}
+
+class PaymentLinks {
+  readonly #context: PayPageContext
+  readonly #prepared = new LRUCache<string, PreparedLink>({ max: MAX_PREPARED })
+  readonly #documents = newDocuments(MOST_PREPARED.ofMerchants)
+  readonly #warnings: RouteWarnings
+
+  constructor(context: PayPageContext) {
+    this.#context = context
+    this.#warnings = new RouteWarnings(context.logger, '/pay/{id}')
+  }
+
+  async serve(id: string, exchange: Exchange): Promise<void> {
+    await this.#orUnavailable(exchange, async () => {
+      const checkout = await this.#context.ledger.checkouts.find(id)
+      if (checkout === undefined) return exchange.next()
+      await this.#serve(checkout, exchange)
+    })
+  }
+
+  /** Responds with a 503 if the world outside fails. Of a paid request, the payment is released then. */
+  async #orUnavailable({ req, res }: Exchange, serve: () => Promise<void>): Promise<void> {
+    try {
+      await serve()
+    } catch (error) {
+      if (!isOutsideFailure(error)) throw error
+      respondExit(res, outsideFailure(this.#context, error, { req, res }))
+    }
+  }
+
+  async #serve(checkout: Checkout, { req, res, next }: Exchange): Promise<void> {
+    const { status } = checkout
+    const merchant = await this.#merchantOf(checkout)
+    const problemPage = this.#problemPage(checkout, merchant)
+    problemPage?.meet(req, res)
+    // A payment that has paid it is answered again.
+    if (status !== 'open' && !bringsPayment(req)) return this.#tell(res, checkout, merchant)
+    const route = merchant && this.#routeOf(checkout, merchant)
+    if (route === undefined) return respondNobodyPaid(res)
+    const answer = (): Promise<void> =>
+      this.#orUnavailable({ req, res, next }, () =>
+        this.#takeOrRefuse(checkout, { req, res, next }, route),
+      )
+    const handle: NextFunction = (failure?: unknown) =>
+      failure === undefined ? void answer().catch(next) : next(failure)
+    const declared = { skip: undefined, declaration: undefined, find: () => route, problemPage }
+    await handlePaidRequest(this.#context, declared, { req, res, next: handle })
+  }
+
+  /** Answers a request whose payment is reserved. */
+  async #takeOrRefuse(
+    checkout: Checkout,
+    { req, res }: Exchange,
+    { merchant }: PaidRoute,
+  ): Promise<void> {
+    const { ledger, facilitator } = this.#context
+    const payment = reservedPayment(req, facilitator.formats)
+    const refusal = await ledger.checkouts.take(checkout.id, payment)
+    if (refusal !== undefined) return respondRouteProblem(res, PROBLEMS[refusal])
+    respondPaid(res, checkout, { merchant, paywall: this.#context.paywall })
+  }
+
+  async #merchantOf({ project }: Checkout): Promise<Merchant | undefined> {
+    const { directory } = this.#context
+    if (directory.findMerchant(project) === undefined) await directory.whenLoaded()
+    return directory.findMerchant(project)
+  }
+
+  #problemPage(checkout: Checkout, merchant: Merchant | undefined): ProblemPage | undefined {
+    const { paywall } = this.#context
+    if (paywall === false) return undefined
+    const name = paywall.name ?? merchant?.name
+    const look = { ...merchant?.branding, ...(name && { name }), backUrl: backUrlOf(checkout) }
+    return openProblemPage(look, paywall)
+  }
+
+  /** Says why a link cannot be paid. Its page also shows a buyer what was bought there. */
+  #tell(res: Response, checkout: Checkout, merchant: Merchant | undefined): void {
+    const { url, description = '', status } = checkout
+    const problem = PROBLEMS[status as Exclude<CheckoutStatus, 'open'>]
+    const look = this.#context.paywall && { backUrl: backUrlOf(checkout) }
+    const paywall = merchant && openPaywall(this.#context, merchant, look)
+    varyByAccept(res)
+    if (paywall?.isWantedBy(res) !== true) return respondRouteProblem(res, problem)
+    const document = paymentRequired(
+      { resource: { url, description }, accepts: [] },
+      { error: problem.code, message: problem.detail },
+    )
+    const price = parsePrice(priceOf(checkout), { defaultCurrency: checkout.currency })
+    paywall.respond(res, { document, price, status: STATUS[problem.code].route })
+  }
+
+  /** @returns `undefined` while nobody can be paid: the merchant takes no token for the currency any more. */
+  #routeOf(checkout: Checkout, merchant: Merchant): PaidRoute | undefined {
+    const { logger } = this.#context
+    const { id, project } = checkout
+    const known = this.#prepared.get(id)
+    if (known?.merchant === merchant) return known.route
+    let route: PaidRoute | undefined
+    try {
+      route = this.#prepare(checkout, merchant)
+    } catch (error) {
+      if (!isConfigError(error)) throw error
+      const fields = { project, checkout: id, error }
+      logger.warn(
+        'This payment link cannot be paid: its price no longer fits the merchant.',
+        fields,
+      )
+    }
+    this.#prepared.set(id, { merchant, route })
+    return route
+  }
+
+  #prepare(checkout: Checkout, merchant: Merchant): PaidRoute {
+    const { project, url, description, reference, cancelUrl } = checkout
+    const context = {
+      ...this.#context,
+      merchants: new Map([[project, merchant]]),
+      documents: this.#documents,
+      warnings: this.#warnings,
+      // Anyone with its URL may pay a link, so no catalogue shows it.
+      catalogue: undefined,
+    }
+    return new PaidRoute(context, priceOf(checkout), {
+      ...(description !== undefined && { description }),
+      ...(reference !== undefined && { reference }),
+      resourceUrl: () => url,
+      paywall: this.#context.paywall && { backUrl: cancelUrl },
+    })
+  }
+}
+
+const priceOf = ({ amount, currency }: Checkout) => ({ amount, currency })
+
+/** The way back from its pages; for a paid link, to the shop's thanks. */
+function backUrlOf(checkout: Checkout): string | undefined {
+  const { status, cancelUrl } = checkout
+  return status === 'paid' ? (returnUrlOf(checkout) ?? cancelUrl) : cancelUrl
+}

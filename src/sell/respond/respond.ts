@@ -1,0 +1,78 @@
+/** The responses of a paid route apart from its handler's. */
+import type { Response } from 'express'
+import { RETRY_AFTER_SECONDS, STATUS } from '../../shared/http/problem-status.js'
+import { respondProblem, type Problem } from '../../shared/http/respond-problem.js'
+import {
+  encodeHeader,
+  EXPOSED_HEADERS,
+  PAYMENT_RESPONSE,
+  X_PAYMENT_RESPONSE,
+} from '../../shared/protocol/headers.js'
+import type { DocumentError } from '../../shared/protocol/document.js'
+import type { SettleResponse } from '../../shared/protocol/payment.js'
+import { showProblem } from '../paywall/problem-page.js'
+
+/**
+ * Responds with problem details that scripts of other origins can read, or with a page that a person
+ * can. A 503 says when to present the same payment again.
+ */
+export function respondRouteProblem(res: Response, problem: Problem): void {
+  const { code, retryAfterSeconds = RETRY_AFTER_SECONDS } = problem
+  if (STATUS[code].route === 503) res.set('Retry-After', String(retryAfterSeconds))
+  exposeHeaders(res)
+  // Set here already, so that this header keeps its place before Content-Type.
+  res.set('Cache-Control', 'no-store')
+  if (!showProblem(res, problem.code)) respondProblem(res, 'route', problem)
+}
+
+/** Responds to a request while there is no merchant that could be paid. */
+export function respondNobodyPaid(res: Response): void {
+  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  respondRouteProblem(res, {
+    code: 'merchant_not_configured',
+    detail: 'Nobody can be paid for this resource at present; nothing was charged.',
+  })
+}
+
+/** Responds to a request that is not as its route declares, before it is asked to pay. */
+export function respondInvalidInput(res: Response, errors: readonly DocumentError[]): void {
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
+  const detail = `${first?.path}: ${first?.message}${more}. This request was not charged.`
+  exposeHeaders(res)
+  respondProblem(res, 'route', { code: 'invalid_request', detail, extensions: { errors } })
+}
+
+/** Sets the headers that report what became of the payment. */
+export function setPaymentResponse(res: Response, settlement: SettleResponse): void {
+  res.set(paymentResponseHeaders(settlement))
+  exposeHeaders(res)
+}
+
+/** The headers that report what became of a payment: `PAYMENT-RESPONSE`, and its older name. */
+export function paymentResponseHeaders(
+  settlement: SettleResponse,
+): Readonly<Record<string, string>> {
+  const value = encodeHeader(settlement)
+  return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
+}
+
+const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'
+const ALL_EXPOSED = EXPOSED_HEADERS.join(', ')
+
+/** Lets scripts of other origins read our headers, in addition to those that the app exposes. */
+export function exposeHeaders(res: Response): void {
+  const value = res.getHeader(EXPOSE_HEADERS)
+  if (value === undefined) {
+    res.setHeader(EXPOSE_HEADERS, ALL_EXPOSED)
+    return
+  }
+  const exposed = String(value)
+    .split(',')
+    .map((header) => header.trim())
+    .filter(Boolean)
+  const missing = EXPOSED_HEADERS.filter(
+    (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
+  )
+  if (missing.length > 0) res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))
+}

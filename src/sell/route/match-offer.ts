@@ -1,0 +1,190 @@
+import type { Request } from 'express'
+import type { FacilitatorCore } from '../../core/facilitator/facilitator.js'
+import { ledgerEntryOf } from '../../ledger/ledger-entry.js'
+import type { LedgerStore } from '../../ledger/index.js'
+import { isGoodOnEarlierTerms, whyAnotherPurchase } from '../../ledger/purchase.js'
+import type { Quote } from '../../core/merchants/quote.js'
+import type { QuoteTerms } from '../../core/merchants/signed-quote.js'
+import {
+  isReadable,
+  paymentFor,
+  type DecodedPayload,
+} from '../../shared/protocol/decoded-payment.js'
+import { sameHex } from '../../shared/protocol/hex.js'
+import type { PaymentRequirements } from '../../shared/protocol/payment.js'
+import { describeDifference, sameOffer, shown } from '../../shared/protocol/same-offer.js'
+import { checkTerms, isRefusal, type Refusal } from '../../core/schemes/scheme.js'
+import type { Offer, SigningContext } from './offer.js'
+import { ratedPriceOf } from './record-details.js'
+import type { PaidRoute } from './route.js'
+
+/** Dependencies of {@link matchOffer}. */
+export interface MatchContext extends SigningContext {
+  readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
+  readonly facilitator: Pick<FacilitatorCore, 'formats'>
+}
+
+/** A payment that is presented for an offer. */
+export interface OfferedPayment {
+  readonly req: Request
+  readonly decoded: DecodedPayload
+  readonly accepted: PaymentRequirements
+}
+
+/** The quote that a payment was made for. */
+export interface MatchedQuote extends Quote {
+  /** The declared price that it buys at, as records name it. */
+  readonly price: string
+  /** Whether it is no longer offered, and good only for a purchase that is already open. */
+  readonly redeemOnly?: boolean
+  /** Whether what it buys may be something else by now: as {@link MatchedPayment.storedOnly}. */
+  readonly storedOnly?: boolean
+}
+
+/** A route, and its offer. */
+interface Asked {
+  readonly route: PaidRoute
+  readonly offer: Offer
+}
+
+/** A signed quote that came with a payment; without terms where it was signed for something else. */
+interface PresentedQuote {
+  readonly signed: string
+  readonly terms: QuoteTerms | undefined
+}
+
+interface QuotedPayment extends OfferedPayment {
+  readonly quote: PresentedQuote | undefined
+}
+
+/**
+ * Finds the quote that a payment was made for, or says why there is none.
+ *
+ * It is one of this offer, or one that was signed before and still holds, even if the price is
+ * another one now; or the payment was taken in time, even if the merchant takes other terms now.
+ */
+export async function matchOffer(
+  context: MatchContext,
+  { route, offer }: Asked,
+  presented: OfferedPayment,
+): Promise<MatchedQuote | Refusal> {
+  const { decoded, accepted } = presented
+  if (!context.facilitator.formats.has(accepted.scheme)) return { refused: 'unsupported_scheme' }
+  const mismatch = checkTerms(accepted, route.merchant)
+  const paidFor = decoded.payload.resource?.['url']
+  if (paidFor !== undefined && !sameUrl(paidFor, offer.resource.url))
+    return mismatch
+      ? { refused: mismatch }
+      : otherResource({ route, offer }, presented.req, paidFor)
+  const quote = await readQuote(context, { route, offer }, presented)
+  const current = mismatch
+    ? { refused: mismatch }
+    : matchCurrent(context, { route, offer }, { ...presented, quote })
+  // An earlier price may come to the same amount.
+  if (!isRefusal(current) && !route.hasEarlierPrices) return current
+  return (await findEarlier(context, { route, offer }, { ...presented, quote })) ?? current
+}
+
+/** Finds the quote of a payment among those that hold now. */
+function matchCurrent(
+  { now }: MatchContext,
+  { route, offer }: Asked,
+  { req, accepted, quote }: QuotedPayment,
+): MatchedQuote | Refusal {
+  if (quote === undefined) {
+    const current = offer.quotes.find(({ entry }) => sameOffer(entry, accepted))
+    return current ? { ...current, price: route.priceFor(req) } : otherOffer(offer, accepted)
+  }
+  const { signed, terms } = quote
+  const entry = route.entryFor(accepted)
+  if (terms === undefined || entry === undefined) return { refused: 'quote_mismatch' }
+  const { applied, expiresAt } = terms
+  const price = route.priceFor(req, ratedPriceOf(applied))
+  if (route.hasFixedPrice && price !== ratedPriceOf(applied)) return { refused: 'price_changed' }
+  if (now() > expiresAt * 1000) return { refused: 'quote_expired' }
+  return { entry: { ...entry, extra: { ...entry.extra, quote: signed } }, applied, price }
+}
+
+async function readQuote(
+  { quotes }: MatchContext,
+  { route, offer }: Asked,
+  { req, accepted }: OfferedPayment,
+): Promise<PresentedQuote | undefined> {
+  const signed = accepted.extra?.['quote']
+  if (typeof signed !== 'string') return undefined
+  const request = route.quotedRequest(req, offer.resource)
+  return { signed, terms: request && (await quotes.read(signed, { request, entry: accepted })) }
+}
+
+/**
+ * Finds the quote of a payment that was taken for this very resource when payee, token or rate were others, or at a
+ * price that the route still lists.
+ *
+ * Its terms are those of its record. To a payment that the ledger does not know, they are worth nothing.
+ */
+async function findEarlier(
+  { ledger }: MatchContext,
+  { route, offer }: Asked,
+  { req, decoded, accepted, quote }: QuotedPayment,
+): Promise<MatchedQuote | Refusal | undefined> {
+  const payment = paymentFor(decoded, accepted)
+  if (!isReadable(payment)) return undefined
+  const record = await ledger.payments.find(payment.key)
+  const { project } = route.merchant
+  const price = route.priceFor(req, record?.purchase?.price)
+  const purchase = route.purchaseOf(req, { url: offer.resource.url, price }, accepted)
+  const entry = ledgerEntryOf(payment, { project, purchase })
+  if (!isGoodOnEarlierTerms(record, entry))
+    return record && whyAnotherPurchase(record, entry) === 'price_changed'
+      ? { refused: 'price_changed' }
+      : undefined
+  const { askedPrice } = offer
+  const asksTheSame = askedPrice !== undefined && askedPrice === record.details?.askedPrice
+  const sellsTheSame = quote ? quote.terms !== undefined : route.hasFixedPrice || asksTheSame
+  return {
+    entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
+    applied: record.appliedRate,
+    redeemOnly: true,
+    storedOnly: !sellsTheSame,
+    price,
+  }
+}
+
+/**
+ * A payment for another resource. Often it is the same one at another host or port, behind a proxy or in a
+ * test: the developer is told, because the buyer can do nothing about it.
+ */
+function otherResource({ route, offer }: Asked, req: Request, paidFor: unknown): Refusal {
+  const { url } = offer.resource
+  if (isSamePath(paidFor, url)) route.warnings.warnOfOtherHost(req)
+  const named = typeof paidFor === 'string' ? shown(paidFor) : 'no URL'
+  return {
+    refused: 'resource_mismatch',
+    message: `The offer is for ${shown(url)}, the payment for ${named}.`,
+  }
+}
+
+function isSamePath(one: unknown, other: string): boolean {
+  const [a, b] = [pathOf(one), pathOf(other)]
+  return a !== undefined && a === b
+}
+
+function pathOf(url: unknown): string | undefined {
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
+function otherOffer({ accepts }: Offer, accepted: PaymentRequirements): Refusal {
+  const nearest = accepts.find((entry) => sameHex(entry.asset, accepted.asset)) ?? accepts[0]
+  return {
+    refused: 'invalid_payment_requirements',
+    message: nearest && describeDifference(accepted, nearest, 'the offer of this request'),
+  }
+}
+
+function sameUrl(one: unknown, other: string): boolean {
+  if (one === other) return true
+  if (typeof one !== 'string' || !URL.canParse(one) || !URL.canParse(other)) return false
+  return new URL(one).href === new URL(other).href
+}

@@ -1,0 +1,60 @@
+import type { Request } from 'express'
+import type { Bazaar } from '../../core/catalogue/bazaar.js'
+import type { FacilitatorError, RateError } from '../../shared/errors.js'
+import type { Quote } from '../../core/merchants/quote.js'
+import type { QuoteSigner } from '../../core/merchants/signed-quote.js'
+import type { ParsedPrice } from '../../shared/money/price.js'
+import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
+import type { Paywall } from '../paywall/paywall.js'
+
+/** A route's offer to one request. */
+export interface Offer {
+  readonly resource: ResourceInfo
+  readonly accepts: readonly PaymentRequirements[]
+  /** What the resource takes and gives; `undefined` if its route declares nothing. */
+  readonly bazaar?: Bazaar | undefined
+  /** The same entries, with the rates that were applied. */
+  readonly quotes: readonly Quote[]
+  /** The price as the route asks for it: `$0.01`. */
+  readonly askedPrice?: string | undefined
+  /** The same price, parsed. */
+  readonly price?: ParsedPrice | undefined
+  /** The page that shows the offer to browsers; `undefined` if they get JSON. */
+  readonly paywall?: Paywall | undefined
+  /** Whether the body of its 402 is of x402 version 1, beside the header of version 2. */
+  readonly v1?: boolean | undefined
+  /** Called with the length of the `PAYMENT-REQUIRED` header that this offer was written into. */
+  readonly onWritten?: ((headerBytes: number) => void) | undefined
+  /** Called when what was paid for is about to go out, with the entry that was paid. */
+  readonly onSold?: ((entry: PaymentRequirements) => void) | undefined
+  /** Why nothing can be quoted now. Earlier quotes are still honoured. */
+  readonly failure?: RateError | FacilitatorError | undefined
+}
+
+/** Makes an offer from quotes. */
+export function offerOf(
+  resource: ResourceInfo,
+  quotes: readonly Quote[],
+  failure?: Offer['failure'],
+): Offer {
+  return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
+}
+
+/** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
+export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
+  if (offer.failure === undefined) return offer
+  const { resource, paywall, v1, bazaar, onSold } = offer
+  return { ...offerOf(resource, [{ entry }]), paywall, v1, bazaar, onSold }
+}
+
+/** The method that a request is charged for: `HEAD` costs the same as `GET`. */
+export function pricedMethod({ method }: Request): string {
+  return method === 'HEAD' ? 'GET' : method
+}
+
+/** Dependencies of signing an offer. */
+export interface SigningContext {
+  readonly quotes: QuoteSigner
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}

@@ -1,0 +1,109 @@
+import type { Response } from 'express'
+import { PAYMENT_REQUIRED } from '../../shared/protocol/headers.js'
+import { newOfferId, withOfferId } from '../../shared/protocol/offer-id.js'
+import { paymentIdentifierExtensions } from '../../shared/protocol/payment-identifier.js'
+import { sponsoringExtensions } from '../../shared/protocol/permit-sponsoring.js'
+import { explainReason } from '../../shared/protocol/reason-words.js'
+import {
+  withProtocolVersion,
+  X402_VERSION,
+  type PaymentRequired,
+} from '../../shared/protocol/payment.js'
+import { paymentRequiredV1 } from '../../shared/protocol/version-1.js'
+import type { Offer } from './offer.js'
+import { varyByAccept } from '../paywall/prefers-html.js'
+import { exposeHeaders } from '../respond/respond.js'
+
+/** The `error` of a 402 to a request that brought no payment. */
+export const NOT_PAID = 'Payment required'
+
+/** The entries of a 402, their resource, and what it says about it. */
+export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'v1'>
+
+/** The error of a 402. */
+export interface Asking {
+  /** A reason, or text for the developer of the client. */
+  readonly error: string
+  /** A reason in words. @defaultValue what it always means */
+  readonly message?: string | undefined
+}
+
+/**
+ * Makes the document of a 402.
+ *
+ * @param offerId - Proves later that a payer received this very response.
+ */
+export function paymentRequired(
+  { resource, accepts, bazaar }: AskedPayment,
+  { error, message = explainReason(error) }: Asking,
+  offerId = newOfferId(),
+): PaymentRequired {
+  return {
+    x402Version: X402_VERSION,
+    error,
+    ...(message !== undefined && { errorMessage: message }),
+    resource,
+    accepts: withProtocolVersion(withOfferId(accepts, offerId)),
+    extensions: {
+      ...paymentIdentifierExtensions,
+      ...sponsoringExtensions(accepts),
+      ...(bazaar && { bazaar }),
+    },
+    protocolVersion: X402_VERSION,
+  }
+}
+
+/** Why a payment is asked for, and with which status. */
+export interface AskedBecause extends Asking {
+  /**
+   * 400 if the payment header is unreadable. @defaultValue 402; 412 if the payer has yet to approve the token to
+   * Permit2
+   */
+  readonly status?: AskingStatus | undefined
+}
+
+/** The status with which a payment is asked for. */
+export type AskingStatus = 402 | 400 | 412
+
+/** Asks for the payment of an offer: by a page if a browser is to show it, otherwise in JSON. */
+export function askForPayment(
+  res: Response,
+  offer: Offer,
+  { status: given, ...asking }: AskedBecause,
+): void {
+  // As official servers answer.
+  const status = given ?? (asking.error === 'permit2_allowance_required' ? 412 : 402)
+  const document = paymentRequired(offer, asking)
+  const { paywall, price, quotes } = offer
+  if (paywall !== undefined) varyByAccept(res)
+  if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, quotes, status })
+  const header = JSON.stringify(document)
+  const headerBytes = writePaymentRequired(res, { header, body: bodyOf(offer, document) }, status)
+  offer.onWritten?.(headerBytes)
+}
+
+/** The body of a 402 where it is another one than its header: of version 1. */
+export function bodyOf({ v1 }: AskedPayment, document: PaymentRequired): string | undefined {
+  const version1 = v1 === true ? paymentRequiredV1(document) : undefined
+  return version1 && JSON.stringify(version1)
+}
+
+/**
+ * Responds with a 402, or a 400: the document as the body, and encoded in the header.
+ *
+ * @returns The length of that header.
+ */
+export function writePaymentRequired(
+  res: Response,
+  { header: json, body = json }: { readonly header: string; readonly body?: string | undefined },
+  status: AskingStatus = 402,
+): number {
+  exposeHeaders(res)
+  res.statusCode = status
+  const header = Buffer.from(json).toString('base64')
+  res.setHeader(PAYMENT_REQUIRED, header)
+  res.setHeader('Cache-Control', 'no-store')
+  res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  res.end(body)
+  return header.length
+}

@@ -1,0 +1,76 @@
+/** The 402 of a route with a fixed price: its JSON is kept for each URL, but for the offer id. */
+import type { Request, Response } from 'express'
+import { LRUCache } from 'lru-cache'
+import { newOfferId } from '../../shared/protocol/offer-id.js'
+import { bodyOf, NOT_PAID, paymentRequired, writePaymentRequired } from './payment-required.js'
+import type { AskedPayment } from './payment-required.js'
+
+/** Responds with a 402 to a request without a payment. */
+export type RespondUnpaid = (req: Request, res: Response) => void
+
+/** A document, and the body beside it where that is another one. */
+interface PreparedDocument {
+  /** The pieces between its offer ids. */
+  readonly pieces: readonly string[]
+  readonly body: string | undefined
+}
+
+/** Prepared documents by route and URL. */
+export type PreparedDocuments = LRUCache<string, PreparedDocument>
+
+/** Characters that one route keeps, and those that a route keeps for all its merchants. */
+export const MOST_PREPARED = { ofRoute: 128 * 1024, ofMerchants: 1024 * 1024 }
+
+/** Makes room for prepared documents. Strangers choose the URLs. */
+export function newDocuments(maxSize: number): PreparedDocuments {
+  return new LRUCache({
+    maxSize,
+    sizeCalculation: ({ pieces, body = '' }, key) =>
+      pieces.reduce((length, piece) => length + piece.length, key.length + body.length),
+  })
+}
+
+/** The parts of a prepared 402. */
+export interface AskingRoute {
+  /** The route's offer at a URL. */
+  readonly askedAt: (url: string, req: Request) => AskedPayment
+  /** The URL that a request asks for. */
+  readonly urlOf: (req: Request) => string
+  /** What the 402 depends on besides the URL. @defaultValue nothing */
+  readonly variantOf?: ((req: Request) => string) | undefined
+  /** @defaultValue room of its own */
+  readonly documents?: PreparedDocuments | undefined
+}
+
+let preparations = 0
+
+/**
+ * Prepares the 402 of a route, with the same bytes as `askForPayment` sends.
+ *
+ * Of the 158 µs of CPU that a 402 takes, making its document takes 1.2 in place of 6 with one token, and 1.8 in
+ * place of 14 with four (Node 20).
+ */
+export function preparePaymentRequired({
+  askedAt,
+  urlOf,
+  variantOf,
+  documents = newDocuments(MOST_PREPARED.ofRoute),
+}: AskingRoute): RespondUnpaid {
+  const own = ++preparations
+  return (req, res) => {
+    const url = urlOf(req)
+    const key = variantOf ? `${own} ${variantOf(req)} ${url}` : `${own} ${url}`
+    let prepared = documents.get(key)
+    if (prepared === undefined) documents.set(key, (prepared = prepareDocument(askedAt(url, req))))
+    const { pieces, body } = prepared
+    writePaymentRequired(res, { header: pieces.join(newOfferId()), body })
+  }
+}
+
+/** The JSON of a document, in the pieces between its offer ids, and the body beside it. */
+export function prepareDocument(asked: AskedPayment): PreparedDocument {
+  // It is random: no part of the document happens to contain it.
+  const id = newOfferId()
+  const document = paymentRequired(asked, { error: NOT_PAID }, id)
+  return { pieces: JSON.stringify(document).split(id), body: bodyOf(asked, document) }
+}

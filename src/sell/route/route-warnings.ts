@@ -1,0 +1,112 @@
+import type { Request } from 'express'
+import type { Logger } from '../../shared/logger.js'
+import {
+  CLIENT_HEADER_BYTES,
+  NGINX_REMEDY,
+  PROXY_HEADER_BYTES,
+} from '../../shared/protocol/headers.js'
+import { visible } from '../../shared/protocol/visible-text.js'
+import { formatBytes } from './header-size.js'
+import { routeOf } from './record-details.js'
+
+/** Longest path or description that a warning repeats. */
+const MAX_SHOWN = 80
+
+/** A warning of a route. Each is given once. */
+type Warning = 'client_limits' | 'header' | 'long_header' | 'stream' | 'other_host' | 'bazaar'
+
+/**
+ * Tells the developer what is odd about a declared route: each thing once, however many requests, merchants
+ * and URLs the route has.
+ */
+export class RouteWarnings {
+  readonly #logger: Logger
+  readonly #said = new Set<string>()
+  /** Names the route where no request does: when it is declared. */
+  readonly #declared: string
+
+  constructor(logger: Logger, description = '') {
+    this.#logger = logger
+    this.#declared = description === '' ? 'A route' : `The route '${shown(description)}'`
+  }
+
+  /** Whether a warning was given before. */
+  has(warning: Warning, project = ''): boolean {
+    return this.#said.has(`${warning} ${project}`)
+  }
+
+  /** Names the route: by a request to it, if there is one. */
+  nameOf(req: Request | undefined): string {
+    if (req === undefined) return this.#declared
+    return `${req.method} ${shown(routeOf(req) ?? (req.baseUrl || '/'))}`
+  }
+
+  /** @param words - The rest of the message, after the name of the route. */
+  warn(
+    warning: Warning,
+    { req, words, project, ...fields }: { req?: Request | undefined; words: string } & Fields,
+  ): void {
+    if (this.has(warning, project)) return
+    this.#said.add(`${warning} ${project ?? ''}`)
+    this.#logger.warn(`${this.nameOf(req)} ${words}`, {
+      ...(project && { merchant: project }),
+      ...fields,
+    })
+  }
+
+  /** Warns of a 402 whose header is too large for proxies, or for clients. */
+  warnOfHeader(headerBytes: number, req?: Request): void {
+    const size = `has a PAYMENT-REQUIRED header of ${formatBytes(headerBytes)} bytes`
+    if (headerBytes > PROXY_HEADER_BYTES)
+      this.warn('header', {
+        req,
+        words: `${size}: ${NGINX_REMEDY}. Or offer fewer tokens, or shorten the description.`,
+        headerBytes,
+      })
+    if (headerBytes > CLIENT_HEADER_BYTES)
+      this.warn('long_header', {
+        req,
+        words: `${size}: some clients refuse more than ${formatBytes(CLIENT_HEADER_BYTES)}. Offer fewer tokens, or shorten the description.`,
+        headerBytes,
+      })
+  }
+
+  /** Warns of schemas and examples that are too large for a 402. */
+  warnOfBazaar(bytes: number): void {
+    this.warn('bazaar', {
+      words: `describes its input and output in ${formatBytes(bytes)} bytes, which clients cannot send back in a header: its 402 leaves the schemas out. Shorten them; the OpenAPI document has them whole.`,
+    })
+  }
+
+  /** Warns of a response that streams, but is held. */
+  warnOfStream(req: Request, { isMetered }: { readonly isMetered: boolean }): void {
+    const remedy = isMetered
+      ? 'what was used is known only then. To stream, sell at a fixed price with'
+      : 'set'
+    this.warn('stream', {
+      req,
+      words: `streams, but its response is held until it is paid: ${remedy} paymentFlow: 'upfront', which settles the payment first.`,
+    })
+  }
+
+  /** Warns of a payment for the same path on another host. */
+  warnOfOtherHost(req: Request): void {
+    this.warn('other_host', {
+      req,
+      words:
+        'was presented a payment for the same path on another host, and refused it. If buyers reach it by another host or port, behind a proxy for example, set publicUrl or resourceUrl.',
+    })
+  }
+}
+
+interface Fields {
+  /** For warnings that are given once for each merchant. */
+  readonly project?: string
+  readonly headerBytes?: number
+}
+
+/** A text as a log may show it: it may come from a request. */
+function shown(text: string): string {
+  const start = visible(text, MAX_SHOWN)
+  return text.length > MAX_SHOWN ? `${start}…` : start
+}

@@ -1,0 +1,67 @@
+import { EXIT, type Command } from './command.js'
+import type { CliContext } from './context.js'
+import type { DoctorFinding } from './doctor/doctor-finding.js'
+import { examine } from './doctor/examine.js'
+import { readFlags } from './flags.js'
+import { painter } from './style.js'
+import { visible, visibleLines } from '../../shared/protocol/visible-text.js'
+
+const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
+
+  Checks the gateway that serve would run, and says how to fix what it finds: configuration, files, DNS,
+  certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, Redis, webhooks, the
+  public URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
+
+  --config   the configuration [gateway.config.json]
+  --ledger   as for serve
+  --json     prints all findings as one JSON document`
+
+/** Longest finding that is printed: it may quote a node. */
+const MAX_MESSAGE = 2000
+
+export const doctorCommand: Command = {
+  name: 'doctor',
+  summary: 'Checks a configuration and everything around it, and says how to fix it.',
+  usage: USAGE,
+  async run(args, context) {
+    const flags = readFlags(args, {
+      names: ['config', 'ledger'],
+      switches: ['json'],
+      usage: USAGE,
+    })
+    context.showProgress?.('Checking configuration, database and networks …')
+    const { config, ledger } = flags
+    const found = await examine({ ...context, config, ledger })
+    context.showProgress?.('')
+    const isSound = found.every(({ status }) => status !== 'error')
+    if (flags['json'] === undefined) printProblems(found, context)
+    else context.print(visibleLines(JSON.stringify({ ok: isSound, findings: found }, undefined, 2)))
+    return isSound ? EXIT.ok : EXIT.failed
+  },
+}
+
+function printProblems(found: readonly DoctorFinding[], context: CliContext): void {
+  const paint = painter(context)
+  const errors = found.filter(({ status }) => status === 'error')
+  const warnings = found.filter(({ status }) => status === 'warning')
+  for (const { code, message } of errors)
+    context.print(`${paint('bad', 'error')}    ${code}: ${visible(message, MAX_MESSAGE)}`)
+  for (const { code, message } of warnings)
+    context.print(`${paint('odd', 'warning')}  ${code}: ${visible(message, MAX_MESSAGE)}`)
+  const passed = found.filter(({ status }) => status === 'ok')
+  const subjects = [...new Set(passed.map(({ subject }) => subject))].join(', ')
+  const summary = `${count(passed, 'check')} passed${subjects && `: ${subjects}`}.`
+  const isSound = errors.length + warnings.length === 0
+  // How long the gas money lasts is worth a line in any case.
+  for (const { subject, message } of passed)
+    if (isSound || subject === 'relayer') context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
+  if (!isSound) {
+    const problems = `${count(errors, 'error')}, ${count(warnings, 'warning')}.`
+    return context.print(passed.length > 0 ? `${problems} ${summary}` : problems)
+  }
+  context.print(paint('good', summary))
+}
+
+function count({ length }: readonly unknown[], what: string): string {
+  return `${length} ${what}${length === 1 ? '' : 's'}`
+}

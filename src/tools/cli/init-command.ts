@@ -1,0 +1,206 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { DEFAULT_FILE } from '../../gateway/config/read/config-file.js'
+import { ENV_FILE } from '../../gateway/config/read/env-file.js'
+import { createToken } from '../../shared/crypto/identify-token.js'
+import { findNetwork, gasTokenOf } from '../../shared/protocol/networks.js'
+import type { Hex } from '../../shared/protocol/payment.js'
+import { EXIT, type Command, type ExitCode } from './command.js'
+import type { CliContext } from './context.js'
+import { portFrom, readFlags, UsageError, type CommandLine } from './flags.js'
+import { addToEnv } from './init/add-to-env.js'
+import { problemWith, QUESTIONS, type Answers, type Question } from './init/answers.js'
+import { appEnvText, configText, envText } from './init/template.js'
+import { ignoreFiles } from './init/ignore-files.js'
+import { writeNew } from './init/write-new.js'
+import { painter } from './style.js'
+
+const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--network name] [--rpc-url url]
+         [--currency code] [--public-url url] [--port n] [--dir folder] [--force]
+       express-x402-gateway init --app [--yes] [--pay-to address] [--network name] [--rpc-url url]
+         [--public-url url] [--dir folder]
+
+  Writes gateway.config.json, with comments, and .env with the key of a new relayer. Only you can read
+  .env, and it is added to .gitignore. On a terminal it asks for missing flags; with --yes it takes
+  defaults. The identify token of the project is printed once, to standard output.
+
+  With --app, for an Express app that charges for its own routes: adds its X402_* variables to .env, and
+  changes nothing that is there.
+
+  --app          writes the variables of an app, and no gateway.config.json
+  --pay-to       wallet address where payments arrive
+  --network      short name or eip155:<chain id> [base-sepolia]
+  --rpc-url      URL of a JSON-RPC node [a public one, for base and base-sepolia]
+  --currency     currency of prices, ISO 4217 [USD]
+  --public-url   public URL of the gateway [taken from each request]
+  --port         port that the printed command listens on [4402]
+  --dir          folder for the files [.]
+  --force        moves existing files aside`
+
+export const initCommand: Command = {
+  name: 'init',
+  summary: 'Writes a configuration, with a new relayer key and a token.',
+  usage: USAGE,
+  async run(args, context) {
+    const flags = readFlags(args, {
+      names: [...QUESTIONS.map(({ flag }) => flag), 'port', 'dir'],
+      switches: ['app', 'yes', 'force'],
+      usage: USAGE,
+    })
+    const isApp = flags['app'] !== undefined
+    const foreign = isApp ? ONLY_FOR_SERVE.find((flag) => flags[flag] !== undefined) : undefined
+    if (foreign !== undefined)
+      throw new UsageError(`--${foreign} and --app exclude each other.`, USAGE)
+    const port = portFrom(flags['port'])
+    const answers = await readAnswers(flags, context)
+    const key = generatePrivateKey()
+    const relayer = privateKeyToAddress(key)
+    const folder = resolve(context.cwd, flags['dir'] ?? '.')
+    if (isApp) return initApp({ folder, answers, relayer: { key, address: relayer } }, context)
+    const token = createToken()
+    const config = join(folder, DEFAULT_FILE)
+    const env = join(folder, ENV_FILE)
+    const moved = await writeNew(
+      [
+        // The key is written first: a configuration without its key would be useless.
+        { path: env, text: envText({ ...answers, key }), mode: 0o600 },
+        { path: config, text: configText({ ...answers, relayer, token }), mode: 0o644 },
+      ],
+      { force: flags['force'] !== undefined },
+    )
+    const ignored = await ignoreFiles(folder, [ENV_FILE, `${ENV_FILE}.old-*`])
+    explain(context, { answers, relayer, token, port, files: { config, env, moved, ignored } })
+    return EXIT.ok
+  },
+}
+
+/** Flags about what an app does not have: a file, a port, and a currency without a name in its prices. */
+const ONLY_FOR_SERVE = ['currency', 'port', 'force'] as const
+
+/** Adds the variables of an app to its `.env`. */
+async function initApp(
+  { folder, answers, relayer }: AppFiles,
+  context: CliContext,
+): Promise<ExitCode> {
+  await mkdir(folder, { recursive: true })
+  const env = join(folder, ENV_FILE)
+  const { isNew, isOpen } = await addToEnv(env, appEnvText(answers, relayer))
+  const { complain } = context
+  complain(`${isNew ? 'Written' : 'Extended'}: ${env} (keep a copy of the key)`)
+  explainIgnored(context, env, await ignoreFiles(folder, [ENV_FILE]))
+  if (isOpen) complain(`Others can read ${env}, which has a key now: chmod 600 ${env}`)
+  explainNext(context, folder, [
+    fundingOf(answers, relayer.address),
+    'npx express-x402-gateway doctor',
+    `node --env-file=${ENV_FILE} app.mjs`,
+  ])
+  return EXIT.ok
+}
+
+interface AppFiles {
+  readonly folder: string
+  readonly answers: Answers
+  readonly relayer: { readonly key: Hex; readonly address: Hex }
+}
+
+/** Takes answers from flags, the terminal, or defaults. */
+async function readAnswers(flags: CommandLine['flags'], context: CliContext): Promise<Answers> {
+  const ask = flags['yes'] === undefined ? context.ask : undefined
+  let given: Partial<Answers> = {}
+  const isApp = flags['app'] !== undefined
+  for (const question of QUESTIONS) {
+    const { name, flag, fallback } = question
+    if (isApp && name === 'currency') continue
+    const answer = flags[flag]?.trim() ?? (ask ? undefined : fallback(given))
+    if (answer === undefined && ask === undefined)
+      throw new UsageError(`--${flag} is missing.`, USAGE)
+    given = await answerTo(question, { given, answer, context })
+    if (flags[flag] === undefined && ask !== undefined) continue
+    const problem = problemWith(name, given)
+    if (problem !== undefined)
+      throw new UsageError(`--${flag}: ${problem.replace(/[^?]$/, '$&.')}`, USAGE)
+  }
+  return given as Answers
+}
+
+/** Asks until an answer is valid, unless there is one already. */
+async function answerTo(
+  { name, text, fallback }: Question,
+  {
+    given,
+    answer,
+    context: { ask, complain },
+  }: {
+    readonly given: Partial<Answers>
+    readonly answer: string | undefined
+    readonly context: CliContext
+  },
+): Promise<Partial<Answers>> {
+  if (answer !== undefined || ask === undefined) return { ...given, [name]: answer }
+  for (;;) {
+    const preset = fallback(given)
+    const typed = (await ask(`${text}${preset ? ` [${preset}]` : ''}: `)).trim() || preset
+    const answered = { ...given, [name]: typed ?? '' }
+    const problem = problemWith(name, answered)
+    if (problem === undefined) return answered
+    complain(`  ${problem}`)
+  }
+}
+
+interface Written {
+  readonly answers: Answers
+  readonly relayer: string
+  readonly token: string
+  readonly port: number | undefined
+  readonly files: {
+    readonly config: string
+    readonly env: string
+    readonly moved: readonly string[]
+    readonly ignored: Awaited<ReturnType<typeof ignoreFiles>>
+  }
+}
+
+/** Prints the token and the next steps. */
+function explain(context: CliContext, { answers, relayer, token, port, files }: Written): void {
+  const { complain, print } = context
+  for (const path of files.moved) complain(`Kept: ${path}`)
+  complain(`Written: ${files.config}`)
+  complain(`Written: ${files.env} (mode 600; keep a copy)`)
+  explainIgnored(context, files.env, files.ignored)
+  complain('Token of the project, for the shop’s server. Copy it now; you will not see it again:')
+  print(token)
+  explainNext(context, dirname(files.config), [
+    fundingOf(answers, relayer),
+    'npm install express-x402-gateway express',
+    'npx express-x402-gateway doctor',
+    `npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}`,
+    `For the console, set \`admin\` in ${DEFAULT_FILE}.`,
+  ])
+}
+
+/** Prints the next steps, which begin in the folder of the files. */
+function explainNext(context: CliContext, folder: string, steps: readonly string[]): void {
+  const path = relative(context.cwd, folder)
+  const all = path === '' ? steps : [`cd '${path}'`, ...steps]
+  const lines = all.map((step, index) => `\n  ${index + 1}. ${step}`)
+  context.complain(`\n${painter(context)('bold', 'Next:')}${lines.join('')}`)
+}
+
+function explainIgnored(
+  { complain }: CliContext,
+  env: string,
+  { path, failure }: Awaited<ReturnType<typeof ignoreFiles>>,
+): void {
+  complain(
+    failure === undefined
+      ? `Written: ${path} (git ignores the key)`
+      : `${path} cannot be written (${failure}): keep ${env} out of version control yourself.`,
+  )
+}
+
+function fundingOf({ network }: Answers, relayer: string): string {
+  const found = findNetwork(network)
+  const gasToken = found === undefined ? 'its native currency' : gasTokenOf(found)
+  return `Send a little ${gasToken} on ${found?.name ?? network} to ${relayer}. It pays the network fees.`
+}

@@ -1,0 +1,94 @@
+import { hashToken } from '../../../shared/crypto/identify-token.js'
+import type { Hex } from '../../../shared/protocol/payment.js'
+import { tokensFor, type Answers } from './answers.js'
+
+/** Values of a new configuration. */
+export interface Template extends Answers {
+  /** Address of the relayer whose key is in `.env`. */
+  readonly relayer: Hex
+  /** Identify token of the project; only its hash is written. */
+  readonly token: string
+}
+
+const json = (value: unknown): string => JSON.stringify(value)
+
+/** Writes a configuration with comments. */
+export function configText(template: Template): string {
+  const { network, payTo, currency, publicUrl, relayer, token } = template
+  const { assets, needsRates } = tokensFor(template)
+  const url = publicUrl || 'https://pay.example.com'
+  return `// Configuration of express-x402-gateway. \`npx express-x402-gateway doctor\` checks it.
+// \${NAME} stands for an environment variable: those below are in .env, which only you can read.
+{
+  // Public URL of the gateway. If not set, it is taken from each request.
+  ${publicUrl ? '' : '// '}"publicUrl": ${json(url)},
+
+  // Name of the UCP handler, if you use UCP: your domain in reverse, and a word.
+  // "handlerId": "com.example.payment",
+
+  "networks": {
+    ${json(network)}: {
+      // JSON-RPC node. Public nodes limit requests: use a provider's in production.
+      "rpcUrl": "\${RPC_URL}",
+      // Keys of accounts that send the transactions and pay the gas. This one is
+      // ${relayer}; it needs some of the network's native currency.
+      "relayerKeys": ["\${RELAYER_KEY}"],
+      // Sends nothing while gas costs more than this, in gwei.
+      // "maxFeePerGasGwei": 5,
+      // Tokens to accept.
+      "assets": ${json(assets).replaceAll(',', ', ')}
+    }
+  },
+
+  // Each project has a merchant, who is paid, and tokens for its shops to use the API.
+  "projects": [
+    {
+      "id": "shop",
+      // SHA-256 of the token in X-Project-Identify-Token; \`npx express-x402-gateway token\` makes others.
+      "tokens": [${json(hashToken(token))}],
+      "merchant": {
+        "payTo": ${json(payTo)},
+        // Currency of prices without one.
+        "currency": ${json(currency)}${needsRates ? ',\n        // No token here is pegged to that currency: prices are converted.\n        "crossCurrency": true,\n        "fxBufferBps": 50' : ''}
+      }
+    }
+  ],
+${needsRates ? '\n  // Rates of currencies; these are those of the European Central Bank.\n  "rates": { "http": { "url": "https://api.frankfurter.dev/v1", "name": "ECB" } },\n' : ''}
+  // The console at /console/, and the admin API. Make a token: npx express-x402-gateway token
+  // "admin": { "tokens": ["sha256:…"] },
+
+  // API requests, per address and per project.
+  "rateLimit": { "windowMs": 60000, "limit": 600 }
+}
+`
+}
+
+/** Writes the variables of an app that has no configuration file. */
+export function appEnvText(
+  answers: Pick<Answers, 'network' | 'rpcUrl' | 'payTo' | 'publicUrl'>,
+  relayer: { readonly key: Hex; readonly address: Hex },
+): string {
+  const { network, rpcUrl, payTo, publicUrl } = answers
+  // Docker takes quotes literally, and `#` starts a comment in Node: neither is in the URL of a node.
+  const node = Object.assign(new URL(rpcUrl), { hash: '' }).href
+  return `# Payments of express-x402-gateway. Keep this file out of version control.
+X402_NETWORK=${network}
+X402_PAY_TO=${payTo}
+X402_RPC_URL=${node}
+# ${relayer.address} sends the transactions and pays their gas. Keep a copy of its key.
+X402_RELAYER_KEY=${relayer.key}
+X402_DATABASE_URL=sqlite:./data/ledger.db
+# The app's root as its clients see it.
+${publicUrl ? '' : '# '}X402_PUBLIC_URL=${publicUrl || 'https://shop.example.com'}
+# For the console at /console/. Make a token: npx express-x402-gateway token
+# X402_ADMIN_TOKEN=sha256:…
+`
+}
+
+/** Writes the file that holds secrets. */
+export function envText({ rpcUrl, key }: { readonly rpcUrl: string; readonly key: Hex }): string {
+  return `# Secrets of gateway.config.json. Keep this file out of version control, and keep a copy of the key.
+RPC_URL="${new URL(rpcUrl).href}"
+RELAYER_KEY=${key}
+`
+}

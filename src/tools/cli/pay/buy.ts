@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { privateKeyToAddress } from 'viem/accounts'
+import {
+  encodeHeader,
+  PAYMENT_REQUIRED,
+  PAYMENT_SIGNATURE,
+} from '../../../shared/protocol/headers.js'
+import { UPTO, X402_VERSION, type Address, type Hex } from '../../../shared/protocol/payment.js'
+import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
+import {
+  NoAnswer,
+  readRequired,
+  readSettlement,
+  send,
+  type Answer,
+  type PaidRequest,
+} from './http.js'
+import { describeProblem, isBeforeSending } from './problem.js'
+import { paymentOf, prepare, type Unsigned } from './sign-offer.js'
+import { formatDecimal, trimDecimal } from '../../../shared/money/decimal.js'
+import { PERMIT2 } from '../../../shared/protocol/contracts.js'
+import { visible } from '../../../shared/protocol/visible-text.js'
+
+/** An authorization is valid for at most this long (s), whatever the server asks for. */
+const MAX_VALID_SECONDS = 3600
+
+/** How often a payment is presented if its outcome stays unknown. */
+const MAX_PRESENTED = 6
+
+/** How long to wait before presenting it again, unless the server says (s). */
+const RETRY_SECONDS = 2
+const MAX_RETRY_SECONDS = 15
+
+export interface Purchase {
+  readonly request: PaidRequest
+  readonly privateKey: Hex
+  readonly limits: Limits
+  readonly signal: AbortSignal
+  /** Receives a description of each step. */
+  readonly tell: (step: string) => void
+}
+
+export interface Bought {
+  readonly answer: Answer
+  /** The server delivered and, if it asked for money, confirmed the payment. */
+  readonly isGood: boolean
+}
+
+/** Buys from a URL: asks, chooses an offer, signs it, and presents the payment. */
+export async function buy(purchase: Purchase): Promise<Bought> {
+  const { request, limits, signal, tell } = purchase
+  tell(`${request.method} ${request.url}`)
+  const first = await send(request, { signal })
+  tell(describe(first))
+  if (first.status !== 402) {
+    if (first.status < 400) tell('Nothing to pay.')
+    return { answer: first, isGood: first.status < 300 }
+  }
+  const required = readRequired(first)
+  if (required['x402Version'] !== X402_VERSION)
+    throw new Error(
+      `The server speaks x402 version ${visible(String(required['x402Version']))}, not 2.`,
+    )
+  const choice = chooseOffer(required['accepts'] as readonly unknown[], limits)
+  if (choice.kind === 'none')
+    throw new Error(
+      `No offer is acceptable:\n${choice.reasons.map((reason) => `  ${reason}`).join('\n')}`,
+    )
+  const { offer } = choice
+  const from = privateKeyToAddress(purchase.privateKey)
+  const { requirements } = offer
+  const maxTimeoutSeconds = Math.min(requirements.maxTimeoutSeconds, MAX_VALID_SECONDS)
+  const limited = { ...offer, requirements: { ...requirements, maxTimeoutSeconds } }
+  const unsigned = prepare(limited, from)
+  announce(purchase, offer, { from, ...unsigned })
+  const payload = await unsigned.sign(purchase.privateKey)
+  return present(purchase, offer, encodeHeader(paymentOf(offer, payload, required)))
+}
+
+function announce(
+  { tell }: Purchase,
+  offer: PayableOffer,
+  { type, from, validBefore, nonce }: Unsigned & { readonly from: Address },
+): void {
+  const { asset, requirements } = offer
+  const { name } = asset.network
+  const { payTo, scheme } = requirements
+  const amount = `${scheme === UPTO ? 'up to ' : ''}${describeAmount(offer)}`
+  tell(`Offer chosen: ${amount} on ${name}, to ${payTo}`)
+  tell(`Signing ${type} of ${amount}
+    from ${from}
+    to ${payTo}
+    until ${new Date(Number(validBefore) * 1000).toISOString()}, nonce ${nonce}`)
+}
+
+/** Presents a payment, and the same one again while its outcome is unknown. */
+async function present(purchase: Purchase, offer: PayableOffer, header: string): Promise<Bought> {
+  const { request, signal, tell } = purchase
+  let mayBeTaken = false
+  for (let count = 1; ; count++) {
+    tell(count === 1 ? 'Presenting the payment' : 'Presenting the same payment again')
+    const answer = await attempt(purchase, header)
+    if (answer !== undefined && answer.status !== 503) return judge(answer, offer, tell)
+    if (answer !== undefined) tell(describe(answer))
+    if (answer === undefined || !isBeforeSending(answer)) {
+      // This request may have sent the transaction, whatever later answers say.
+      mayBeTaken = true
+      tell(`The outcome is unknown so far${answer === undefined ? '' : hashOf(answer)}`)
+    }
+    if (count === MAX_PRESENTED) throw new Error(mayBeTaken ? unknown(request) : NOT_TAKEN)
+    await sleep(pauseMs(answer), undefined, { signal }).catch(() => {
+      throw new Error('Interrupted: the payment may have been taken.')
+    })
+  }
+}
+
+const NOT_TAKEN = 'The seller could not take the payment. Nothing was charged. Try again later.'
+
+const unknown = ({ url }: PaidRequest): string =>
+  `The outcome is unknown. ${new URL(url).host} may have taken the payment: look up its transaction before you pay again.`
+
+/** @returns `undefined` without an answer: the server may have the payment. */
+async function attempt({ request, signal, tell }: Purchase, header: string) {
+  try {
+    return await send(request, { signal, payment: { [PAYMENT_SIGNATURE]: header } })
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    tell(error.message)
+    return undefined
+  }
+}
+
+function judge(answer: Answer, offer: PayableOffer, tell: Purchase['tell']): Bought {
+  tell(describe(answer))
+  const settlement = readSettlement(answer)
+  const isSettled = settlement?.['success'] === true
+  const taken = settlement && isSettled ? charged(settlement, offer) : undefined
+  if (taken !== undefined) tell(taken)
+  if (isSettled) tell(`Settled on ${text(settlement['network'])}${hashOf(answer)}`)
+  else if (settlement !== undefined)
+    tell(`Not settled: ${text(settlement['errorReason'])}${hashOf(answer)}`)
+  else if (answer.status === 402 || answer.headers.has(PAYMENT_REQUIRED))
+    tell(refusal(answer, offer))
+  else tell('The response reports no settlement.')
+  return { answer, isGood: answer.status < 400 && isSettled }
+}
+
+/** Words for a refusal, and what to do about a token that was not approved. */
+function refusal(answer: Answer, { requirements: { asset, amount } }: PayableOffer): string {
+  const reason = text(readRequired(answer)['error'])
+  if (reason !== 'permit2_allowance_required') return `Refused: ${reason}`
+  return `Refused: ${reason}. Nothing was charged.
+    Permit2 may not take this much of the token from the account. Approve it in a transaction, and pay again:
+    cast send ${asset} 'approve(address,uint256)' ${PERMIT2} ${amount} --rpc-url <url> --interactive`
+}
+
+/** What was charged of a maximum, if the server says so. */
+function charged(
+  settlement: Readonly<Record<string, unknown>>,
+  { asset, amount, requirements }: PayableOffer,
+) {
+  const { amount: units } = settlement
+  if (requirements.scheme !== UPTO || typeof units !== 'string' || !/^\d{1,78}$/.test(units))
+    return undefined
+  const { decimals: scale } = asset
+  const taken = formatDecimal(trimDecimal({ units: BigInt(units), scale }))
+  return `Charged: ${taken} of at most ${describeAmount({ amount, asset })}`
+}
+
+function hashOf(answer: Answer): string {
+  const transaction = readSettlement(answer)?.['transaction']
+  return transaction === undefined || transaction === '' ? '' : `, transaction ${text(transaction)}`
+}
+
+const describe = (answer: Answer): string =>
+  `Answer: ${answer.status}${describeProblem(answer)}${redirect(answer)}`
+
+function redirect({ headers }: Answer): string {
+  const location = headers.get('location')
+  return location === null ? '' : `, redirects to ${visible(location)} (not followed)`
+}
+
+function pauseMs(answer: Answer | undefined): number {
+  const seconds = Number(answer?.headers.get('retry-after') ?? RETRY_SECONDS)
+  const usable = Number.isFinite(seconds) && seconds > 0 ? seconds : RETRY_SECONDS
+  return Math.min(usable, MAX_RETRY_SECONDS) * 1000
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? visible(value) : 'no reason')

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals'
+import { STATUS } from '../../../src/shared/http/problem-status.js'
+import { reasons } from '../../../src/shared/protocol/reasons.js'
+import { en } from '../../../src/sell/paywall/texts/en.js'
+import type { PaywallTextKey } from '../../../src/sell/paywall/texts/paywall-texts.js'
+import { languages } from '../../../src/sell/paywall/texts/languages.js'
+import { messageOf } from '../../../src/sell/paywall/texts/message-of.js'
+
+const keys = Object.keys(en) as PaywallTextKey[]
+const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort()
+
+describe('the texts of the paywall', () => {
+  it('exist in eight languages', () => {
+    expect(Object.keys(languages).sort()).toEqual([
+      ...['de', 'en', 'es', 'fr', 'ja', 'ko', 'pt', 'zh'],
+    ])
+  })
+
+  it.each(Object.entries(languages))('have all keys and placeholders in %s', (_name, texts) => {
+    expect(Object.keys(texts)).toEqual(keys)
+    for (const key of keys) {
+      expect(texts[key].trim()).not.toBe('')
+      expect([key, placeholders(texts[key])]).toEqual([key, placeholders(en[key])])
+    }
+  })
+
+  it.each(Object.entries(languages).filter(([name]) => name !== 'en'))(
+    'are translated in %s',
+    (_name, texts) => {
+      expect(keys.filter((key) => texts[key] === en[key])).toEqual([])
+    },
+  )
+
+  it('explain every reason for which a payment is refused', () => {
+    expect(reasons.filter((reason) => !(messageOf[reason] in en))).toEqual([])
+  })
+
+  it('explain every problem that a paid route responds with', () => {
+    const codes = Object.keys(messageOf).filter(
+      (code) => !(reasons as readonly string[]).includes(code),
+    )
+    // Where the statuses differ, the code was made for routes as well.
+    const ofRoutes = Object.entries(STATUS).filter(
+      ([, { api, route }]) => api !== route || route === 503,
+    )
+    for (const [code] of ofRoutes)
+      expect([code, ...codes, ...reasons].filter((one) => one === code).length).toBeGreaterThan(1)
+    expect(codes.filter((code) => !(code in STATUS))).toEqual([])
+  })
+})
