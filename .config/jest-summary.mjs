@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** Writes jest's own count as one line. A test file that could not run counts as failed. */
+/** Adds jest's own count to a file of one line. A test file that could not run counts as failed. */
 export default class SummaryReporter {
   #file
 
@@ -10,6 +10,9 @@ export default class SummaryReporter {
 
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numRuntimeErrorTestSuites }) {
     const failed = numFailedTests + numRuntimeErrorTestSuites
-    writeFileSync(this.#file, `${numPassedTests} passed, ${failed} failed\n`)
+    const before = existsSync(this.#file) ? readFileSync(this.#file, 'utf8') : ''
+    const [passedBefore = 0, failedBefore = 0] = (before.match(/\d+/g) ?? []).map(Number)
+    const sum = `${passedBefore + numPassedTests} passed, ${failedBefore + failed} failed`
+    writeFileSync(this.#file, `${sum}\n`)
   }
 }

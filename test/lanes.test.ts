@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals'
 
-/** What `npm run test:unit` runs, by the rule of its configuration. */
-async function unitTests(): Promise<readonly string[]> {
-  const configuration = new URL('../.config/jest-unit.mjs', import.meta.url).href
+/** What a lane runs, by the rule of its configuration. */
+async function testsOf(lane: 'unit' | 'main' | 'rest'): Promise<readonly string[]> {
+  const configuration = new URL(`../.config/jest-${lane}.mjs`, import.meta.url).href
   const { default: config } = (await import(configuration)) as {
     default: { rootDir: string; testMatch: string[] }
   }
@@ -12,7 +12,7 @@ async function unitTests(): Promise<readonly string[]> {
 it.each(['test/shared/money/decimal.test.ts', 'test/gateway/config/options.test.ts'])(
   'the fast lane runs a test that needs nothing: %s',
   async (file) => {
-    expect(await unitTests()).toContain(file)
+    expect(await testsOf('unit')).toContain(file)
   },
 )
 
@@ -26,5 +26,20 @@ it.each([
   ['another process', 'test/e2e/packed.test.ts'],
   ['a build', 'test/e2e/copies.test.ts'],
 ])('the fast lane leaves out a test that needs %s: %s', async (_need, file) => {
-  expect(await unitTests()).not.toContain(file)
+  expect(await testsOf('unit')).not.toContain(file)
+})
+
+it.each([
+  ['attacks', 'test/hostile/stranger.test.ts'],
+  ['failures', 'test/faults/kills.test.ts'],
+  ['browsers', 'test/pages/paywall/networks.test.ts'],
+  ['other programs', 'test/e2e/packed.test.ts'],
+])('`npm test` leaves %s to `npm run test:rest`: %s', async (_what, file) => {
+  expect(await testsOf('rest')).toContain(file)
+  expect(await testsOf('main')).not.toContain(file)
+})
+
+it('`npm test` runs everything else', async () => {
+  expect(await testsOf('main')).toContain('test/sell/flow/middleware.test.ts')
+  expect(await testsOf('main')).toEqual(expect.arrayContaining([...(await testsOf('unit'))]))
 })
