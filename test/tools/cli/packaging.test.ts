@@ -42,8 +42,17 @@ describe('the container', () => {
     expect(/^ARG VERSION=(.*)$/m.exec(dockerfile)?.[1]).toBe(version)
     const installed = /npm install (.*?) &&/.exec(dockerfile)?.[1]?.split(' ') ?? []
     const others = ['@foundry-rs/anvil', '@opentelemetry/api', '@types/express']
-    const needed = Object.keys(peerDependencies).filter((name) => !others.includes(name))
-    expect(installed.toSorted()).toEqual(['express-x402-gateway@${VERSION}', ...needed].toSorted())
+    const needed = Object.entries(peerDependencies).filter(([name]) => !others.includes(name))
+    expect(installed.map((one) => one.split('@')[0]).toSorted()).toEqual(
+      ['express-x402-gateway', ...needed.map(([name]) => name)].toSorted(),
+    )
+    expect(installed).toContain('express-x402-gateway@${VERSION}')
+    const taken = needed.filter(([name, range]) =>
+      installed.some(
+        (one) => one.startsWith(`${name}@`) && range.includes(`^${one.split('@')[1]}`),
+      ),
+    )
+    expect(taken).toEqual(needed)
   })
 
   it('is healthy only while payments can be accepted', async () => {
