@@ -1,7 +1,7 @@
 import type { Submission } from '../../../../ledger/index.js'
 import { isRefundEntry } from '../../../../ledger/refunds.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
-import type { Reason } from '../../../../shared/protocol/reasons.js'
+import { isNonceUsed, type Reason } from '../../../../shared/protocol/reasons.js'
 import type { BatchMember } from '../../../relayer/transaction.js'
 import { intrinsicGas } from '../../../chain/intrinsic-gas.js'
 import { methodOf } from '../methods.js'
@@ -33,9 +33,14 @@ export async function prepareTransfer(
 ): Promise<PreparedTransfer | Reason> {
   const isGood = known !== undefined && isFresh(core, known.simulation)
   const checked = isGood ? known : await checkOnChain(core, asset, transfer)
-  if (typeof checked === 'string') return checked
   const { facts } = transfer
   const method = methodOf(facts)
+  if (checked === 'payer_temporarily_refused') {
+    // While it waited for its turn, it may have been paid by the very transaction that failed the others of its payer.
+    const found = await method.diagnose(core.chain, asset, transfer)
+    return isNonceUsed(found) ? found : checked
+  }
+  if (typeof checked === 'string') return checked
   const named = method.callerOf?.(facts)
   const caller = named && (await findCaller(core, named))
   // It was one when the payment was verified.
