@@ -45,6 +45,7 @@ export function ledgerEntryOf(
   const asset = lowerHex(requirements.asset)
   return {
     ...key,
+    scheme: requirements.scheme,
     asset,
     payTo,
     value,

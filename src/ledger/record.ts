@@ -2,7 +2,7 @@
 import { sha256 } from '../shared/crypto/sha256.js'
 import { LedgerError } from '../shared/errors.js'
 import type { AppliedRate } from '../shared/money/rates.js'
-import { EXACT, UPTO, type Address, type Hex } from '../shared/protocol/payment.js'
+import type { Address, Hex } from '../shared/protocol/payment.js'
 import type { PaymentKey } from '../shared/protocol/payment-key.js'
 import type { Reason } from '../shared/protocol/reasons.js'
 import type { PaymentDetails } from './payment-details.js'
@@ -69,6 +69,8 @@ export interface Purchase {
 
 /** A payment, as it is reserved. */
 export interface LedgerEntry extends PaymentKey {
+  /** Its scheme: `exact`. */
+  readonly scheme: string
   /** Address of the token. */
   readonly asset: Address
   /** Address of the merchant. */
@@ -241,11 +243,6 @@ export type FinalEntry = LedgerEntry & Pick<LedgerRecord, 'id' | 'state'>
 export function recordId({ chainId, contract, from, nonce }: PaymentKey): string {
   const key = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
   return sha256(key, 'hex').slice(0, 32)
-}
-
-/** The scheme of a payment that something was sent for: only of a maximum is it written what was charged. */
-export function schemeOf({ charged }: Pick<LedgerEntry, 'charged'>): typeof EXACT | typeof UPTO {
-  return charged === undefined ? EXACT : UPTO
 }
 
 /** What a payment takes, in atomic units: of one that nothing was sent for yet, what it may take at most. */

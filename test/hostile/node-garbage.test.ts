@@ -224,7 +224,15 @@ describe('a node that refuses the logs of some payments (rule 16)', () => {
     const submitted = async (payment: PaymentPayload): Promise<LedgerEntry> => {
       const { key, facts } = decoded(payment, offerOf(devnet))
       const { payTo, amount: value, validBefore } = facts
-      const entry = { ...key, asset: key.contract, payTo, value, validBefore, project: 'shop' }
+      const entry = {
+        ...key,
+        scheme: 'exact',
+        asset: key.contract,
+        payTo,
+        value,
+        validBefore,
+        project: 'shop',
+      }
       await ledger.payments.reserve(entry)
       const relayer = privateKeyToAccount(devnet.relayerKeys[0]!).address
       await ledger.payments.submit(entry, {

@@ -6,7 +6,14 @@ export async function fullLedger(): Promise<LedgerStore> {
   const ledger = createMemoryLedger({ maxRecords: 1 })
   const address = `0x${'11'.repeat(20)}` as const
   await ledger.payments.reserve({
-    ...{ chainId: 84532, asset: address, contract: address, from: address, payTo: address },
+    ...{
+      scheme: 'exact',
+      chainId: 84532,
+      asset: address,
+      contract: address,
+      from: address,
+      payTo: address,
+    },
     nonce: `0x${'11'.repeat(32)}`,
     value: 1n,
     validBefore: 2n ** 40n,

@@ -41,6 +41,7 @@ export function newEntry(overrides: Partial<LedgerEntry> = {}): LedgerEntry {
   const { asset = `0x${'ab'.repeat(20)}` } = overrides
   return {
     chainId: 84532,
+    scheme: 'exact',
     asset,
     contract: asset,
     from: `0x${newNonce().slice(2, 42)}`,

@@ -51,6 +51,7 @@ export function withWrittenCalls(ledger: LedgerStore): LedgerStore {
       payTo: key.from,
       value: 1n,
       validBefore: 2n ** 40n,
+      scheme: 'exact',
     }))
     // Another transaction may have begun to reserve what this one sends.
     reserving = Promise.all([reserving, ...entries.map((one) => ledger.payments.reserve(one))])

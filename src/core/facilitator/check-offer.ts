@@ -1,5 +1,5 @@
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
-import { UPTO, X402_VERSION, type PaymentRequirements } from '../../shared/protocol/payment.js'
+import { X402_VERSION, type PaymentRequirements } from '../../shared/protocol/payment.js'
 import type { Refusal } from '../schemes/scheme.js'
 import { describeDifference, sameOffer } from '../../shared/protocol/same-offer.js'
 
@@ -12,7 +12,7 @@ const NOTHING_TO_PAY =
  * @param isSpoken - Whether a scheme can be settled.
  */
 export function checkOffer(
-  { payload, requirements, accepted, network }: Payment,
+  { payload, format, requirements, accepted, network }: Payment,
   isSpoken: (scheme: string) => boolean,
 ): Refusal | undefined {
   if (payload.x402Version !== X402_VERSION) return { refused: 'invalid_x402_version' }
@@ -24,7 +24,7 @@ export function checkOffer(
   if (requirements.amount === '0')
     return { refused: 'invalid_payment_requirements', message: NOTHING_TO_PAY }
   if (sameOffer(accepted.value, requirements)) return undefined
-  if (exceeds(accepted.value, requirements))
+  if (format?.isMetered === true && exceeds(accepted.value, requirements))
     return { refused: 'invalid_upto_evm_payload_settlement_exceeds_amount' }
   return {
     refused: 'invalid_payment_requirements',
@@ -34,7 +34,7 @@ export function checkOffer(
 
 /** Whether a merchant asks for more than the maximum of the very offer that the payer has accepted. */
 function exceeds(accepted: PaymentRequirements, requirements: PaymentRequirements): boolean {
-  const { scheme, amount } = requirements
-  const isMore = scheme === UPTO && BigInt(amount) > BigInt(accepted.amount)
+  const { amount } = requirements
+  const isMore = BigInt(amount) > BigInt(accepted.amount)
   return isMore && sameOffer({ ...accepted, amount }, requirements)
 }

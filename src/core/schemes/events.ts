@@ -4,7 +4,7 @@ import { suggestName } from '../../shared/protocol/did-you-mean.js'
 import type { Reason } from '../../shared/protocol/reasons.js'
 import { chargedPrice } from '../../ledger/charged-rate.js'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
-import { amountOf, recordId, schemeOf, type LedgerEntry } from '../../ledger/index.js'
+import { amountOf, recordId, type LedgerEntry } from '../../ledger/index.js'
 import { detailsOf } from '../../ledger/ledger-entry.js'
 import type { PaymentDetails } from '../../ledger/payment-details.js'
 import { findKnownAsset } from '../../shared/money/assets.js'
@@ -286,7 +286,7 @@ export function entryEvent(
 ): RecordedPaymentEvent {
   const { asset, payTo, from, project, details = {} } = entry
   return {
-    scheme: schemeOf(entry),
+    scheme: entry.scheme,
     network: network.caip2,
     asset: checksumAddress(asset),
     amount: amountOf(entry).toString(),

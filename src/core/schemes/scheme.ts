@@ -36,8 +36,6 @@ export interface Scheme {
  * @internal
  */
 export interface SchemeFormat extends PayloadFormat {
-  /** Whether the amount of a payment is a maximum, of which settling takes what was charged. @defaultValue false */
-  readonly isMetered?: boolean | undefined
   /** `extra` of each entry of `accepts` for a token; none for one that it is not offered for. */
   offers(asset: Asset, asked: AskedAmount): readonly OfferExtra[]
   /**

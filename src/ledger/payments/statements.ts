@@ -19,6 +19,7 @@ const KEPT = { chain_id: 'bigint', payer: 'bytes', nonce: 'bytes' } as const
 
 /** Its other columns. */
 const REPLACED = {
+  scheme: 'text',
   asset: 'bytes',
   contract: 'bytes',
   pay_to: 'bytes',

@@ -25,6 +25,7 @@ export const TABLES = {
     contract: 'BYTES',
     payer: 'BYTES NOT NULL',
     nonce: 'BYTES NOT NULL',
+    scheme: "TEXT NOT NULL DEFAULT 'exact'",
     pay_to: 'BYTES NOT NULL',
     value: 'TEXT NOT NULL',
     /** What is taken of `value`, where that is a maximum; written with the transaction. Null where the price is fixed. */

@@ -115,7 +115,7 @@ async function charge(
     const { project } = route.merchant
     const offered = offerAgain(offer, payment.requirements)
     const asked = { url: offered.resource.url, price: payment.price }
-    const bought = route.purchaseOf(req, asked, payment.requirements)
+    const bought = route.purchaseOf(req, asked, payment)
     const attempt = { project, payment, offer: offered, bought, ...exchange }
     logged = attempt
     const result = await once(context, await paymentIdKey(context, attempt), async (claim) => {

@@ -11,7 +11,7 @@ import { recordId, type LedgerStore } from '../../ledger/index.js'
 import { ledgerEntryOf } from '../../ledger/ledger-entry.js'
 import type { Logger } from '../../shared/logger.js'
 import { isReadable } from '../../shared/protocol/decoded-payment.js'
-import { UPTO, type SettleResponse } from '../../shared/protocol/payment.js'
+import type { SettleResponse } from '../../shared/protocol/payment.js'
 import { refusalResponse, type Refusal, type Reservation } from '../../core/schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { hidePayment } from '../respond/hide-payment.js'
@@ -206,7 +206,7 @@ export function chargedKey({
   payment,
   bought,
 }: PresentedAttempt): WaitingRequest | undefined {
-  if (!isReadable(payment) || payment.requirements.scheme !== UPTO) return undefined
+  if (!isReadable(payment) || payment.format?.isMetered !== true) return undefined
   const entry = ledgerEntryOf(payment, { project, purchase: bought })
   const { resource = '', price = '', offer = '' } = entry.purchase ?? {}
   const signed = [recordId(entry), entry.asset, entry.value.toString(), offer, price]

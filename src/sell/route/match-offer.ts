@@ -132,7 +132,7 @@ async function findEarlier(
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
   const price = route.priceFor(req, record?.purchase?.price)
-  const purchase = route.purchaseOf(req, { url: offer.resource.url, price }, accepted)
+  const purchase = route.purchaseOf(req, { url: offer.resource.url, price }, decoded)
   const entry = ledgerEntryOf(payment, { project, purchase })
   if (!isGoodOnEarlierTerms(record, entry))
     return record && whyAnotherPurchase(record, entry) === 'price_changed'

@@ -13,10 +13,11 @@ import type { Decimal } from '../../shared/money/decimal.js'
 import { showValue } from '../../shared/money/explain-amount.js'
 import { parsePrice, type ParsedPrice, type Price } from '../../shared/money/price.js'
 import type { AppliedRate } from '../../shared/money/rates.js'
-import { UPTO, type PaymentRequirements } from '../../shared/protocol/payment.js'
+import type { Payment } from '../../shared/protocol/decoded-payment.js'
+import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 
 /** What a payment was signed for. */
-export interface MeteredPayment {
+export interface MeteredPayment extends Pick<Payment, 'format'> {
   /** Their amount is the maximum. */
   readonly requirements: PaymentRequirements
   /** The rate that the maximum was made with, if any. */
@@ -92,7 +93,7 @@ export class Meter {
    */
   close(): bigint | undefined {
     this.#isClosed = true
-    if (this.#payment.requirements.scheme !== UPTO) return undefined
+    if (this.#payment.format?.isMetered !== true) return undefined
     return this.#charges === undefined ? this.#default : this.#unitsOf(this.#charges)
   }
 

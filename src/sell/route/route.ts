@@ -19,11 +19,11 @@ import { parsePrice, type ParsedPrice, type Price } from '../../shared/money/pri
 import type { RateSource } from '../../shared/money/rates.js'
 import type { NetworkNameStyle } from '../../shared/protocol/networks.js'
 import {
-  UPTO,
   type PaymentFlow,
   type PaymentRequirements,
   type ResourceInfo,
 } from '../../shared/protocol/payment.js'
+import type { DecodedPayload } from '../../shared/protocol/decoded-payment.js'
 import { sameMethod } from '../../shared/protocol/same-offer.js'
 import type { MerchantTerms, PurchaseTerms } from '../../core/schemes/scheme.js'
 import { bodyFingerprint } from './body-fingerprint.js'
@@ -295,10 +295,10 @@ export class PaidRoute {
   purchaseOf(
     req: Request,
     asked: Pick<RequestedPurchase, 'url' | 'price'>,
-    { scheme }: Pick<PaymentRequirements, 'scheme'>,
+    { format }: Pick<DecodedPayload, 'format'>,
   ): RequestedPurchase {
     const bought = { method: pricedMethod(req), route: soldAt(req), ...asked }
-    return scheme === UPTO ? { ...bought, body: bodyFingerprint(req) } : bought
+    return format?.bindsBody === true ? { ...bought, body: bodyFingerprint(req) } : bought
   }
 
   /** The merchant's terms, for one purchase. @throws `ConfigError` */

@@ -27,6 +27,10 @@ export interface PaymentFacts {
 
 /** How payments by a scheme are written. */
 export interface PayloadFormat {
+  /** Whether the amount of a payment is a maximum, of which settling takes what was charged. @defaultValue false */
+  readonly isMetered?: boolean | undefined
+  /** Whether a payment buys the answer to the body it was first presented with, and to no other. @defaultValue false */
+  readonly bindsBody?: boolean | undefined
   /** Reads `payload.payload`, with what belongs to it in `payload.extensions`, or says what is wrong with its shape, for the developer of the client. */
   decode(
     payload: PaymentPayload['payload'],
@@ -41,6 +45,8 @@ export type PayloadFormats = ReadonlyMap<string, PayloadFormat>
 export interface DecodedPayload {
   /** As the client sent it. */
   readonly payload: PaymentPayload
+  /** That of its scheme. `undefined` for one that is not spoken here. */
+  readonly format: PayloadFormat | undefined
   /** `payload.accepted`: the entry of `accepts` that the payer chose. */
   readonly accepted: Parsed<PaymentRequirements>
   /** `payload.payload`. Of a scheme that is not spoken here, nothing is known. */
@@ -76,7 +82,7 @@ export function decodePayload(payload: PaymentPayload, formats: PayloadFormats):
   const format = accepted.ok ? formats.get(accepted.value.scheme) : undefined
   const read =
     format?.decode(payload.payload, payload.extensions) ?? ({ ok: false, errors: [] } as const)
-  return { payload, accepted, read, paymentId: readPaymentId(payload) }
+  return { payload, format, accepted, read, paymentId: readPaymentId(payload) }
 }
 
 /** Pairs a decoded payment with the entry of `accepts` to verify it against. */

@@ -74,7 +74,7 @@ function openSending({
     if (isReserved)
       await ledger.payments.reserve({
         ...{ ...key, asset: address, payTo: address },
-        ...{ value: 1n, validBefore: 2n ** 40n },
+        ...{ scheme: 'exact', value: 1n, validBefore: 2n ** 40n },
       })
     const member: BatchMember = {
       key,

@@ -3,11 +3,13 @@ import type { Response } from 'express'
 import { isConfigError, type ChargeError } from '../../../src/shared/errors.js'
 import type { Merchant } from '../../../src/core/merchants/project.js'
 import { findKnownAsset } from '../../../src/shared/money/assets.js'
+import { uptoFormat } from '../../../src/core/schemes/evm/format.js'
 import { parsePrice, type Price } from '../../../src/shared/money/price.js'
 import type { AppliedRate } from '../../../src/shared/money/rates.js'
 import { Meter, refuseCharge } from '../../../src/sell/route/meter.js'
 import { findNetwork } from '../../../src/shared/protocol/networks.js'
 
+const format = uptoFormat({ facilitatorOf: () => undefined, findPermitDomain: () => undefined })
 const usdc = findKnownAsset(findNetwork('base')!, 'USDC')!
 const merchant: Merchant = {
   ...{ project: 'shop', payTo: '0x000000000000000000000000000000000000bEEF', currency: 'USD' },
@@ -31,7 +33,7 @@ function open({ amount = '100000', appliedRate, defaultCharge }: Opening = {}) {
     ...{ payTo: merchant.payTo, maxTimeoutSeconds: 60 },
   }
   const meter = new Meter(
-    { requirements, appliedRate },
+    { requirements, format, appliedRate },
     {
       res: res as Response,
       merchant,

@@ -37,6 +37,7 @@ export interface MeteredOptions {
 /** The scheme `upto` on EVM: Permit2, which moves any token. An offer names who makes the call. */
 export const uptoFormat = ({ facilitatorOf, findPermitDomain }: MeteredOptions): SchemeFormat => ({
   isMetered: true,
+  bindsBody: true,
   offers(asset, { isMaximum }) {
     const facilitatorAddress = isMaximum ? facilitatorOf(asset.network) : undefined
     if (facilitatorAddress === undefined) return []

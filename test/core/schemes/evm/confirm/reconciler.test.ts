@@ -67,7 +67,8 @@ const count = (core: Core, name: string): number =>
 function entryOf(payment: PaymentPayload): LedgerEntry {
   const { key, facts } = decoded(payment, offerOf(devnet))
   const { payTo, amount: value, validBefore } = facts
-  return { ...key, asset: key.contract, payTo, value, validBefore, project: 'shop' }
+  const scheme = 'exact'
+  return { ...key, scheme, asset: key.contract, payTo, value, validBefore, project: 'shop' }
 }
 
 /** Sends a call from a stranger's account; returns when it is mined. */
