@@ -28,6 +28,7 @@ const formats = {
 
 /** CommonJS in both builds. */
 const commonJs = [
+  'sell/paywall/texts/translations',
   'api/checkouts/ucp/templates',
   'shared/crypto/load-peer',
   'shared/http/own-package',

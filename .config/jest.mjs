@@ -11,7 +11,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
-    '^(\\.{1,2}/(?:.*/)?(?:load-peer|templates|own-package))\\.cjs$': '$1.cts',
+    '^(\\.{1,2}/(?:.*/)?(?:load-peer|templates|translations|own-package))\\.cjs$': '$1.cts',
     // The example imports the package by its name, as tsconfig.json has it.
     '^express-x402-gateway$': '<rootDir>/src/index.ts',
   },

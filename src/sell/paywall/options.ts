@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Branding } from '../../core/merchants/project.js'
 import { paywallNetworksSchema, publicUrl, resolveNetworks } from './networks.js'
 import type { PaywallNetwork, PaywallNetworks } from './networks.js'
-import { en } from './texts/en.js'
+import { translations } from './texts/translations.cjs'
 import type { PaywallTextKey } from './texts/paywall-texts.js'
 import { isPaywallLocale, languages } from './texts/languages.js'
 
@@ -77,9 +77,9 @@ const look = {
     .optional(),
   texts: z
     .strictObject(
-      Object.fromEntries(Object.keys(en).map((key) => [key, text.optional()])) as Readonly<
-        Record<PaywallTextKey, z.ZodOptional<typeof text>>
-      >,
+      Object.fromEntries(
+        Object.keys(translations.en).map((key) => [key, text.optional()]),
+      ) as Readonly<Record<PaywallTextKey, z.ZodOptional<typeof text>>>,
     )
     .optional(),
 }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import { STATUS } from '../../../src/shared/http/problem-status.js'
 import { reasons } from '../../../src/shared/protocol/reasons.js'
-import { en } from '../../../src/sell/paywall/texts/en.js'
+import { translations } from '../../../src/sell/paywall/texts/translations.cjs'
 import type { PaywallTextKey } from '../../../src/sell/paywall/texts/paywall-texts.js'
 import { languages } from '../../../src/sell/paywall/texts/languages.js'
 import { messageOf } from '../../../src/sell/paywall/texts/message-of.js'
 
+const { en } = translations
 const keys = Object.keys(en) as PaywallTextKey[]
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort()
 

@@ -1,17 +1,10 @@
 /** The paywall's languages, and the choice for a request. */
 import type { Request } from 'express'
-import { de } from './de.js'
-import { en } from './en.js'
 import type { PaywallTexts } from './paywall-texts.js'
-import { es } from './es.js'
-import { fr } from './fr.js'
-import { ja } from './ja.js'
-import { ko } from './ko.js'
-import { pt } from './pt.js'
-import { zh } from './zh.js'
+import { translations } from './translations.cjs'
 
 /** Texts by language. The first is the default. */
-export const languages: Readonly<Record<string, PaywallTexts>> = { en, de, es, fr, pt, zh, ja, ko }
+export const languages: Readonly<Record<string, PaywallTexts>> = translations
 
 /** Language, script and region only: extensions would change the format of numbers. */
 const LOCALE = /^[a-z]{2}(-[a-z]{4})?(-([a-z]{2}|\d{3}))?$/i
@@ -23,7 +16,7 @@ export function isPaywallLocale(locale: string): boolean {
 
 /** The texts of a locale, or English. */
 export function textsOf(locale: string): PaywallTexts {
-  return languages[languageOf(locale)] ?? en
+  return languages[languageOf(locale)] ?? translations.en
 }
 
 /**
