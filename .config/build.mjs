@@ -92,12 +92,13 @@ async function bundle(dir, format, entries) {
         codeSplitting: { groups: lazy, includeDependenciesRecursively: false },
       },
     },
-    {
+    // Each by itself: a file that they share would be called as one of those above.
+    ...commonJs.map((name) => ({
       ...common,
-      input: input(commonJs, '.cts'),
+      input: input([name], '.cts'),
       external: /^[^./]/,
       output: { ...output, format: 'cjs', entryFileNames: '[name].cjs' },
-    },
+    })),
   ])
 }
 
