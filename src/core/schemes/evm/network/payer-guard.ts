@@ -7,6 +7,7 @@ import {
   EVERY_PROJECT,
   recordId,
   UNPAID,
+  type LedgerEntry,
   type PaymentStore,
 } from '../../../../ledger/index.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
@@ -156,8 +157,16 @@ export class PayerGuard {
     this.#onLoss = onLoss
   }
 
-  /** Why a payer is refused now. Remembers its code. */
-  async refusalOf(payer: Address, codeHash: Hex | undefined): Promise<Reason | undefined> {
+  /**
+   * Why a payer is refused now. Remembers its code.
+   *
+   * @param isRefund - Then the payer is a merchant, who is known: what strangers lose does not count.
+   */
+  async refusalOf(
+    payer: Address,
+    codeHash: Hex | undefined,
+    isRefund = false,
+  ): Promise<Reason | undefined> {
     if (codeHash === undefined) this.#codes.delete(payer)
     else this.#codes.set(payer, codeHash)
     if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
@@ -165,23 +174,29 @@ export class PayerGuard {
     if (codeHash !== undefined && !this.#acceptsCode) return 'contract_payer_not_accepted'
     await this.#codeGas.refresh()
     const mayPay =
-      codeHash === undefined
-        ? this.#lostWithoutCode() <= FREE_GAS_OF_ALL || (await this.#learnStanding(payer)) > 0
-        : this.#mayLose(codeHash, 0n)
+      codeHash !== undefined
+        ? this.#mayLose(codeHash, 0n)
+        : isRefund ||
+          this.#lostWithoutCode() <= FREE_GAS_OF_ALL ||
+          (await this.#learnStanding(payer)) > 0
     return mayPay ? undefined : 'payer_temporarily_refused'
   }
 
   /**
    * Counts a payment that is about to be sent among those of its payer that are on their way, until it has ended or
-   * its authorization has lapsed. It waits while they are too many.
+   * its authorization has lapsed. It waits while they are too many; a refund does not.
    *
    * @param validBefore - Unix seconds.
    * @param isOver - Whether it is not to be sent any more.
    * @returns Whether it had to wait.
    * @throws {@link LedgerError}
    */
-  async takePlace(key: PaymentKey, validBefore: bigint, isOver = () => false): Promise<boolean> {
-    if (this.#countPlace(key, validBefore)) return false
+  async takePlace(
+    key: PaymentKey & Pick<LedgerEntry, 'refundOf'>,
+    validBefore: bigint,
+    isOver = () => false,
+  ): Promise<boolean> {
+    if (key.refundOf !== undefined || this.#countPlace(key, validBefore)) return false
     await this.#learnStanding(key.from)
     while (!isOver() && !this.#countPlace(key, validBefore)) {
       // Nothing tells that an authorization has lapsed.

@@ -28,6 +28,7 @@ export interface SignedTransfer {
   readonly deployment?: Call | undefined
   /** What is taken, where that is less than was signed. */
   readonly amount?: bigint | undefined
+  readonly isRefund?: boolean | undefined
 }
 
 /** Reasons that each way has its own names for. */

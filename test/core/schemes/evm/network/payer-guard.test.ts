@@ -187,6 +187,16 @@ describe('the gas that payers without code have lost', () => {
     expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
   })
 
+  it('stops no refund: its payer is a merchant, who is known', async () => {
+    const guard = newGuard()
+    await lose(guard, 60)
+    expect(await guard.refusalOf(payerOf(2), undefined)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(2), undefined, true)).toBeUndefined()
+    const refund = { ...keyOf(2), refundOf: 'a payment' }
+    for (const nonce of [1, 2, 3].map(hashOf))
+      expect(await guard.takePlace({ ...refund, nonce }, LATER)).toBe(false)
+  })
+
   it('is covered by half of what their payments took', async () => {
     const guard = newGuard()
     for (let index = 0; index < 40; index++)
