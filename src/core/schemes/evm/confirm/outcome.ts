@@ -75,7 +75,9 @@ export async function judgeReceipt(
     return again?.blockHash === receipt.blockHash ? decided : OPEN
   }
   const use = await findUse(core, payment)
-  return use.kind === 'failed' && use.reason !== MAY_HAVE_PAID ? decided : use
+  if (use.kind === 'open') return use
+  const isNamed = use.kind === 'paid' || use.reason === MAY_HAVE_PAID
+  return isNamed ? { ...use, lost: receipt.transaction } : decided
 }
 
 /**

@@ -6,8 +6,14 @@ import type { Reason } from '../../../../shared/protocol/reasons.js'
 /** A payment whose transaction is in the ledger: all that finding its outcome takes. */
 export type SubmittedPayment = LedgerEntry & { readonly submission: Submission }
 
+/** What decisions may have in common. */
+interface Decided {
+  /** A transaction of ours that was mined in vain, where the decision names another one. */
+  readonly lost?: Hex | undefined
+}
+
 /** The merchant was paid by this transaction. */
-export interface PaidDecision {
+export interface PaidDecision extends Decided {
   readonly kind: 'paid'
   readonly transaction: Hex
   /** Names the transfer log that paid: the ledger gives it to one record. */
@@ -17,7 +23,7 @@ export interface PaidDecision {
 }
 
 /** No transaction of the payment will pay the merchant. */
-export interface FailedDecision {
+export interface FailedDecision extends Decided {
   readonly kind: 'failed'
   readonly reason: Reason
   readonly transaction: Hex

@@ -192,6 +192,20 @@ describe('a payment that a stranger settles', () => {
     expect(again).toMatchObject({ success: false, errorReason: expect.stringMatching(/nonce/) })
   })
 
+  it('by such a contract, when ours is mined in vain, counts among the failures of its payer', async () => {
+    const payer = await approvedPayer()
+    for (let failures = 0; failures < 2; failures++) {
+      const payment = await sign(payer, offer())
+      const reserved = await reserve(payment)
+      const inside = aggregate([settling(payment)])
+      await sendAsStranger(aggregate([{ to: MULTICALL3, data: inside }]))
+      expect(await reserved.settle()).toMatchObject({ errorReason: 'permit2_invalid_nonce' })
+    }
+    expect(proxy.methods.filter(isSend)).toHaveLength(2)
+    const next = await core.facilitator.verify(await sign(payer, offer()), offer(), terms())
+    expect(next).toMatchObject({ invalidReason: 'payer_temporarily_refused' })
+  })
+
   it('is open while the node does not have the transaction', async () => {
     const payment = await sign(await approvedPayer(), offer())
     await reserve(payment)
