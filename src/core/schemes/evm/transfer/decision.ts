@@ -30,8 +30,8 @@ export interface FailedDecision extends Decided {
 }
 
 /**
- * Why a payment failed whose permit another transaction has used that moved the same amount, by calls that nobody can
- * read: it buys nothing here, but the merchant may have been paid by it.
+ * Why a payment failed whose permit a stranger's transaction may have used that moved the same amount, by calls that
+ * nobody can read: it buys nothing here, but the merchant may have been paid by it.
  */
 export const MAY_HAVE_PAID = 'permit2_invalid_nonce' satisfies Reason
 
