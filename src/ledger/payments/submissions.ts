@@ -108,11 +108,7 @@ export class Submissions {
     if (left === undefined) this.#locks.drop(record_id, lock)
   }
 
-  /**
-   * Tells whether a transaction, or one that replaced it, was sent for this ledger, or may have paid by a permit.
-   *
-   * @param except - A record that does not count.
-   */
+  /** Tells whether a transaction, or one that replaced it, was sent for this ledger, or for another record than one. */
   knowsTransaction(transaction: Hex, except?: PaymentKey): Promise<boolean> {
     const id = idBytes(except ? recordId(except) : '')
     return this.#store.run(async ({ db, sql }) => {

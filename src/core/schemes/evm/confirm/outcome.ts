@@ -76,8 +76,8 @@ export async function judgeReceipt(
   }
   const use = await findUse(core, payment)
   if (use.kind === 'open') return use
-  const isNamed = use.kind === 'paid' || use.reason === MAY_HAVE_PAID
-  return isNamed ? { ...use, lost: receipt.transaction } : decided
+  const isOurs = use.kind === 'failed' && use.reason !== MAY_HAVE_PAID
+  return isOurs ? decided : { ...use, lost: receipt.transaction }
 }
 
 /**

@@ -157,11 +157,7 @@ export class PayerGuard {
     this.#onLoss = onLoss
   }
 
-  /**
-   * Why a payer is refused now. Remembers its code.
-   *
-   * @param isRefund - Then the payer is a merchant, who is known: what strangers lose does not count.
-   */
+  /** Why a payer is refused now. Remembers its code. Losses of strangers stop no refund: its payer is known. */
   async refusalOf(
     payer: Address,
     codeHash: Hex | undefined,

@@ -6,16 +6,15 @@ import type { Reason } from '../../../../shared/protocol/reasons.js'
 /** A payment whose transaction is in the ledger: all that finding its outcome takes. */
 export type SubmittedPayment = LedgerEntry & { readonly submission: Submission }
 
-/** What decisions may have in common. */
-interface Decided {
-  /** A transaction of ours that was mined in vain, where the decision names another one. */
+interface DecidingTransaction {
+  readonly transaction: Hex
+  /** One of ours that was mined in vain before. */
   readonly lost?: Hex | undefined
 }
 
 /** The merchant was paid by this transaction. */
-export interface PaidDecision extends Decided {
+export interface PaidDecision extends DecidingTransaction {
   readonly kind: 'paid'
-  readonly transaction: Hex
   /** Names the transfer log that paid: the ledger gives it to one record. */
   readonly transfer: string
   /** Others that it may be as well, where equal payments share a transaction: the ledger decides. */
@@ -23,10 +22,9 @@ export interface PaidDecision extends Decided {
 }
 
 /** No transaction of the payment will pay the merchant. */
-export interface FailedDecision extends Decided {
+export interface FailedDecision extends DecidingTransaction {
   readonly kind: 'failed'
   readonly reason: Reason
-  readonly transaction: Hex
 }
 
 /**

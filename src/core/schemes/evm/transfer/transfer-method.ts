@@ -53,11 +53,7 @@ export interface Uses {
   readonly transactions: readonly Hex[]
   /** Whether these are all: where none of them has paid, the authorization was cancelled. */
   readonly isComplete: boolean
-  /**
-   * Notes that one of them, as it was mined, buys nothing: the next search goes on behind it.
-   *
-   * @param mayHavePaid - As for {@link MAY_HAVE_PAID}.
-   */
+  /** Notes that one of them, as it was mined, buys nothing: the next search goes on behind it. */
   ruleOut?(receipt: Receipt, mayHavePaid: boolean): void
   /** Those that were ruled out, and may have paid. */
   mayHavePaid?(): readonly Hex[]
