@@ -1,8 +1,9 @@
 /** One transaction of a payer's own can fail all of his payments that are on their way: they are few. */
 import { describe, expect, it } from '@jest/globals'
-import { encodeFunctionData, erc20Abi } from 'viem'
+import { encodeFunctionData, erc20Abi, numberToHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Hex } from '../../src/shared/protocol/payment.js'
+import { permit2Abi } from '../tools/devnet/abis.js'
 import { askNode } from '../support/core.js'
 import { useDevnet } from '../support/devnet.js'
 import { resumeMining, stopMining } from '../support/mining.js'
@@ -77,4 +78,48 @@ describe.each(KINDS.map((kind) => [kind.name, kind] as const))('by %s', (_name, 
     const answers = await settle(kind, buyer, 20)
     expect(answers.map(({ success }) => success)).toEqual(Array.from(answers, () => true))
   })
+})
+
+it('a payer who has bought twenty times cancels the permits of 16 payments once, and names none of his purchases', async () => {
+  const [thief] = (await payersOfKind(devnet, permit2, 1)) as [TestPayer]
+  const offer = offerOfKind(devnet, permit2)
+  const ofThief = (name: 'submitted' | 'failed') =>
+    (shop.events[name] ?? []).filter(({ payer }) => payer === thief.address)
+  const bought = await settle(permit2, thief, 20)
+  expect(bought.map(({ success }) => success)).toEqual(Array.from(bought, () => true))
+  const first = await blockNumber()
+  /** Pays 16 times, by the nonces of one word of Permit2, and cancels them all before they are mined. */
+  const cancelAll = async (word: bigint) => {
+    const payments = await Promise.all(
+      Array.from({ length: 16 }, (_, bit) =>
+        payByKind(devnet, permit2, thief, numberToHex((word << 8n) | BigInt(bit), { size: 32 })),
+      ),
+    )
+    await stopMining(devnet)
+    const before = ofThief('submitted').length
+    const settled = Promise.all(payments.map((one) => shop.gateway.facilitator.settle(one, offer)))
+    let isOver = false
+    void settled.then(() => (isOver = true))
+    await until(() => isOver || ofThief('submitted').length - before === 16)
+    const args = [word, 0xffffn] as const
+    const data = encodeFunctionData({
+      abi: permit2Abi,
+      functionName: 'invalidateUnorderedNonces',
+      args,
+    })
+    await sendAs(devnet, thief.address, data, devnet.permit2)
+    await resumeMining(devnet)
+    return settled
+  }
+  const one = await cancelAll(7n)
+  expect(new Set(one.map((answer) => !answer.success && answer.errorReason))).toEqual(
+    new Set(['invalid_transaction_state']),
+  )
+  const purchases = bought.map(({ transaction }) => transaction)
+  expect(ofThief('failed').filter(({ transaction }) => purchases.includes(transaction))).toEqual([])
+  const two = await cancelAll(8n)
+  expect(new Set(two.map((answer) => !answer.success && answer.errorReason))).toEqual(
+    new Set(['payer_temporarily_refused']),
+  )
+  process.stdout.write(`permit2: 16 cancelled payments took ${await gasSince(first)} gas of ours\n`)
 })

@@ -55,7 +55,12 @@ export async function payersOfKind(
 }
 
 /** Pays what is asked for. */
-export function payByKind(devnet: Devnet, kind: Kind, payer: TestPayer): Promise<PaymentPayload> {
+export function payByKind(
+  devnet: Devnet,
+  kind: Kind,
+  payer: TestPayer,
+  nonce = newNonce(),
+): Promise<PaymentPayload> {
   const offer = offerOfKind(devnet, kind)
   const now = BigInt(Math.floor(Date.now() / 1000))
   return kind.pay(payer, offer, {
@@ -65,6 +70,6 @@ export function payByKind(devnet: Devnet, kind: Kind, payer: TestPayer): Promise
     chainId: devnet.chainId,
     validAfter: now - 600n,
     validBefore: now + 300n,
-    nonce: newNonce(),
+    nonce,
   })
 }

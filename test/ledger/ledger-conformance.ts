@@ -329,6 +329,13 @@ export function describeLedger(
         await ledger.payments.submit(sent!, REPLACEMENT)
         for (const transaction of [REPLACEMENT.transaction, ...REPLACEMENT.replaces!])
           expect(await ledger.payments.knowsTransaction(transaction)).toBe(true)
+        for (const [except, isKnown] of [
+          [sent!, false],
+          [failed!, true],
+        ] as const)
+          expect(await ledger.payments.knowsTransaction(REPLACEMENT.transaction, except)).toBe(
+            isKnown,
+          )
         const reason = 'invalid_exact_evm_nonce_already_used'
         await ledger.payments.markFailed(failed!, { transaction: OTHER.transaction, reason })
         expect(await ledger.payments.knowsTransaction(OTHER.transaction)).toBe(false)

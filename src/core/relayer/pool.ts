@@ -3,6 +3,7 @@ import type { Chain } from '../chain/chain.js'
 import type { Receipt } from '../chain/types.js'
 import { ChainError, isLedgerError } from '../../shared/errors.js'
 import type { LedgerStore, Submission } from '../../ledger/index.js'
+import type { PaymentKey } from '../../shared/protocol/payment-key.js'
 import type { Address, Hex } from '../../shared/protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
@@ -160,9 +161,9 @@ export class RelayerPool {
     this.#judgePayment = judge
   }
 
-  /** Whether a transaction of one of the accounts was sent for a payment of this ledger. */
-  knowsTransaction(transaction: Hex): Promise<boolean> {
-    return this.#ledger.payments.knowsTransaction(transaction)
+  /** Whether a transaction was sent for a payment of this ledger other than `except`, or may have paid it. */
+  knowsTransaction(transaction: Hex, except?: PaymentKey): Promise<boolean> {
+    return this.#ledger.payments.knowsTransaction(transaction, except)
   }
 
   /** All hashes under which a transaction may be mined: several where it was replaced. */

@@ -108,14 +108,15 @@ export class Submissions {
     if (left === undefined) this.#locks.drop(record_id, lock)
   }
 
-  /** Tells whether a transaction, or one that replaced it, was sent for this ledger. */
-  knowsTransaction(transaction: Hex): Promise<boolean> {
+  /** Tells whether a transaction, or one that replaced it, was sent for this ledger, or for another record than one. */
+  knowsTransaction(transaction: Hex, except?: PaymentKey): Promise<boolean> {
+    const id = idBytes(except ? recordId(except) : '')
     return this.#store.run(async ({ db, sql }) => {
       // A failed record may name a foreign transaction, which used its authorization. Final records name the
       // transaction that was mined.
       const { rows } = await sql`
         SELECT 1 FROM x402_authorizations WHERE transaction_hash = ${bytesOf(transaction)}
-          AND (state <> 'failed' OR reason <> ${ALREADY_USED})
+          AND (state <> 'failed' OR reason <> ${ALREADY_USED}) AND id <> ${id}
         UNION ALL SELECT 1 FROM x402_authorizations
           WHERE state = 'submitted' AND replaces LIKE ${`%${transaction}%`}
         LIMIT 1`.execute(db)

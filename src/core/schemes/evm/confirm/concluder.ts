@@ -54,7 +54,7 @@ export class Concluder {
       // Where it may have been another transfer, only the ledger can tell.
       const isTaken =
         decision.kind === 'paid' && decision.others === undefined && takes?.(decision) === true
-      if (!isTaken) decision = await this.#write(payment, decision)
+      if (!isTaken) decision = { ...(await this.#write(payment, decision)), lost: decided.lost }
     } catch (error) {
       if (!isLedgerError(error)) {
         this.#announced.delete(id)
@@ -106,11 +106,12 @@ export class Concluder {
 
   #announce(core: SettlementNetwork, payment: JudgedPayment, decision: Decision): void {
     const { events } = this.#options
-    const { transaction } = decision
+    const { transaction, lost } = decision
     if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
-    else if (isUnpaid(decision)) core.payers.noteFailed(payment, transaction)
+    else if (lost !== undefined || isUnpaid(decision))
+      core.payers.noteFailed(payment, lost ?? transaction)
     endPayment(core, payment)
-    const { gas, wei } = core.gasShares.charge(transaction)
+    const { gas, wei } = core.gasShares.charge(lost ?? transaction)
     if (wei > 0n) core.onGas?.(payment.project, wei)
     const isPaid = decision.kind === 'paid'
     const asset = tokenOf(core, payment)

@@ -75,7 +75,9 @@ export async function judgeReceipt(
     return again?.blockHash === receipt.blockHash ? decided : OPEN
   }
   const use = await findUse(core, payment)
-  return use.kind === 'failed' && use.reason !== MAY_HAVE_PAID ? decided : use
+  if (use.kind === 'open') return use
+  const isOurs = use.kind === 'failed' && use.reason !== MAY_HAVE_PAID
+  return isOurs ? decided : { ...use, lost: receipt.transaction }
 }
 
 /**
@@ -119,11 +121,12 @@ export async function findUse(core: SettlementNetwork, payment: JudgedPayment): 
     if (outcome.kind === 'paid') return outcome
     if (outcome.kind === 'open') isKnown = false
     else if (uses.ruleOut === undefined) failed = outcome
-    else uses.ruleOut(receipt)
+    else uses.ruleOut(receipt, outcome.reason === MAY_HAVE_PAID)
   }
   if (!isKnown) return OPEN
-  if (uses.moved !== undefined)
-    return { kind: 'failed', reason: MAY_HAVE_PAID, transaction: uses.moved }
+  for (const transaction of uses.mayHavePaid?.() ?? [])
+    if (!(await core.relayers.knowsTransaction(lowerHex(transaction), payment)))
+      return { kind: 'failed', reason: MAY_HAVE_PAID, transaction }
   const { transaction = '0x' } = payment.submission ?? {}
   return failed ?? { ...USED_OTHERWISE, transaction }
 }
@@ -145,7 +148,8 @@ async function judgeUse(
   const counts =
     isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(transaction)))
   const judged = counts && (await methodOf(payment).judge(core, receipt, payment))
-  return judged && judged.kind !== 'failed' ? judged : { ...USED_OTHERWISE, transaction }
+  if (judged && (judged.kind !== 'failed' || judged.reason === MAY_HAVE_PAID)) return judged
+  return { ...USED_OTHERWISE, transaction }
 }
 
 /** The hashes under which a transaction may be mined: more than one, where it was replaced. */

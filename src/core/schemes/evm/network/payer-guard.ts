@@ -2,7 +2,14 @@ import { EventEmitter, once } from 'node:events'
 import { LRUCache } from 'lru-cache'
 import { padHex } from 'viem/utils'
 import type { Receipt } from '../../../chain/types.js'
-import { amountOf, EVERY_PROJECT, recordId, type PaymentStore } from '../../../../ledger/index.js'
+import {
+  amountOf,
+  EVERY_PROJECT,
+  recordId,
+  UNPAID,
+  type LedgerEntry,
+  type PaymentStore,
+} from '../../../../ledger/index.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
 import type { Address, Hex } from '../../../../shared/protocol/payment.js'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
@@ -36,7 +43,7 @@ const NO_CODE = padHex('0x')
 /** Payments that a payer may have on their way at once, beside as many as it has paid. */
 const FREE_PLACES = 4
 
-/** Payments of a payer that have to pay for each that failed. */
+/** Payments of a payer that have to pay for each that failed within an hour. */
 const PAID_PER_FAILURE = 2
 
 /** Earlier payments of a payer that are read, of those that paid and of those that failed. */
@@ -128,6 +135,8 @@ export class PayerGuard {
   readonly #payments: PayerGuardOptions['payments']
   /** How many payments of a payer have paid, less those that its failures cost it. */
   readonly #standings = new LRUCache<Address, number>({ max: REMEMBERED })
+  /** Standings that are being read. */
+  readonly #reads = new Map<Address, Promise<void>>()
   /** By payer, by record: when a payment on its way can no longer be mined (ms since the epoch). */
   readonly #places = new Map<Address, Map<string, number>>()
   /** Emits the address of a payer one of whose payments has ended. */
@@ -148,8 +157,12 @@ export class PayerGuard {
     this.#onLoss = onLoss
   }
 
-  /** Why a payer is refused now. Remembers its code. */
-  async refusalOf(payer: Address, codeHash: Hex | undefined): Promise<Reason | undefined> {
+  /** Why a payer is refused now. Remembers its code. Losses of strangers stop no refund: its payer is known. */
+  async refusalOf(
+    payer: Address,
+    codeHash: Hex | undefined,
+    isRefund = false,
+  ): Promise<Reason | undefined> {
     if (codeHash === undefined) this.#codes.delete(payer)
     else this.#codes.set(payer, codeHash)
     if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
@@ -157,23 +170,29 @@ export class PayerGuard {
     if (codeHash !== undefined && !this.#acceptsCode) return 'contract_payer_not_accepted'
     await this.#codeGas.refresh()
     const mayPay =
-      codeHash === undefined
-        ? this.#lostWithoutCode() <= FREE_GAS_OF_ALL || (await this.#learnStanding(payer)) > 0
-        : this.#mayLose(codeHash, 0n)
+      codeHash !== undefined
+        ? this.#mayLose(codeHash, 0n)
+        : isRefund ||
+          this.#lostWithoutCode() <= FREE_GAS_OF_ALL ||
+          (await this.#learnStanding(payer)) > 0
     return mayPay ? undefined : 'payer_temporarily_refused'
   }
 
   /**
    * Counts a payment that is about to be sent among those of its payer that are on their way, until it has ended or
-   * its authorization has lapsed. It waits while they are too many.
+   * its authorization has lapsed. It waits while they are too many; a refund does not.
    *
    * @param validBefore - Unix seconds.
    * @param isOver - Whether it is not to be sent any more.
    * @returns Whether it had to wait.
    * @throws {@link LedgerError}
    */
-  async takePlace(key: PaymentKey, validBefore: bigint, isOver = () => false): Promise<boolean> {
-    if (this.#countPlace(key, validBefore)) return false
+  async takePlace(
+    key: PaymentKey & Pick<LedgerEntry, 'refundOf'>,
+    validBefore: bigint,
+    isOver = () => false,
+  ): Promise<boolean> {
+    if (key.refundOf !== undefined || this.#countPlace(key, validBefore)) return false
     await this.#learnStanding(key.from)
     while (!isOver() && !this.#countPlace(key, validBefore)) {
       // Nothing tells that an authorization has lapsed.
@@ -197,17 +216,29 @@ export class PayerGuard {
     return this.#standings.get(payer) ?? 0
   }
 
-  /** Reads what a payer has paid before, or at other gateways. @throws {@link LedgerError} */
+  /** Reads what a payer has paid before, or at other gateways, once for all that ask. @throws {@link LedgerError} */
   async #learnStanding(payer: Address): Promise<number> {
-    if (this.#standingOf(payer) > 0) return this.#standingOf(payer)
-    const list = (state: 'settled' | 'failed') => {
-      const query = { project: EVERY_PROJECT, search: { payer }, limit: MOST_READ } as const
-      return this.#payments.list({ ...query, chainId: this.#codeGas.chainId, state })
+    if (this.#standingOf(payer) <= 0) {
+      const read = this.#reads.get(payer) ?? this.#readStanding(payer)
+      this.#reads.set(payer, read)
+      await read
     }
-    const [settled, failed] = await Promise.all([list('settled'), list('failed')])
-    const paid = settled.filter((payment) => amountOf(payment) > 0n)
-    this.#standings.set(payer, paid.length - failed.length * PAID_PER_FAILURE)
     return this.#standingOf(payer)
+  }
+
+  async #readStanding(payer: Address): Promise<void> {
+    const before = this.#standingOf(payer)
+    const list = (state: 'settled' | 'failed', from = 0) => {
+      const query = { project: EVERY_PROJECT, search: { payer }, limit: MOST_READ } as const
+      return this.#payments.list({ ...query, chainId: this.#codeGas.chainId, state, from })
+    }
+    const lately = this.#now() - HOUR_MS
+    const lists = Promise.all([list('settled'), list('failed', lately)])
+    const [settled, failed] = await lists.finally(() => this.#reads.delete(payer))
+    const paid = settled.filter((payment) => amountOf(payment) > 0n)
+    const lost = failed.filter((one) => one.state === 'failed' && one.reason === UNPAID)
+    const noted = this.#standingOf(payer) - before
+    this.#standings.set(payer, paid.length - lost.length * PAID_PER_FAILURE + noted)
   }
 
   /**

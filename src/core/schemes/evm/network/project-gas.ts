@@ -27,8 +27,11 @@ interface ProjectGasOptions {
 export class ProjectGas {
   readonly #options: ProjectGasOptions
   readonly #budgets: ReadonlyMap<string, number | undefined>
-  /** What each project took today, for a moment. */
-  readonly #taken = new LRUCache<string, Promise<number>>({ max: 1000, ttl: 5000 })
+  /** What each project took today, for a moment. A read that fails is not kept. */
+  readonly #taken = new LRUCache<string, number>({
+    ...{ max: 1000, ttl: 5000, ignoreFetchAbort: true },
+    fetchMethod: (project) => this.#read(project),
+  })
 
   constructor(options: ProjectGasOptions) {
     this.#options = options
@@ -44,9 +47,8 @@ export class ProjectGas {
   /** Whether a payment may take so much. @throws {@link LedgerError} */
   async mayTake(project: string | undefined, uncarried: bigint): Promise<boolean> {
     if (project === undefined || uncarried <= 0n) return true
-    const taken = this.#taken.get(project) ?? this.#read(project)
-    this.#taken.set(project, taken, { noUpdateTTL: true })
-    return (await taken) < (this.#budgets.get(project) ?? DEFAULT_BUDGET)
+    const taken = await this.#taken.fetch(project)
+    return (taken ?? 0) < (this.#budgets.get(project) ?? DEFAULT_BUDGET)
   }
 
   async #read(project: string): Promise<number> {

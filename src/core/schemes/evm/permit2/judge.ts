@@ -8,7 +8,7 @@ import type { LedgerEntry } from '../../../../ledger/index.js'
 import { amountOf } from '../../../../ledger/record.js'
 import { lowerHex, sameHex } from '../../../../shared/protocol/hex.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
-import { OPEN, type Outcome } from '../transfer/decision.js'
+import { MAY_HAVE_PAID, OPEN, type Outcome } from '../transfer/decision.js'
 import { transferId } from '../transfer/transfer-id.js'
 import { isTransferCall } from '../erc3009/token-calls.js'
 import { isMove, transfersOfUses } from '../erc3009/transfer-log.js'
@@ -33,7 +33,7 @@ const KEPT_BLOCKS = 64n
  * transactions that have paid some of them; where even that does not, what the ledger has not granted yet.
  *
  * A stranger's transaction counts where its bytes leave no doubt: all calls are known, and none of the equal
- * ones failed. A payment through a contract whose calls we cannot read buys nothing here.
+ * ones failed. A payment through a contract whose calls we cannot read buys nothing here: {@link MAY_HAVE_PAID}.
  *
  * @throws {@link ChainError}
  */
@@ -61,6 +61,7 @@ async function judgeByCalls(
 ): Promise<Outcome | EqualCalls> {
   const { transaction, sender, to } = receipt
   const unpaid = { kind: 'failed', reason: 'invalid_transaction_state', transaction } as const
+  const unclear = { ...unpaid, reason: MAY_HAVE_PAID } as const
   if (!receipt.succeeded) return unpaid
   const isDirect = findSpender(to) !== undefined
   const isOurs = [...relayers.addresses, payment.submission?.relayer ?? '0x'].some((one) =>
@@ -68,7 +69,6 @@ async function judgeByCalls(
   )
   // Our relayers send lists of calls to nothing but executors, also to some that are configured no more.
   const executors = isOurs ? [to] : (relayers.executors?.addresses ?? [])
-  if (!isDirect && ![MULTICALL3, ...executors].some((one) => sameHex(one, to))) return unpaid
   const [first, ...others] = settledTransfers(receipt, payment).map((log) =>
     transferId(receipt, log),
   )
@@ -76,6 +76,7 @@ async function judgeByCalls(
     return isDirect
       ? { kind: 'failed', reason: 'invalid_exact_evm_transfer_event_mismatch', transaction }
       : unpaid
+  if (!isDirect && ![MULTICALL3, ...executors].some((one) => sameHex(one, to))) return unclear
   const paid = { kind: 'paid', transaction, transfer: first } as const
   const raw = bytesOf(payment, transaction)
   if (isOurs && others.length === 0 && raw !== undefined && hasOneCall(raw, payment)) return paid
@@ -86,11 +87,11 @@ async function judgeByCalls(
   if (!call?.to || !call.data) return OPEN
   const calls = callsIn({ to: call.to, data: call.data }, executors)
   const rivals = rivalsIn(calls, payment)
+  if (!isOurs && !calls.every((one) => isKnownCall(one, payment, assets))) return unclear
   const own = rivals.findIndex(isCallOf(payment))
   if (own < 0) return unpaid
   const isClear = rivals.length === found.length
-  if (!isOurs && !(isClear && calls.every((one) => isKnownCall(one, payment, assets))))
-    return unpaid
+  if (!isOurs && !isClear) return unclear
   return isClear ? { ...paid, transfer: found[own] ?? first } : { rivals, found }
 }
 

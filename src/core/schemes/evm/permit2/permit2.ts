@@ -28,8 +28,8 @@ export const BELIEVED_AFTER_MS = 3000
 /** By node and record: when it was first searched for (`performance.now()`). One node's lag says nothing of another. */
 const searches = new WeakMap<Chain, LRUCache<string, number>>()
 
-/** By record and what it was to move, transaction and block. */
-const ruledOut = new LRUCache<string, true>({ max: MOST_RULED_OUT })
+/** Whether it may have paid nevertheless, by record and what it was to move, transaction and block. */
+const ruledOut = new LRUCache<string, boolean>({ max: MOST_RULED_OUT })
 
 export const permit2: TransferMethod = {
   name: 'permit2',
@@ -103,9 +103,10 @@ export const permit2: TransferMethod = {
     const isBelievable = isBelieved(chain, id)
     return {
       transactions: left.slice(0, MOST_TRANSFERS).map(({ transaction }) => transaction),
-      moved: transactions.find((one) => ruledOut.has(nameOf(one)))?.transaction,
       isComplete: isWhole && left.length <= MOST_TRANSFERS && isBelievable,
-      ruleOut: (receipt) => void ruledOut.set(nameOf(receipt), true),
+      ruleOut: (receipt, mayHavePaid) => void ruledOut.set(nameOf(receipt), mayHavePaid),
+      mayHavePaid: () =>
+        transactions.filter((one) => ruledOut.get(nameOf(one))).map((one) => one.transaction),
     }
   },
   pays(call, { from, nonce }) {

@@ -101,16 +101,21 @@ export async function withChangedPayer<Sent>(
  * Another member may have used up the gas of their batch. Its own payer has no code, so only the state
  * of the token decides about it now. Or it was to deploy its payer's account, and somebody else has done so.
  *
+ * @param isOver - Whether nobody waits for it any more.
  * @returns The transaction that went out; nothing where it would fail again, or could not be sent.
  */
-export async function sendAlone(payment: VerifiedPayment): Promise<Submission | undefined> {
+export async function sendAlone(
+  payment: VerifiedPayment,
+  isOver: () => boolean,
+): Promise<Submission | undefined> {
   const { core, asset, transfer, key, entry } = payment
   const isOfFactory = core.payers.blamesFactory(key)
   const checked = await checkOnChain(core, asset, transfer)
   if (typeof checked === 'string' || checked.deployment !== undefined) return undefined
   if (checked.simulation.codeHash !== undefined && !isOfFactory) return undefined
   endTransaction(core, key)
-  const hasWaited = await core.payers.takePlace(key, transfer.facts.validBefore)
+  const hasWaited = await core.payers.takePlace(entry, transfer.facts.validBefore, isOver)
+  if (isOver()) return undefined
   const prepared = await prepareTransfer(payment, hasWaited ? undefined : checked)
   if (typeof prepared === 'string') return undefined
   /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */

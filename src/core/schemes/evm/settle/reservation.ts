@@ -163,7 +163,7 @@ export class Settlement implements Reservation {
       toSubmitted(this.#payment, submission),
       {
         isUnknown,
-        resend: () => this.#resendAlone(),
+        resend: () => this.#resendAlone(() => !isWaiting || this.#context.closed.aborted),
         takesPaid: (paid) => {
           if (isWaiting) this.#paid = paid
           return isWaiting
@@ -178,8 +178,8 @@ export class Settlement implements Reservation {
   }
 
   /** Sends a payment again whose transaction was mined without it. It stays locked meanwhile. */
-  async #resendAlone(): Promise<Submission | undefined> {
-    const again = await sendAlone(this.#payment)
+  async #resendAlone(isOver: () => boolean): Promise<Submission | undefined> {
+    const again = await sendAlone(this.#payment, isOver)
     if (again !== undefined) this.#announceSubmitted(again)
     return again
   }

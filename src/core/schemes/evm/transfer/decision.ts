@@ -6,10 +6,15 @@ import type { Reason } from '../../../../shared/protocol/reasons.js'
 /** A payment whose transaction is in the ledger: all that finding its outcome takes. */
 export type SubmittedPayment = LedgerEntry & { readonly submission: Submission }
 
-/** The merchant was paid by this transaction. */
-export interface PaidDecision {
-  readonly kind: 'paid'
+interface DecidingTransaction {
   readonly transaction: Hex
+  /** One of ours that was mined in vain before. */
+  readonly lost?: Hex | undefined
+}
+
+/** The merchant was paid by this transaction. */
+export interface PaidDecision extends DecidingTransaction {
+  readonly kind: 'paid'
   /** Names the transfer log that paid: the ledger gives it to one record. */
   readonly transfer: string
   /** Others that it may be as well, where equal payments share a transaction: the ledger decides. */
@@ -17,15 +22,14 @@ export interface PaidDecision {
 }
 
 /** No transaction of the payment will pay the merchant. */
-export interface FailedDecision {
+export interface FailedDecision extends DecidingTransaction {
   readonly kind: 'failed'
   readonly reason: Reason
-  readonly transaction: Hex
 }
 
 /**
- * Why a payment failed whose permit another transaction has used that moved the same amount, by calls that nobody can
- * read: it buys nothing here, but the merchant may have been paid by it.
+ * Why a payment failed whose permit a stranger's transaction may have used that moved the same amount, by calls that
+ * nobody can read: it buys nothing here, but the merchant may have been paid by it.
  */
 export const MAY_HAVE_PAID = 'permit2_invalid_nonce' satisfies Reason
 

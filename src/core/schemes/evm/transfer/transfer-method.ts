@@ -28,6 +28,7 @@ export interface SignedTransfer {
   readonly deployment?: Call | undefined
   /** What is taken, where that is less than was signed. */
   readonly amount?: bigint | undefined
+  readonly isRefund?: boolean | undefined
 }
 
 /** Reasons that each way has its own names for. */
@@ -52,10 +53,10 @@ export interface Uses {
   readonly transactions: readonly Hex[]
   /** Whether these are all: where none of them has paid, the authorization was cancelled. */
   readonly isComplete: boolean
-  /** One that was ruled out, though it moved the amount from payer to payee. */
-  readonly moved?: Hex | undefined
-  /** Notes that one of them, as it was mined, is no use of the nonce: the next search goes on behind it. */
-  ruleOut?(receipt: Receipt): void
+  /** Notes that one of them, as it was mined, buys nothing: the next search goes on behind it. */
+  ruleOut?(receipt: Receipt, mayHavePaid: boolean): void
+  /** Those that were ruled out, and may have paid. */
+  mayHavePaid?(): readonly Hex[]
 }
 
 /**

@@ -42,7 +42,7 @@ export async function checkOnChain(
     if (checked !== 'is_deployed') return checked
     return checkOnChain(core, asset, { ...transfer, deployment: undefined })
   }
-  const refused = await payers.refusalOf(facts.payer, codeHash)
+  const refused = await payers.refusalOf(facts.payer, codeHash, transfer.isRefund)
   if (refused !== undefined) return refused
   if (codeHash === undefined) {
     // Only an account's own code can accept what its key has not signed.

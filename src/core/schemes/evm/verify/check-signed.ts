@@ -43,7 +43,7 @@ export function createRecentlyVerified(): RecentlyVerified {
 }
 
 /** A payment whose signature is to be checked. */
-interface UncheckedTransfer {
+interface UncheckedTransfer extends Pick<SignedTransfer, 'isRefund'> {
   readonly key: PaymentKey
   readonly facts: PaymentFacts
   /** Whether its transaction is out already. */
@@ -65,7 +65,7 @@ interface CheckedSignature extends Pick<SignedTransfer, 'signature' | 'deploymen
 export async function checkSigned(
   recent: RecentlyVerified,
   { core, asset }: { readonly core: SettlementNetwork; readonly asset: SettlementAsset },
-  { key, facts, isSubmitted, trustRecent }: UncheckedTransfer,
+  { key, facts, isRefund, isSubmitted, trustRecent }: UncheckedTransfer,
 ): Promise<CheckedSignature | Reason> {
   const { payer: account } = facts
   const method = methodOf(facts)
@@ -90,7 +90,7 @@ export async function checkSigned(
   if (remembered !== undefined) recent.delete(id)
   if (isSubmitted || remembered !== undefined)
     return { signature, deployment, checked: remembered?.checked }
-  const checked = await checkOnChain(core, asset, { facts, signature, deployment })
+  const checked = await checkOnChain(core, asset, { facts, isRefund, signature, deployment })
   if (typeof checked === 'string') return checked
   if (!trustRecent) recent.set(id, { signature, checked })
   return { signature, deployment, checked }

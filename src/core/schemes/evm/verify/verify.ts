@@ -177,14 +177,15 @@ async function verifyRecorded(
     return refuse('upto_facilitator_mismatch')
 
   const trustRecent = purpose !== 'verify'
-  const unchecked = { key, facts, isSubmitted, trustRecent }
+  const isRefund = refundOf !== undefined
+  const unchecked = { key, facts, isRefund, isSubmitted, trustRecent }
   const found = await checkSigned(context.recent, { core, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const { checked, ...signed } = found
   const gas = checked?.limit?.gas ?? checked?.simulation.gas ?? 0n
   const isTaken = core.projectGas.mayTake(entry.project, uncarriedGas(gas, entry, asset.decimals))
   if (!(await isTaken)) return refuse('settlement_too_expensive')
-  const transfer = { facts, ...signed }
+  const transfer = { facts, isRefund, ...signed }
   const spend = { key, asset, facts, checked }
   const verified = {
     ...spend,

@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
+import { padHex } from 'viem'
+import { CodeGas } from '../../../../../src/core/schemes/evm/network/code-gas.js'
+import { Counters } from '../../../../../src/ledger/counters.js'
 import { recordId, type LedgerStore } from '../../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../../src/ledger/memory-ledger.js'
 import { isRefusal } from '../../../../../src/core/schemes/scheme.js'
@@ -33,6 +36,7 @@ type StoreMaker = (typeof storeMakers)[number][1]
 /** What each account has at first, in units of the token. */
 const HAS = 1_000_000n
 const PRICE = 10_000n
+const logger = { debug() {}, info() {}, warn() {}, error() {} }
 const devnet = useDevnet()
 const toEnd = useCleanup()
 
@@ -193,6 +197,25 @@ describe('a refund', () => {
     await sell(next, merchant, await newPayer(devnet))
     expect(await ledger.payments.find(keyOf(refund.payload))).toMatchObject({ state: 'failed' })
     expect(await balanceOf(devnet, merchant.address)).toBe(HAS + PRICE)
+  })
+
+  it('is made whatever gas strangers have lost us', async () => {
+    const ledger = createMemoryLedger()
+    const [merchant, buyer] = [await newPayer(devnet), await newPayer(devnet)]
+    const first = open(ledger)
+    const payment = await sell(first, merchant, buyer)
+    first.close()
+    const counters = closedBy(toEnd, new Counters({ store: ledger.counts, logger, now: Date.now }))
+    const ofAll = { chainId: 84532, counters, store: ledger.counts, now: Date.now }
+    new CodeGas(ofAll).add(padHex('0x'), 'lost', 9_000_000n)
+    await counters.flush()
+    const next = open(ledger)
+    const offer = offerOf(devnet)
+    const stranger = await signPayment(await newPayer(devnet), offer)
+    const refused = { errorReason: 'payer_temporarily_refused' }
+    expect(await next.facilitator.settle(stranger, offer, termsOf(devnet))).toMatchObject(refused)
+    await payBack(next, merchant, payment.payload)
+    expect(await balanceOf(devnet, buyer.address)).toBe(HAS)
   })
 
   it('never shares its transaction with a payment', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Counters } from '../../../../../src/ledger/counters.js'
 import type { LedgerStore } from '../../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../../src/ledger/memory-ledger.js'
@@ -6,7 +6,7 @@ import type { Address, Hex } from '../../../../../src/shared/protocol/payment.js
 import { CodeGas } from '../../../../../src/core/schemes/evm/network/code-gas.js'
 import { PayerGuard } from '../../../../../src/core/schemes/evm/network/payer-guard.js'
 import type { CheckedTransfer } from '../../../../../src/core/schemes/evm/network/gas-limits.js'
-import { newEntry, steps } from '../../../../support/ledger-entries.js'
+import { FAILURE, newEntry, steps } from '../../../../support/ledger-entries.js'
 
 const hex = (byte: string, bytes: number): Hex => `0x${byte.repeat(bytes)}`
 const hashOf = (index: number): Hex => `0x${index.toString(16).padStart(64, '0')}`
@@ -22,9 +22,12 @@ let counters: Counters
 let transactions = 0
 /** How far the clock of the gateway is ahead (ms). */
 let later = 0
+/** How far the clock of the ledger is behind (ms). */
+let age = 0
 beforeEach(() => {
   later = 0
-  ledger = createMemoryLedger()
+  age = 0
+  ledger = createMemoryLedger({ now: () => Date.now() - age })
   counters = new Counters({ store: ledger.counts, logger: silent, now: Date.now })
 })
 afterEach(async () => {
@@ -184,6 +187,16 @@ describe('the gas that payers without code have lost', () => {
     expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
   })
 
+  it('stops no refund: its payer is a merchant, who is known', async () => {
+    const guard = newGuard()
+    await lose(guard, 60)
+    expect(await guard.refusalOf(payerOf(2), undefined)).toBe(REFUSED)
+    expect(await guard.refusalOf(payerOf(2), undefined, true)).toBeUndefined()
+    const refund = { ...keyOf(2), refundOf: 'a payment' }
+    for (const nonce of [1, 2, 3].map(hashOf))
+      expect(await guard.takePlace({ ...refund, nonce }, LATER)).toBe(false)
+  })
+
   it('is covered by half of what their payments took', async () => {
     const guard = newGuard()
     for (let index = 0; index < 40; index++)
@@ -255,6 +268,38 @@ describe('the payments of a payer that are on their way', () => {
     const started = start(guard)
     await settled()
     expect(started).toEqual([0])
+  })
+
+  it.each([
+    ['of long ago', 2 * 3_600_000, FAILURE.reason],
+    ['that cost nothing', 0, 'invalid_exact_evm_payload_authorization_valid_before'],
+  ] as const)('are none the less for failures %s', async (_name, ms, reason) => {
+    const from = await paidBefore(ledger, 6)
+    age = ms
+    for (let index = 0; index < 4; index++) {
+      const entry = newEntry({ from })
+      await steps.submitted(ledger, entry)
+      await ledger.payments.markFailed(entry, { ...FAILURE, reason })
+    }
+    age = 0
+    const started = start(
+      newGuard(),
+      keys.map((key) => ({ ...key, from })),
+    )
+    await settled()
+    expect(started).toHaveLength(10)
+  })
+
+  it('have their payer looked up once, however many wait, and count what is paid meanwhile', async () => {
+    const from = await paidBefore(ledger, 3)
+    const list = jest.spyOn(ledger.payments, 'list')
+    const all = keys.map((key) => ({ ...key, from }))
+    const guard = newGuard()
+    const started = start(guard, all)
+    guard.notePaid(all[0]!, hashOf(1))
+    await settled()
+    expect(list).toHaveBeenCalledTimes(2)
+    expect(started).toHaveLength(8)
   })
 
   it('count until their authorization lapses, and those of other payers do not wait', async () => {

@@ -192,6 +192,35 @@ describe('a payment that a stranger settles', () => {
     expect(again).toMatchObject({ success: false, errorReason: expect.stringMatching(/nonce/) })
   })
 
+  it('by such a contract, when ours is mined in vain, counts among the failures of its payer', async () => {
+    const payer = await approvedPayer()
+    for (let failures = 0; failures < 2; failures++) {
+      const payment = await sign(payer, offer())
+      const reserved = await reserve(payment)
+      const inside = aggregate([settling(payment)])
+      await sendAsStranger(aggregate([{ to: MULTICALL3, data: inside }]))
+      expect(await reserved.settle()).toMatchObject({ errorReason: 'permit2_invalid_nonce' })
+    }
+    expect(proxy.methods.filter(isSend)).toHaveLength(2)
+    const next = await core.facilitator.verify(await sign(payer, offer()), offer(), terms())
+    expect(next).toMatchObject({ invalidReason: 'payer_temporarily_refused' })
+  })
+
+  it('by such a contract is named by one record alone', async () => {
+    const payer = await approvedPayer()
+    const all = [await sign(payer, offer()), await sign(payer, offer())]
+    const reserved = await Promise.all(all.map(reserve))
+    const inside = aggregate([settling(all[0]!)])
+    const transaction = await sendAsStranger(aggregate([{ to: MULTICALL3, data: inside }]))
+    await invalidate(payer, all[1]!)
+    expect(await reserved[0]!.settle()).toMatchObject({ transaction })
+    const second = await reserved[1]!.settle()
+    expect(second).toMatchObject({
+      success: false,
+      transaction: expect.not.stringMatching(transaction),
+    })
+  })
+
   it('is open while the node does not have the transaction', async () => {
     const payment = await sign(await approvedPayer(), offer())
     await reserve(payment)
@@ -203,6 +232,31 @@ describe('a payment that a stranger settles', () => {
     expect(await judge(receipt, record)).toMatchObject({ kind: 'open' })
     proxy.fault = undefined
     expect(await judge(receipt, record)).toMatchObject({ kind: 'paid' })
+  })
+})
+
+describe('a payment that its payer cancels', () => {
+  type Transfer = (payer: TestPayer) => Promise<string>
+  const others: Record<string, Transfer> = {
+    'an equal payment of his was settled here': async (payer) =>
+      (await core.facilitator.settle(await sign(payer, offer()), offer(), terms())).transaction,
+    'a stranger settled an equal one of his by calls that can be read': async (payer) =>
+      (await settleAsStranger(await sign(payer, offer()))).transactionHash,
+    'he has moved the same amount by a contract that nobody can read': async (payer) => {
+      const inside = aggregate([await plainTransfer(payer)])
+      return sendAsStranger(aggregate([{ to: MULTICALL3, data: inside }]))
+    },
+  }
+
+  it.each(Object.entries(others))('names no transfer, although %s', async (_name, transfer) => {
+    const payer = await approvedPayer()
+    const payment = await sign(payer, offer())
+    const reserved = await reserve(payment)
+    const transaction = await transfer(payer)
+    await invalidate(payer, payment)
+    const settled = await reserved.settle()
+    expect(settled).toMatchObject({ success: false })
+    expect(settled.transaction).not.toBe(transaction)
   })
 })
 
