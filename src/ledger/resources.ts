@@ -22,13 +22,16 @@ export interface SoldResource extends ResourceSales {
   readonly readAt: number
 }
 
-/** Resources of one project that are kept and listed: those that were sold last. */
+/** Resources of one project that are kept and listed: what sellers name before what buyers name, the last sold first. */
 export const RESOURCES_OF_PROJECT = 500
 
 const LATEST = { soldAt: Number.MAX_SAFE_INTEGER, id: '' }
 
 /** Resources that are read at once: SQLite blocks the event loop meanwhile. */
 export const RESOURCES_OF_PAGE = 100
+
+/** Resources that are forgotten at once. */
+const FORGOTTEN_AT_ONCE = 10_000
 
 /** Time between two looks for resources of a project that are too many (ms). */
 const FORGET_MS = 60_000
@@ -67,7 +70,7 @@ export class Resources {
   }
 
   /**
-   * Adds sales, all at once, and forgets the oldest resources of projects that have too many.
+   * Adds sales, all at once, and forgets resources of projects that have too many: first those that only buyers name.
    *
    * If the connection breaks, they may be added twice: they are for catalogues, not for books.
    */
@@ -116,19 +119,15 @@ export class Resources {
       db
         .deleteFrom('x402_resources')
         .where('project', '=', project)
-        .where(({ eb, refTuple, selectFrom }) =>
-          eb(
-            refTuple('sold_at', 'id'),
-            '<',
-            selectFrom('x402_resources')
-              .select(['sold_at', 'id'])
-              .where('project', '=', project)
-              .orderBy('sold_at', 'desc')
-              .orderBy('id', 'desc')
-              .offset(RESOURCES_OF_PROJECT - 1)
-              .limit(1)
-              .$asTuple('sold_at', 'id'),
-          ),
+        .where('id', 'in', ({ selectFrom }) =>
+          selectFrom('x402_resources')
+            .select('id')
+            .where('project', '=', project)
+            .orderBy('claimed')
+            .orderBy('sold_at', 'desc')
+            .orderBy('id', 'desc')
+            .offset(RESOURCES_OF_PROJECT)
+            .limit(FORGOTTEN_AT_ONCE),
         )
         .execute(),
     )

@@ -14,6 +14,7 @@ import { newPayer } from '../support/on-chain.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../support/shop.js'
 import { signPayment, type TestPayer } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { untilDecided } from '../support/until-decided.js'
 import { storeMakers } from './stores.js'
 import { stopMining, resumeMining } from '../support/mining.js'
 
@@ -129,14 +130,8 @@ async function leavePending(shop: Shop, path: string, payer: TestPayer): Promise
 }
 
 /** Presents a payment until its outcome is known. */
-async function redeem(shop: Shop, path: string, payment: PaymentPayload): Promise<Response> {
-  let response = await shop.pay(path, payment)
-  await until(async () => {
-    if (response.status === 503) response = await shop.pay(path, payment)
-    return response.status !== 503
-  })
-  return response
-}
+const redeem = (shop: Shop, path: string, payment: PaymentPayload): Promise<Response> =>
+  untilDecided(() => shop.pay(path, payment))
 
 const errorOf = (response: Response) => [response.status, paymentRequiredOf(response).error]
 

@@ -68,6 +68,24 @@ describe.each(stores)('resources in the %s ledger', (_name, openStore) => {
     expect(kept).not.toContain('r1019')
   })
 
+  it('forget what only buyers name before anything that a seller names', async () => {
+    const { ledger, another, pass } = await openStore(toEnd)
+    const claims = (name: string) =>
+      Array.from({ length: RESOURCES_OF_PROJECT }, (_, n) => sale(`${name}${n}`, { claimed: 1 }))
+    await ledger.resources.addSales([sale('own'), ...claims('r')])
+    const stored: SoldResource[] = []
+    for (let page; page === undefined || page.length > 0; stored.push(...page))
+      page = await ledger.resources.listResources(0, stored.at(-1))
+    // Nothing is forgotten again so soon.
+    await pass(1000)
+    await ledger.resources.addSales(claims('s'))
+    const catalogue = new Catalogue({ store: another().resources, logger })
+    for (const kept of [stored, await catalogue.find(() => true)]) {
+      expect(kept).toHaveLength(RESOURCES_OF_PROJECT)
+      expect(kept.some(({ id }) => id === 'own')).toBe(true)
+    }
+  })
+
   it('are read once for many readers, however long that takes, and then what was sold since', async () => {
     const { ledger, another, pass } = await openStore(toEnd)
     await ledger.resources.addSales(Array.from({ length: 150 }, (_, n) => sale(`r${n}`)))

@@ -11,7 +11,7 @@ import { listen, paymentHeader } from './http.js'
 import { resumeMining, stopMining } from './mining.js'
 import { paymentRequiredOf, settlementOf } from './shop.js'
 import { signPayment } from './sign-payment.js'
-import { until } from './until.js'
+import { untilDecided } from './until-decided.js'
 
 /** Declares the routes of a shop. */
 export type Routes = (app: Express, protect: Gateway['x402Protect']) => void
@@ -90,14 +90,8 @@ export function useShopsInTurn(devnet: Devnet) {
   }
 
   /** Presents a payment until its outcome is known. */
-  async function redeem(shop: Shop, path: string, payment: object, init?: RequestInit) {
-    let response = await shop.pay(path, payment, init)
-    await until(async () => {
-      if (response.status === 503) response = await shop.pay(path, payment, init)
-      return response.status !== 503
-    })
-    return response
-  }
+  const redeem = (shop: Shop, path: string, payment: object, init?: RequestInit) =>
+    untilDecided(() => shop.pay(path, payment, init))
 
   return { openStore, open, leavePaid, redeem }
 }

@@ -83,6 +83,11 @@ const errorsMember = z
 const MEMBERS: Partial<Record<ProblemCode, z.ZodRawShape>> = {
   invalid_request: { errors: errorsMember },
   invalid_json: { errors: errorsMember },
+  settlement_not_refundable: {
+    delivering: z.literal(true).optional().meta({
+      description: 'What was paid for is being delivered at this moment: try again shortly.',
+    }),
+  },
   refund_exceeds_payment: {
     left: text('Atomic units that are left to refund.', '250000'),
   },

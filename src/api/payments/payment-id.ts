@@ -1,7 +1,8 @@
 /** The id that a payer gave a payment: extension `payment-identifier`, at verify and settle. */
 import type { Response } from 'express'
-import { claimantOf } from '../../core/facilitator/claimant.js'
+import { claimantsOf } from '../../core/facilitator/claimant.js'
 import { fingerprintOf, idempotencyKey } from '../../ledger/once/fingerprint.js'
+import type { KeyClaim } from '../../ledger/once/once.js'
 import { askUntilFree, type WaitContext } from '../../ledger/once/wait.js'
 import { deliveredAnswer } from '../../ledger/delivered-answer.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
@@ -23,18 +24,20 @@ export async function paymentIdKey(
   res: Response,
   submission: IdentifiedSubmission,
 ): Promise<KeyedRequest | undefined> {
-  if (submission.paymentId === undefined) return undefined
-  const { paymentPayload, paymentRequirements } = submission
+  const { paymentId: id, paymentPayload, paymentRequirements } = submission
+  if (id === undefined) return undefined
   const { extensions: _extensions, ...signed } = paymentPayload
   const { scheme, network, asset, payTo, amount } = paymentRequirements
   const decoded = decodePayment(paymentPayload, paymentRequirements, facilitator.formats)
   const { project, repeatSettlements } = merchantOf(res)
-  const payer = repeatSettlements
-    ? await claimantOf(facilitator, decoded)
-    : (decoded.key?.from ?? '')
+  const { presented, verified } = repeatSettlements
+    ? await claimantsOf(facilitator, decoded)
+    : { presented: decoded.key?.from ?? '' }
+  const keyOf = (claimant: string): string => idempotencyKey('payment', project, claimant, id)
   const required = { scheme, network, asset, payTo, amount }
   return {
-    key: idempotencyKey('payment', project, payer, submission.paymentId),
+    key: keyOf(presented),
+    verifiedKey: verified && keyOf(verified),
     // The requirements count: a payment for one item must not repeat the answer for a more expensive one.
     fingerprint: fingerprintOf({ signed, required }),
     project,
@@ -45,14 +48,18 @@ export async function paymentIdKey(
 }
 
 /**
- * Binds a payment to its id, so that no other payment of its payer can use that id.
+ * Binds a verified payment to its id, so that no other payment of its payer can use that id.
  *
+ * @param claim - Claims the id where settle repeats answers.
  * @throws {@link RequestProblem} if another payment has the id.
  */
 export async function bindPaymentId(
   { idempotency }: WaitContext,
   byId: KeyedRequest,
+  claim: KeyClaim,
 ): Promise<void> {
+  if (!(await claim.claimVerified())) throw byId.conflict()
+  if (claim.hasKey) return
   const begun = await idempotency.begin(byId)
   if (begun.state === 'conflict') throw byId.conflict()
   if (begun.state === 'fresh') await begun.claim.pause()
@@ -82,7 +89,7 @@ export async function requireFreeId(
   { idempotency }: WaitContext,
   byId: KeyedRequest,
 ): Promise<void> {
-  const { state } = await idempotency.look(byId)
+  const { state } = await idempotency.look({ ...byId, key: byId.verifiedKey ?? byId.key })
   if (state === 'conflict') throw conflict({ isValid: false, invalidReason: TAKEN })
 }
 

@@ -47,9 +47,9 @@ interface SettleRequest {
   readonly res: Response
   readonly submission: IdentifiedSubmission
   /** The claims of the request's `Idempotency-Key` and of the payment's id. */
-  readonly claims: readonly KeyClaim[]
-  /** The payment's id, if it does not repeat the answer. */
-  readonly bound: KeyedRequest | undefined
+  readonly claims: readonly [KeyClaim, KeyClaim]
+  /** The payment's id. */
+  readonly byId: KeyedRequest | undefined
   /** A hash of the key that its client may ask again with: only the asker of a settlement is told of it again. */
   readonly asker: string | undefined
 }
@@ -71,13 +71,13 @@ export async function settlePayment(
   const submission = identifySubmission(submitted.submission)
   const byId = await paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
-  const [repeated, bound] = repeatSettlements ? [byId, undefined] : [undefined, byId]
+  const repeated = repeatSettlements ? byId : undefined
 
   const { answer, failed } = await onceForKey(context, byHeader, async (headerClaim) => {
     const outcome = await onceForKey(context, repeated, async (idClaim) => {
-      const claims = [headerClaim, idClaim]
+      const claims = [headerClaim, idClaim] as const
       const asker = (byHeader ?? repeated)?.key
-      const settled = await reserveAndSettle(context, { res, submission, claims, bound, asker })
+      const settled = await reserveAndSettle(context, { res, submission, claims, byId, asker })
       await endIdClaim(idClaim, settled)
       return settled
     })
@@ -111,7 +111,7 @@ async function reserveAndSettle(
   context: RouterContext,
   request: SettleRequest,
 ): Promise<SettleOutcome> {
-  const { res, submission, bound, asker } = request
+  const { res, submission, byId, claims, asker } = request
   const { paymentPayload, paymentRequirements } = submission
   const merchant = merchantOf(res)
   context.counters.count(merchant.project, 'presented')
@@ -128,8 +128,8 @@ async function reserveAndSettle(
     const kept = await keptOutcome(context, request, { payment, refusal: reserved })
     return kept ?? { answer, failed: false }
   }
-  if (bound !== undefined)
-    await bindPaymentId(context, bound).catch(async (error: unknown) => {
+  if (byId !== undefined)
+    await bindPaymentId(context, byId, claims[1]).catch(async (error: unknown) => {
       await reserved.release()
       throw error
     })

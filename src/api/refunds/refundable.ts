@@ -81,6 +81,7 @@ export function refundProblem(refusal: RefundRefusal): RequestProblem {
     case 'payment_in_use':
       return notRefundable(
         'What was paid for is being delivered at this moment: try again shortly.',
+        { delivering: true },
       )
     case 'too_many_refunds':
       return notRefundable('This settlement has as many refunds as it may have.')
@@ -100,6 +101,6 @@ export function exceedsPayment(left: bigint): RequestProblem {
   )
 }
 
-function notRefundable(detail: string): RequestProblem {
-  return new RequestProblem('settlement_not_refundable', detail)
+function notRefundable(detail: string, extensions?: { readonly delivering: true }): RequestProblem {
+  return new RequestProblem('settlement_not_refundable', detail, extensions)
 }

@@ -207,11 +207,14 @@ function resourceOf(sold: SoldResource): ListedResource {
   return { ...sold, listing, words: [resource, description, ...tags].join(' ').toLowerCase() }
 }
 
-/** Those that were sold last, in all and of each project: the ledger forgets the others, too. */
+/**
+ * Those that were sold last, in all and of each project: the ledger forgets the others, too. What a buyer names gives
+ * way first: it costs him a small sale.
+ */
 function newestOf(known: readonly ListedResource[]): readonly ListedResource[] {
   const counts = new Map<string, number>()
   const newest = known
-    .toSorted((one, other) => other.soldAt - one.soldAt)
+    .toSorted((one, other) => one.claimed - other.claimed || other.soldAt - one.soldAt)
     .filter(({ project }) => {
       const count = (counts.get(project) ?? 0) + 1
       counts.set(project, count)

@@ -1,6 +1,6 @@
 import type { OutsideFailure } from '../../shared/errors.js'
 import type { Logger } from '../../shared/logger.js'
-import type { IdempotencyClaim, KeptAnswer } from './store.js'
+import type { IdempotencyAttempt, IdempotencyClaim, KeptAnswer } from './store.js'
 import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 
 export interface OnceContext extends WaitContext {
@@ -46,7 +46,10 @@ export async function once<T, Request extends WaitingRequest>(
     case 'busy':
       return { kind: begun.state, request }
     case 'fresh': {
-      const claim = new KeyClaim(begun.claim, logger)
+      const { verifiedKey: key = request.key } = request
+      const isOther = key !== request.key
+      const beginVerified = () => context.idempotency.begin({ ...request, key })
+      const claim = new KeyClaim(begun.claim, logger, isOther ? beginVerified : undefined)
       try {
         const value = await produce(claim)
         if (claim.isFinished) noteOnceSent(context, request)
@@ -67,19 +70,26 @@ function noteOnceSent({ idempotency }: WaitContext, { key, res }: WaitingRequest
 /**
  * The key of a request, while that request runs. Without a key, every method is a no-op.
  *
- * No method throws: a failed write is logged, because the ledger knows what became of the payment
- * and the answer is right even if it cannot be repeated.
+ * No method but `claimVerified` throws: a failed write is logged, because the ledger knows what became of the
+ * payment and the answer is right even if it cannot be repeated.
  */
 export class KeyClaim {
   readonly #claim: IdempotencyClaim | undefined
   readonly #logger: Logger
+  readonly #beginVerified: (() => Promise<IdempotencyAttempt>) | undefined
+  #verified: IdempotencyClaim | undefined
   #isOver = false
   #isFinished = false
   #isKept: boolean
 
-  constructor(claim: IdempotencyClaim | undefined, logger: Logger) {
+  constructor(
+    claim: IdempotencyClaim | undefined,
+    logger: Logger,
+    beginVerified?: () => Promise<IdempotencyAttempt>,
+  ) {
     this.#claim = claim
     this.#logger = logger
+    this.#beginVerified = beginVerified
     this.#isKept = claim?.kept !== undefined
   }
 
@@ -96,6 +106,18 @@ export class KeyClaim {
   /** The answer that a process kept under this key before it died. */
   get kept(): KeptAnswer | undefined {
     return this.#claim?.kept
+  }
+
+  /**
+   * Claims the request's `verifiedKey`, if it has one: it stays bound to this request unless this key is freed.
+   *
+   * @returns Whether no other request has it.
+   * @throws `LedgerError`
+   */
+  async claimVerified(): Promise<boolean> {
+    const begun = await this.#beginVerified?.()
+    if (begun?.state === 'fresh') this.#verified = begun.claim
+    return begun?.state !== 'conflict'
   }
 
   /**
@@ -117,7 +139,11 @@ export class KeyClaim {
 
   /** Frees the key: nothing was paid under it. */
   async abandon(): Promise<void> {
-    await this.#end((claim) => claim.abandon())
+    const isFree = !this.#isKept
+    await this.#end(
+      (claim) => claim.abandon(),
+      (verified) => (isFree ? verified.abandon() : verified.pause()),
+    )
   }
 
   /** Frees the key: what an earlier request kept under it is of no use any more. */
@@ -136,9 +162,14 @@ export class KeyClaim {
     await this.#end((claim) => claim.pause())
   }
 
-  async #end(how: (claim: IdempotencyClaim) => Promise<void>): Promise<void> {
+  async #end(
+    how: (claim: IdempotencyClaim) => Promise<void>,
+    howVerified = (verified: IdempotencyClaim) => verified.pause(),
+  ): Promise<void> {
     if (this.#claim === undefined || this.#isOver) return
     this.#isOver = true
+    // First: a repetition may claim both as soon as it gets this one.
+    if (this.#verified !== undefined) await this.#log(howVerified(this.#verified))
     await this.#log(how(this.#claim))
   }
 

@@ -25,6 +25,8 @@ export interface WaitContext {
 
 /** A request that waits while another one has its key. */
 export interface WaitingRequest extends RepeatableRequest {
+  /** A key that the request may claim only once its payment is verified: see `KeyClaim.claimVerified`. */
+  readonly verifiedKey?: string | undefined
   /** The response: once its client has disconnected, the answer is no longer waited for. */
   readonly res?: ServerResponse
 }

@@ -347,7 +347,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     state: '(project, state, created_at, id)',
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
-  x402_resources: { project: '(project, sold_at, id)', sold: '(sold_at, id)' },
+  x402_resources: { project: '(project, claimed, sold_at DESC, id DESC)', sold: '(sold_at, id)' },
   x402_console_sessions: { token: '(token, used_at)' },
 }
 

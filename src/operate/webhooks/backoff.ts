@@ -14,6 +14,8 @@ export interface FailedAttempts {
   readonly ageMs: number
   /** How long the receiver wants to be left alone (ms). */
   readonly restMs?: number | undefined
+  /** The longest delay, unless the receiver wants more (ms). @defaultValue eight hours */
+  readonly longestMs?: number | undefined
 }
 
 /**
@@ -23,11 +25,11 @@ export interface FailedAttempts {
  * @returns `undefined` after the last attempt.
  */
 export function nextAttemptInMs(
-  { attempts, ageMs, restMs = 0 }: FailedAttempts,
+  { attempts, ageMs, restMs = 0, longestMs = LONGEST_DELAY_MS }: FailedAttempts,
   random: () => number,
 ): number | undefined {
   const leftMs = LIFETIME_MS - ageMs
   if (leftMs <= 0) return undefined
-  const usualMs = Math.min(FIRST_DELAY_MS * 2 ** (attempts - 1), LONGEST_DELAY_MS)
+  const usualMs = Math.min(FIRST_DELAY_MS * 2 ** (attempts - 1), longestMs)
   return Math.min(Math.max(usualMs * (1 - JITTER + 2 * JITTER * random()), restMs), leftMs)
 }

@@ -23,6 +23,9 @@ const SLOW_WHEN_BUSY_MS = 500
 /** How often old deliveries are removed (ms). */
 const PRUNE_MS = 600_000
 
+/** How long an endpoint that keeps failing rests at most (ms): once it is back, new deliveries wait no longer. */
+const LONGEST_REST_MS = 15 * 60_000
+
 /** How long open attempts may take when the gateway closes (ms). */
 const CLOSING_MS = 1000
 
@@ -217,7 +220,10 @@ export class WebhookDispatcher {
   #rest(load: Load, restMs = 0): void {
     const { now, random = Math.random } = this.#options
     load.failures += 1
-    const backoff = { attempts: load.failures - 1, ageMs: 0, restMs }
+    const backoff = {
+      ...{ attempts: load.failures - 1, ageMs: 0, restMs },
+      longestMs: LONGEST_REST_MS,
+    }
     const waitMs = load.failures > 1 ? (nextAttemptInMs(backoff, random) ?? 0) : restMs
     load.restsUntil = now() + waitMs
   }

@@ -169,6 +169,14 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return { kind: 'over' }
   }
+  const hasId = await claim.claimVerified().catch(async (error: unknown) => {
+    await releaseUnpaid(context, reserved)
+    throw error
+  })
+  if (!hasId) {
+    await releaseUnpaid(context, reserved)
+    return { kind: 'conflict' }
+  }
   // Only now that the payer is verified: else anyone could use up the payer's allowance.
   const exceeded = await context.countRequest?.({ req, res, payer: reservation.payer })
   if (exceeded !== undefined) {

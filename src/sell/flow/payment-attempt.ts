@@ -1,6 +1,6 @@
 /** A payment on its way through a paid route, from the header that presents it to its delivery. */
 import type { NextFunction, Request, Response } from 'express'
-import { claimantOf } from '../../core/facilitator/claimant.js'
+import { claimantsOf } from '../../core/facilitator/claimant.js'
 import type { ReservingFacilitator } from '../../core/facilitator/facilitator.js'
 import { fingerprintOf, idempotencyKey } from '../../ledger/once/fingerprint.js'
 import type { ReadInput } from '../discovery/read-input.js'
@@ -171,21 +171,24 @@ export async function endRefused(
 /**
  * The key under which the payment's response is stored: the payment's id, in the scope of project, payer,
  * method, resource, route and declared price. Ids may be guessed: nobody takes one from another payer, see
- * {@link claimantOf}. `originalUrl` counts because a route's own `resourceUrl` may leave parts out.
+ * {@link claimantsOf}. `originalUrl` counts because a route's own `resourceUrl` may leave parts out.
  */
 export async function paymentIdKey(
   { facilitator }: { readonly facilitator: Pick<ReservingFacilitator, 'formats'> },
   { req, res, project, payment, bought }: PresentedAttempt,
 ): Promise<WaitingRequest | undefined> {
-  const { paymentId } = payment
-  if (!paymentId.ok || paymentId.value === undefined) return undefined
-  const payer = await claimantOf(facilitator, payment)
+  const id = payment.paymentId.ok ? payment.paymentId.value : undefined
+  if (id === undefined) return undefined
+  const { presented, verified } = await claimantsOf(facilitator, payment)
   const { url = '', route = '', price = '' } = bought
   const resource = [req.method, url, req.originalUrl, route, price]
   // Extensions may be added when it is presented again.
   const { extensions: _extensions, ...signed } = payment.payload
+  const keyOf = (claimant: string): string =>
+    idempotencyKey('resource', project, claimant, ...resource, id)
   return {
-    key: idempotencyKey('resource', project, payer, ...resource, paymentId.value),
+    key: keyOf(presented),
+    verifiedKey: verified && keyOf(verified),
     fingerprint: fingerprintOf(signed),
     project,
     res,

@@ -2,12 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { getAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { httpFacilitator } from '../../../src/core/facilitator/http-facilitator.js'
+import { recordId } from '../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import type { PaymentRequirements } from '../../../src/shared/protocol/payment.js'
 import type { GatewayEvents } from '../../../src/core/schemes/events.js'
 import { deploy, walletCode } from '../../support/contracts.js'
 import { balanceOf, SHOP_TOKEN, shopOptions, useDevnet } from '../../support/devnet.js'
 import { frontRun, newPayer } from '../../support/on-chain.js'
+import { newEntry, steps } from '../../support/ledger-entries.js'
 import { newNonce, signPayment, type TestPayer } from '../../support/sign-payment.js'
 import { until } from '../../support/until.js'
 import { problemOf, serveGateway, type ApiAnswer, type GatewayApi } from '../api.js'
@@ -490,6 +492,25 @@ describe('a malformed or foreign refund', () => {
       expect([status, body.code]).toEqual([409, 'settlement_not_refundable'])
     await at.close()
     await before.close()
+  })
+
+  it('is refused for as long as what it pays back is being delivered', async () => {
+    const ledger = createMemoryLedger()
+    const at = await serveGateway({ ...optionsOf(), ledger })
+    const { asset, chainId } = devnet
+    const parties = { from: buyer.address, payTo: merchant.address }
+    const entry = newEntry({ asset, chainId, ...parties })
+    await steps.settled(ledger, entry)
+    const id = recordId(entry)
+    const signed = await sign({ id, payer: buyer.address, payTo: merchant.address }, { at })
+    const post = () => at.post(`${PATH}/${id}/refunds`, signed)
+    expect(await post()).toMatchObject({
+      status: 409,
+      body: { code: 'settlement_not_refundable', delivering: true },
+    })
+    await ledger.payments.markDelivered(entry)
+    expect((await post()).status).toBe(201)
+    await at.close()
   })
 
   it('is refused if the merchant lacks the money, and then reserves nothing', async () => {

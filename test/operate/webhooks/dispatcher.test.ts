@@ -228,6 +228,32 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
     await until(() => receiver.received.length === length + 2)
   })
 
+  it('reach a receiver soon after it is back, if they are new, however long it was away', async () => {
+    const { ledger, store, dispatcher, pass } = await start()
+    const receiver = await startReceiver(toEnd)
+    receiver.respond = withStatus(503)
+    const endpoint = await register(store, receiver.url)
+    await sell(ledger)
+    for (let attempts = 1; attempts < 12; attempts++) {
+      dispatcher.wake()
+      await until(async () =>
+        (await told(ledger, endpoint)).some((one) => one.attempts === attempts),
+      )
+      await pass(10_000 * 2 ** attempts)
+    }
+    dispatcher.wake()
+    await until(async () => (await told(ledger, endpoint)).some((one) => one.attempts === 12))
+    receiver.respond = withStatus(204)
+    await sell(ledger)
+    await pass(20 * 60_000)
+    dispatcher.wake()
+    await until(async () => (await told(ledger, endpoint)).some((one) => one.state === 'delivered'))
+    expect((await told(ledger, endpoint)).map(({ state }) => state).toSorted()).toEqual([
+      'delivered',
+      'pending',
+    ])
+  })
+
   it('keep `Retry-After`, in seconds and as a date', async () => {
     const { ledger, store, dispatcher, pass } = await start()
     const [busy, other] = [await startReceiver(toEnd), await startReceiver(toEnd)]

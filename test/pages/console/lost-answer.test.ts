@@ -90,6 +90,31 @@ withBrowser('a partial refund whose answer is lost', () => {
     await other.close()
   })
 
+  it('is kept while what was paid for is being delivered, and forgotten once it is refused for good', async () => {
+    const { paidBack, signed } = await loseAnswer('refused', { isSent: false })
+    await comeBack()
+    let refusal: object = { delivering: true }
+    await page.route(REFUNDS, (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            ...{ status: 409, contentType: 'application/problem+json' },
+            body: JSON.stringify({ code: 'settlement_not_refundable', ...refusal }),
+          })
+        : route.continue(),
+    )
+    const answered = () => page.waitForResponse(REFUNDS)
+    const sent = answered()
+    await sendAgain(page).click()
+    await sent
+    await sendAgain(page).waitFor()
+    refusal = { detail: 'This settlement has as many refunds as it may have.' }
+    await sendAgain(page).click()
+    await page.getByText('At most 1 USDC').waitFor()
+    await page.getByText('as many refunds as it may have').waitFor()
+    expect([await paidBack(), signed()]).toEqual([0n, 1])
+    await comeBack()
+  })
+
   it('is not asked about once the list of refunds shows it', async () => {
     const { paidBack } = await loseAnswer('listed', { isSent: true })
     await comeBack()

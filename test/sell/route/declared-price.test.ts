@@ -61,12 +61,12 @@ describe.each(storeMakers.filter(([name]) => name !== 'memory'))('in %s', (_name
     const [ranBefore, earnedBefore] = [runs, await earned()]
     const { extensions: _id, ...plain } = payment
     for (const one of [payment, plain])
-      expect(errorOf(await other.pay('/good', one))).toEqual(CHANGED)
+      expect(errorOf(await redeem(other, '/good', one))).toEqual(CHANGED)
     expect([runs, await earned()]).toEqual([ranBefore, earnedBefore])
     // It is paid, and still good at its own price.
     expect((await redeem(shop, '/good', payment)).status).toBe(200)
     // What was stored for it there is not served here.
-    expect((await other.pay('/good', payment)).status).toBe(402)
+    expect((await redeem(other, '/good', payment)).status).toBe(402)
     expect(await earned()).toBe(earnedBefore)
   })
 
@@ -81,10 +81,10 @@ describe.each(storeMakers.filter(([name]) => name !== 'memory'))('in %s', (_name
     const next = open(store, at(after, { earlierPrices: ['$0.01'] }))
     const sold = await redeem(next, '/good', payment)
     expect(sold.status).toBe(200)
-    const again = await next.pay('/good', payment)
+    const again = await redeem(next, '/good', payment)
     expect([again.status, await again.text()]).toEqual([200, await sold.text()])
     // Nothing new is sold at it.
-    const fresh = await next.pay('/good', await shop.sign('/good'))
+    const fresh = await redeem(next, '/good', await shop.sign('/good'))
     expect(fresh.status).toBe(typeof after === 'function' ? 200 : 402)
   })
 
@@ -99,12 +99,12 @@ describe.each(storeMakers.filter(([name]) => name !== 'memory'))('in %s', (_name
     )
     const [ranBefore, earnedBefore] = [runs, await earned()]
     const quoted = await shop.sign('/good')
-    expect(errorOf(await dear.pay('/good', quoted))).toEqual(CHANGED)
-    expect(errorOf(await asking.pay('/good', quoted))).toEqual([402, 'quote_mismatch'])
+    expect(errorOf(await redeem(dear, '/good', quoted))).toEqual(CHANGED)
+    expect(errorOf(await redeem(asking, '/good', quoted))).toEqual([402, 'quote_mismatch'])
     const fromFunction = await asking.sign('/good')
-    expect(errorOf(await dear.pay('/good', fromFunction))).toEqual([402, 'quote_mismatch'])
+    expect(errorOf(await redeem(dear, '/good', fromFunction))).toEqual([402, 'quote_mismatch'])
     expect([runs, await earned()]).toEqual([ranBefore, earnedBefore])
-    expect((await listed.pay('/good', quoted)).status).toBe(200)
+    expect((await redeem(listed, '/good', quoted)).status).toBe(200)
     expect(await earned()).toBe(earnedBefore + 12_500n)
   })
 
@@ -117,7 +117,7 @@ describe.each(storeMakers.filter(([name]) => name !== 'memory'))('in %s', (_name
     const payment = await signUpTo(await shop.ask('/good'), approved)
     await leavePaid(shop, '/good', payment)
     const ranBefore = runs
-    expect(errorOf(await dear.pay('/good', payment))).toEqual(CHANGED)
+    expect(errorOf(await redeem(dear, '/good', payment))).toEqual(CHANGED)
     expect(runs).toBe(ranBefore)
     expect((await redeem(listed, '/good', payment)).status).toBe(200)
   })
@@ -161,8 +161,8 @@ describe('two routes with one resource URL', () => {
     await leavePaid(shop, '/one', payment)
     const ranBefore = runs
     for (const one of [payment, withId(payment)])
-      expect(errorOf(await shop.pay('/two', one))).toEqual(USED)
-    expect(errorOf(await open(store, routes).pay('/two', payment))).toEqual(USED)
+      expect(errorOf(await redeem(shop, '/two', one))).toEqual(USED)
+    expect(errorOf(await redeem(open(store, routes), '/two', payment))).toEqual(USED)
     expect(runs).toBe(ranBefore)
     expect((await redeem(shop, '/one', payment)).status).toBe(200)
   })

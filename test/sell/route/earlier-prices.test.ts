@@ -15,6 +15,7 @@ import { paymentHeader } from '../../support/http.js'
 import { patchedLedger } from '../../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../../support/shop.js'
 import { until } from '../../support/until.js'
+import { untilDecided } from '../../support/until-decided.js'
 import { stopMining, resumeMining, payAndLeave } from '../../support/mining.js'
 import { useCleanup, temporaryFolder } from '../../support/cleanup.js'
 
@@ -115,12 +116,7 @@ describe.each<[string, () => LedgerStore]>([
   /** Mines what is pending, and presents a payment until its outcome is known. */
   async function mineAndPay(path: string, payment: PaymentPayload): Promise<Response> {
     await resumeMining(devnet)
-    let response = await shop.pay(path, payment)
-    await until(async () => {
-      if (response.status === 503) response = await shop.pay(path, payment)
-      return response.status !== 503
-    })
-    return response
+    return untilDecided(() => shop.pay(path, payment))
   }
   async function recordOf(payment: PaymentPayload) {
     const { key } = decoded(payment, payment.accepted as unknown as PaymentRequirements)

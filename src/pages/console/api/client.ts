@@ -12,6 +12,8 @@ export class Problem extends Error {
   readonly code: string
   readonly errors: readonly FieldError[]
   readonly requestId: string | undefined
+  /** Of a refund: what was paid for is being delivered at this moment. */
+  readonly isDelivering: boolean
 
   constructor(status: number, document: Partial<ProblemDocument>) {
     super(document.detail ?? `The gateway answered with status ${status}.`)
@@ -19,6 +21,7 @@ export class Problem extends Error {
     this.code = document.code ?? 'unknown'
     this.errors = Array.isArray(document.errors) ? document.errors : []
     this.requestId = document.requestId
+    this.isDelivering = document.delivering === true
   }
 
   /** The mistake in a member or one of its parts. */
@@ -32,6 +35,7 @@ interface ProblemDocument {
   readonly detail: string
   readonly errors: readonly FieldError[]
   readonly requestId: string
+  readonly delivering: boolean
 }
 
 export interface RequestOptions {

@@ -12,9 +12,10 @@ export interface SignedRefund {
   readonly reason?: string
 }
 
-/** The problems that decide about a refund. After any other, it may have been made. */
+/** The problems that decide about a refund. After any other, it may have been made, or can be in a moment. */
 const ANSWERS = [
   'transaction_failed',
+  'settlement_not_refundable',
   'refund_refused',
   'refund_exceeds_payment',
   'invalid_request',
@@ -40,7 +41,8 @@ export async function sendOnce(
   const body = findKept(settlement) ?? signed
   localStorage.setItem(nameOf(settlement), JSON.stringify(body))
   const problem = await ask('POST', path, { body }).then(() => undefined, toProblem)
-  if (problem === undefined || ANSWERS.includes(problem.code)) forget(settlement)
+  if (problem === undefined || (ANSWERS.includes(problem.code) && !problem.isDelivering))
+    forget(settlement)
   if (problem !== undefined) throw problem
   return body
 }
