@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Funnel, Latency, Revenue } from '../api/documents.js'
-import { useLoad } from '../api/use-load.js'
+import { useFresh } from '../api/use-load.js'
 import { DateRangeFields, lastDays, spanOf, type DateRange } from '../parts/date-range.js'
 import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
@@ -26,10 +26,10 @@ export function Overview({ route }: { readonly route: Route }) {
     `${role}/${view}${queryOf({ ...spanOf(range), project, ...money })}`
   const revenueBy = (by: string): string => path('revenue', { by, ...networkQuery(network) })
   const sharesBy = role === 'admin' && project === '' ? 'project' : 'resource'
-  const revenue = useLoad<Revenue>(revenueBy('day'))
-  const funnel = useLoad<Funnel>(path('funnel'))
-  const latency = useLoad<Latency>(path('latency'))
-  const shares = useLoad<Revenue>(revenueBy(sharesBy))
+  const revenue = useFresh<Revenue>(revenueBy('day'))
+  const funnel = useFresh<Funnel>(path('funnel'))
+  const latency = useFresh<Latency>(path('latency'))
+  const shares = useFresh<Revenue>(revenueBy(sharesBy))
   return (
     <Page title="Overview">
       <div class="toolbar">
