@@ -31,7 +31,7 @@ const TOKENS: ReadonlyArray<readonly [RegExp, TokenScope | 'manage']> = [
   [/\/handlers$|\/payment-requirements$|^POST .*\/checkouts/, 'settle'],
   [/^(POST .*\/refunds|GET .*\/refunds\/prepare)$/, 'refund'],
   [/\/webhooks/, 'webhooks'],
-  [/^GET .*\/(settlements|refunds|checkouts|overview|revenue|funnel|latency)/, 'read'],
+  [/^GET .*\/(settlements|refunds|checkouts|overview|revenue|funnel)/, 'read'],
 ]
 
 const mayCall = (scopes: readonly TokenScope[], scope: TokenScope | 'manage'): boolean =>
