@@ -83,7 +83,6 @@ export {
   type RateErrorCode,
   type RelayerErrorCode,
 } from './shared/errors.js'
-export { chainlinkRates, type ChainlinkRatesOptions } from './core/chain/chainlink-rates.js'
 export type {
   GatewayEvents,
   GatewayListener,

@@ -11,7 +11,7 @@ import type { Asset } from '../shared/money/assets.js'
 import type { RateSource } from '../shared/money/rates.js'
 import type { NetworkNameStyle } from '../shared/protocol/networks.js'
 import type { ReceiverRules } from '../operate/webhooks/receiver-url.js'
-import type { Streams } from './settlements/streams/streams.js'
+import type { Downloads } from './settlements/download/downloads.js'
 import type { RevenueReader } from './settlements/views/revenue-reader.js'
 
 /** Dependencies of the API. */
@@ -26,8 +26,7 @@ export interface RouterContext extends OnceContext {
   readonly revenue: RevenueReader
   /** What was sold. */
   readonly catalogue: Catalogue
-  /** Payments as they happen, and as files. */
-  readonly streams: Streams
+  readonly downloads: Downloads
   readonly rates: RateSource
   readonly quotes: QuoteSigner
   readonly networkNames: NetworkNameStyle

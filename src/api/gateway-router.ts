@@ -22,7 +22,7 @@ import { refundEndpoints, refundListEndpoints } from './refunds/refund-endpoints
 import { bindEndpoints, serveEndpoints, type Mounted } from './serve/serve-endpoints.js'
 import { settlementSummary } from './settlements/settlement-summary.js'
 import { settlementEndpoints } from './settlements/settlement-endpoints.js'
-import { streamEndpoints } from './settlements/streams/stream-endpoints.js'
+import { downloadEndpoint } from './settlements/download/download-endpoint.js'
 import { allowAnyOrigin, ucpEndpoints } from './checkouts/ucp-endpoints.js'
 import { viewEndpoints } from './settlements/views/view-endpoints.js'
 import { MERCHANT_WEBHOOKS, webhookEndpoints } from './webhooks/webhook-endpoints.js'
@@ -44,7 +44,7 @@ export const apiEndpoints = [
   ...refundListEndpoints(MERCHANT),
   ...webhookEndpoints(MERCHANT_WEBHOOKS),
   ...viewEndpoints(MERCHANT),
-  ...streamEndpoints(MERCHANT),
+  downloadEndpoint(MERCHANT),
   ...ucpEndpoints,
 ]
 

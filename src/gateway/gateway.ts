@@ -207,7 +207,7 @@ export interface Gateway {
    *
    * A request that is not finished in time is cut off. A payment that was sent is answered as
    * `settlement_pending` with its transaction; if the handler still runs, its response is dropped and
-   * nothing is charged. Event streams end at once, and clients that are gone are not waited for.
+   * nothing is charged. Clients that are gone are not waited for.
    *
    * @param options - How long requests under way may take.
    * @returns The same promise each time. Never rejects.

@@ -10,9 +10,6 @@ export const COUNTED = [
   ...(['waived', 'settled', 'failed'] as const),
 ] as const
 
-/** Phases of a payment whose time is measured. */
-export const PHASES = ['verify', 'handler', 'settle', 'total'] as const
-
 /** Kind of the gas money that relayers have paid, counted in gwei. */
 export const SPENT = 'spent'
 
@@ -23,19 +20,12 @@ export const GAS_COST = 'gas_cost'
 export const GWEI = 10n ** 9n
 
 export type Counted = (typeof COUNTED)[number]
-export type Phase = (typeof PHASES)[number]
 
 /** Time between two writes (ms). A process that dies loses its counts since the last one. */
 const FLUSH_MS = 5000
 
 /** Counts that are kept in memory at most, if the ledger cannot be written for long. */
 const MAX_KEPT = 50_000
-
-/** Ranges of milliseconds by which a power of two is divided: each is a fifth wider than the one before. */
-const RANGES_PER_DOUBLING = 4
-
-/** The range of a quarter of an hour and more. */
-const LAST_RANGE = 80
 
 /** Day and slot, kind and label; and the project, whose id may be any text. */
 const COUNTED_KEY = /^(\d+)\.(\d+) (\S+) (\S*) ([^]*)$/
@@ -50,7 +40,7 @@ export interface CountersOptions {
 }
 
 /**
- * Counts what happens to payments, by day and project, and how long it takes.
+ * Counts what happens to payments, by day and project.
  *
  * Counting changes a map. Every few seconds, the counts are added to the ledger's in one
  * statement. Labels come from closed sets, never from a client.
@@ -73,11 +63,6 @@ export class Counters {
   count(project: string | undefined, what: Counted, label = ''): void {
     const ofDay = this.#options.now() % DAY_MS
     this.#add(`${what} ${label} ${project ?? ALL_COUNTED}`, 1, Math.floor(ofDay / SLOT_MS))
-  }
-
-  /** Counts how long a phase took. */
-  time(project: string | undefined, phase: Phase, ms: number): void {
-    this.#add(`${phase} ${rangeOf(ms)} ${project ?? ALL_COUNTED}`)
   }
 
   /** Adds the gas money that a relayer has paid, rounded up to gwei. */
@@ -159,33 +144,3 @@ function toCounts(counted: ReadonlyMap<string, number>): readonly Count[] {
 }
 
 const toGwei = (wei: bigint): number => Number((wei + GWEI - 1n) / GWEI)
-
-function rangeOf(ms: number): number {
-  const range = Math.floor(RANGES_PER_DOUBLING * Math.log2(Math.max(ms, 1)))
-  return Math.min(range, LAST_RANGE)
-}
-
-/**
- * Estimates a percentile of the measured times, in milliseconds. It lies within the range that is found, which
- * is 19 % wide.
- *
- * @param ranges - How often each range was counted.
- * @returns `undefined` if nothing was.
- */
-export function percentileOf(
-  ranges: ReadonlyMap<number, number>,
-  percent: number,
-): number | undefined {
-  const total = [...ranges.values()].reduce((sum, count) => sum + count, 0)
-  if (total === 0) return undefined
-  const wanted = (total * percent) / 100
-  let passed = 0
-  for (const [range, count] of [...ranges].toSorted(([one], [other]) => one - other)) {
-    if (passed + count >= wanted) {
-      const part = (wanted - passed) / count
-      return Math.round(10 * 2 ** ((range + part) / RANGES_PER_DOUBLING)) / 10
-    }
-    passed += count
-  }
-  return undefined
-}

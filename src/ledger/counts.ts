@@ -17,7 +17,7 @@ export interface Count {
   readonly project: string
   /** The event. */
   readonly kind: string
-  /** Divides a kind further: a reason, or a range of milliseconds. */
+  /** Divides a kind further: a reason, or a relayer. */
   readonly label: string
   readonly count: number
 }

@@ -220,14 +220,6 @@ export interface SubmittedQuery {
   readonly limit?: number | undefined
 }
 
-/** Which records a live view shows. */
-export interface LatestQuery {
-  /** Final records whose last change is at most this many milliseconds old. */
-  readonly withinMs: number
-  /** Records of each state listed at most. */
-  readonly limit: number
-}
-
 /** Which final records are listed, newest first. */
 export interface FinalQuery {
   readonly state: 'settled' | 'failed'

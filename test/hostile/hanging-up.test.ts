@@ -234,20 +234,6 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     expect(await earned()).toBe(before + 2n * PRICE)
   })
 
-  it('leaves no event stream open, and HEAD never opens one', async () => {
-    const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
-    const url = `${shop.url}/api/v2/merchant/events`
-    const streams = Array.from({ length: 12 }, () => new AbortController())
-    for (const { signal } of streams)
-      expect((await fetch(url, { headers, signal })).status).toBe(200)
-    expect((await fetch(url, { headers })).status).toBe(429)
-    expect((await fetch(url, { headers, method: 'HEAD' })).status).toBe(200)
-    for (const stream of streams) stream.abort()
-    const last = new AbortController()
-    await until(async () => (await fetch(url, { headers, signal: last.signal })).status === 200)
-    last.abort()
-  })
-
   it('before a download has begun causes no error', async () => {
     const headers = { 'X-Project-Identify-Token': SHOP_TOKEN }
     const path = '/api/v2/merchant/settlements.csv'

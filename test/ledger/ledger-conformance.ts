@@ -3,7 +3,6 @@ import { describe, expect, it } from '@jest/globals'
 import { EVERY_PROJECT, recordId } from '../../src/ledger/index.js'
 import type {
   FinalQuery,
-  LatestQuery,
   LedgerStore,
   LedgerEntry,
   LedgerQuery,
@@ -516,46 +515,6 @@ export function describeLedger(
         // A delivery is a change as well, and moves the record to the front.
         await ledger.payments.markDelivered(old)
         expect((await listed({ limit: 1 }))[0]).toBe(recordId(old))
-      })
-    })
-
-    describe('listing what has just happened', () => {
-      it('lists a few payments of each state that were sent or ended recently', async () => {
-        const { ledger, entry: old, clock } = await openAt('settled')
-        const AGO_MS = 2000
-        clock.ms += AGO_MS
-        await sleep(AGO_MS)
-        const entries = Array.from({ length: 7 }, () => newEntry())
-        const ends = [
-          'settled',
-          'failed',
-          'submitted',
-          'settled',
-          'submitted',
-          'reserved',
-          'failed',
-        ]
-        for (const [index, end] of ends.entries()) {
-          await steps[end as keyof typeof steps](ledger, entries[index]!)
-          await pass(clock)
-        }
-        const listed = async (query: Partial<LatestQuery>) => {
-          const records = await ledger.payments.listLatest({
-            withinMs: 86_400_000,
-            limit: 10,
-            ...query,
-          })
-          return records.map(({ id }) => id).toSorted()
-        }
-        const idsOf = (...indexes: number[]) =>
-          indexes.map((index) => recordId(entries[index]!)).toSorted()
-        const all = [...idsOf(0, 1, 2, 3, 4, 6), recordId(old)]
-        expect(await listed({})).toEqual(all.toSorted())
-        expect(await listed({ limit: 1 })).toEqual(idsOf(3, 4, 6))
-        // What was sent is listed however long ago that was.
-        expect(await listed({ withinMs: 0 })).toEqual(idsOf(2, 4))
-        const [sent] = await ledger.payments.listLatest({ withinMs: 0, limit: 1 })
-        expect(sent).toMatchObject({ state: 'submitted', submission: { raw: '0x' } })
       })
     })
 

@@ -101,7 +101,6 @@ const READS: readonly Read[] = [
       await payments.settleUncharged(entry, payments.lockOf(entry))
     },
   ],
-  ['what has just happened', (ledger) => ledger.payments.listLatest(FINAL)],
   ...(['shop', EVERY_PROJECT] as const).flatMap((project) =>
     [undefined, { updatedAt: MIDDLE_MS, id: cursorAt(ROWS / 2).id }].map(
       (after) =>

@@ -39,7 +39,6 @@ describe('an app that only protects routes', () => {
       expect(filesIn(first, folder)).toEqual([])
     expect(filesIn(first, 'core/chain').toSorted()).toEqual([
       'core/chain/account-factories.ts',
-      'core/chain/chainlink-rates.ts',
       // Offers name its address.
       'core/chain/executor-code.ts',
       'core/chain/executor.ts',

@@ -1,4 +1,8 @@
 /** Contracts of a few instructions, placed where a test wants them. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Abi } from 'viem'
 import { concatHex, numberToHex } from 'viem/utils'
 import { AUTHORIZATION_USED, TRANSFER } from '../../src/core/chain/abi.js'
 import type { Devnet } from '../../src/tools/devnet/index.js'
@@ -61,3 +65,11 @@ export async function deploy(devnet: Devnet, code: Hex): Promise<Hex> {
 
 /** An account that approves everything where gas costs nothing, and burns all gas where it does. */
 export const twoFacedWalletCode: Hex = concatHex(['0x3a15600657fe5b', '0x6001', RETURN_MAGIC])
+
+/** Compiles the one contract of a file in this folder. */
+export async function compileContract(name: string): Promise<{ abi: Abi; code: Hex }> {
+  const compiler = fileURLToPath(new URL('compile-contract.mjs', import.meta.url))
+  const contract = fileURLToPath(new URL(name, import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [compiler, contract])
+  return JSON.parse(stdout) as { abi: Abi; code: Hex }
+}

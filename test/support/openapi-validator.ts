@@ -34,7 +34,7 @@ export function wholeDocument(): Promise<OpenApiDocument> {
 
 interface DescribedResponse {
   readonly $ref?: string
-  readonly content?: Readonly<Record<string, { readonly 'x-event-data'?: object }>>
+  readonly content?: Readonly<Record<string, object>>
 }
 
 interface DescribedOperation {
@@ -104,19 +104,8 @@ export class OpenApiValidator {
       return `is ${type || 'without a type'}, not ${Object.keys(content).join(', ')}`
     }
     const media = `${pointer}/content/${escaped(type)}`
-    if (content[type]?.['x-event-data'] !== undefined) return this.#wrongEvent(media, answer)
     if (!type.endsWith('json') || answer.isCut) return undefined
     return this.#mismatch(`${media}/schema`, answer)
-  }
-
-  #wrongEvent(media: string, answer: Answered): string | undefined {
-    const whole = answer.body.split('\n\n').slice(0, -1)
-    const lines = whole.flatMap((event) =>
-      event.split('\n').filter((one) => one.startsWith('data:')),
-    )
-    return lines
-      .map((line) => this.#mismatch(`${media}/x-event-data`, { ...answer, body: line.slice(5) }))
-      .find((wrong) => wrong !== undefined)
   }
 
   /** What was taken must be described as allowed. */

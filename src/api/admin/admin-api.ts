@@ -4,7 +4,7 @@ import { refundEndpoints, refundListEndpoints } from '../refunds/refund-endpoint
 import { bindEndpoints, type MountedApi } from '../serve/serve-endpoints.js'
 import { settlementSummary } from '../settlements/settlement-summary.js'
 import { settlementEndpoints } from '../settlements/settlement-endpoints.js'
-import { streamEndpoints } from '../settlements/streams/stream-endpoints.js'
+import { downloadEndpoint } from '../settlements/download/download-endpoint.js'
 import { viewEndpoints } from '../settlements/views/view-endpoints.js'
 import { webhookEndpoints } from '../webhooks/webhook-endpoints.js'
 import { auditEndpoints } from './audit-endpoints.js'
@@ -29,7 +29,7 @@ export const adminEndpoints = [
   ...settlementEndpoints(operatorPayments),
   settlementSummary(operatorPayments),
   ...viewEndpoints(operatorPayments),
-  ...streamEndpoints(operatorPayments),
+  downloadEndpoint(operatorPayments),
   ...webhookEndpoints(operatorWebhooks),
   ...webhookEndpoints(projectWebhooks),
   ...paymentLinkEndpoints(projectCheckouts),

@@ -29,7 +29,7 @@ import { appliedRateOf } from '../payments/quote-fiat.js'
 import { detailsOf } from '../payments/settle-payment.js'
 
 /** Dependencies of {@link completeCheckout}. */
-export type CompletionContext = Omit<RouterContext, 'streams' | 'revenue'>
+export type CompletionContext = Omit<RouterContext, 'downloads' | 'revenue'>
 
 /** A checkout that is being completed. */
 interface Completing extends UcpCompletionOptions {

@@ -1,6 +1,6 @@
-/** Revenue, funnel, latency and overview. */
+/** Revenue, funnel and overview. */
 import { z } from 'zod'
-import { COUNTED, PHASES, type Counted, type Phase } from '../../ledger/counters.js'
+import { COUNTED, type Counted } from '../../ledger/counters.js'
 import { REVENUE_KEYS } from '../../ledger/revenue.js'
 import { document } from './component.js'
 import {
@@ -10,7 +10,6 @@ import {
   integer,
   list,
   network,
-  object,
   testnet,
   text,
   time,
@@ -100,40 +99,10 @@ export const funnelReport = document(
   },
 )
 
-const phase = (description: string) =>
-  object(description, {
-    count: count('Number of measurements.'),
-    p50: z
-      .number()
-      .optional()
-      .meta({ description: 'Median in milliseconds.', examples: [12] }),
-    p95: z.number().optional().meta({ description: '95th percentile in milliseconds.' }),
-  })
-
-const PHASE_TEXTS: Readonly<Record<Phase, string>> = {
-  verify: 'Verifying a payment.',
-  handler: 'What was paid for.',
-  settle: 'Settling it on chain.',
-  total: 'All of it.',
-}
-
-const phaseMembers = Object.fromEntries(
-  PHASES.map((name) => [name, phase(PHASE_TEXTS[name])]),
-) as Record<Phase, ReturnType<typeof phase>>
-
-const phases = object(
-  'Time of each phase. Percentiles are estimates, at most 19 % off.',
-  phaseMembers,
-)
-
-/** `…/latency`. */
-export const latencyReport = document('Latency', 'How long payments took.', { ...span, phases })
-
 /** `…/overview`. */
 export const overviewReport = document('Overview', 'What happened, at a glance.', {
   ...span,
   revenue: list('What was paid and refunded, by token.', sum),
   funnel: activity,
-  phases,
   settlements: list('The ten newest settlements.', settlement),
 })

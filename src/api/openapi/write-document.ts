@@ -148,14 +148,11 @@ async function successes({ responses }: Description): Promise<Readonly<Record<st
 async function successOf({ description, document, type, headers = [] }: Success): Promise<object> {
   const reference = document && referenceTo(await document.get())
   const media = type ?? (reference && 'application/json')
-  const isJson = type === undefined && reference !== undefined
-  const schema = isJson ? reference : { type: 'string' }
-  // What OpenAPI 3.1 has no word for: the documents of a stream.
-  const events = !isJson && reference !== undefined && { 'x-event-data': reference }
+  const schema = reference ?? { type: 'string' }
   return {
     description,
     headers: headersOf(headers),
-    ...(media !== undefined && { content: { [media]: { schema, ...events } } }),
+    ...(media !== undefined && { content: { [media]: { schema } } }),
   }
 }
 

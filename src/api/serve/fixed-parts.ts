@@ -17,7 +17,7 @@ export const TAGS = [
   { name: 'Settlements', description: 'What became of a project’s payments.' },
   { name: 'Refunds', description: 'Pay settlements back, in full or in part.' },
   { name: 'Webhooks', description: 'Be told of payments and refunds.' },
-  { name: 'Reports', description: 'Revenue, conversion and latency of a project.' },
+  { name: 'Reports', description: 'Revenue and conversion of a project.' },
   { name: 'UCP', description: 'The public documents of the UCP payment handler.' },
   { name: 'Documentation', description: 'This document, and its page.' },
   { name: 'Probes', description: 'For load balancers and orchestrators.' },

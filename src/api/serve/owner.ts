@@ -38,7 +38,7 @@ export interface ViewScope {
   readonly accepts: readonly Asset[]
 }
 
-/** An owner whose payments are listed, summed and streamed. */
+/** An owner whose payments are listed, summed and downloaded. */
 export interface PaymentsOwner<Context = RouterContext> extends Owner<Context> {
   /** Adds the parameters that say whose, for {@link PaymentsOwner.scopeOf}. */
   readonly withScope: <Query extends z.ZodObject>(query: Query) => Query
@@ -52,7 +52,7 @@ export interface PaymentsOwner<Context = RouterContext> extends Owner<Context> {
   readonly settlement: Lazy<Schemas['settlement' | 'adminSettlement']>
   readonly settlementList: Lazy<Schemas['settlementList' | 'adminSettlementList']>
   readonly refundPage: Lazy<Schemas['refundPage' | 'adminRefundPage']>
-  /** The holder of its streams' slots. */
+  /** The holder of its downloads' slots. */
   readonly slots: 'projects' | 'operators'
 }
 

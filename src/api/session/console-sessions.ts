@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../shared/crypto/sha256.js'
 import type { SessionStore } from '../../ledger/index.js'
 import type { ConsoleSession } from '../../ledger/sessions.js'
@@ -16,10 +15,6 @@ const IDLE_MS = 2 * 3_600_000
 
 /** How often the use of a session is noted (ms). */
 const NOTE_EVERY_MS = 60_000
-
-/** How long a session is remembered without asking the database (ms). */
-const RECALL_MS = 5000
-const MAX_RECALLED = 1000
 
 /** Sessions of one token. */
 const MAX_PER_TOKEN = 20
@@ -62,7 +57,6 @@ export interface ConsoleSessionsOptions {
  */
 export class ConsoleSessions {
   readonly #options: ConsoleSessionsOptions
-  readonly #recalled = new LRUCache<string, ConsoleSession>({ max: MAX_RECALLED, ttl: RECALL_MS })
 
   constructor(options: ConsoleSessionsOptions) {
     this.#options = options
@@ -111,20 +105,8 @@ export class ConsoleSessions {
     return { ...open, expiresAt: expiryOf({ ...session, usedAt }) }
   }
 
-  /**
-   * Tells whether a session is still valid, and does not use it. Streams ask often: the database is asked
-   * once in {@link RECALL_MS}.
-   */
-  async isOpen(hash: string): Promise<boolean> {
-    const session = this.#recalled.get(hash) ?? (await this.#options.store.find(hash))
-    if (session === undefined) return false
-    if (!this.#recalled.has(hash)) this.#recalled.set(hash, session)
-    return (await this.#check(session)) !== undefined
-  }
-
   async close(hash: string): Promise<void> {
     await this.#options.store.remove(hash)
-    this.#recalled.delete(hash)
   }
 
   async #check(session: ConsoleSession): Promise<OpenSession | undefined> {

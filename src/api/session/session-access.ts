@@ -8,7 +8,6 @@ import { Slots } from '../../shared/http/slots.js'
 import { projectTokenOf } from '../serve/authenticate.js'
 import { rootUrlOf } from '../serve/docs-url.js'
 import { setLimitKey } from '../serve/rate-limit.js'
-import { setAccessCheck } from '../settlements/streams/stream-access.js'
 import type { ConsoleSessions, OpenSession } from './console-sessions.js'
 import { requireSameOrigin } from './same-origin.js'
 import { cookieScope, readSessionCookie } from './session-cookie.js'
@@ -79,7 +78,6 @@ export class SessionAccess {
       const note = async (): Promise<void> => {
         const session = await this.find(req, res)
         if (session === undefined || !take(session, res)) return
-        setAccessCheck(res, () => this.#sessions.isOpen(session.hash))
         setLimitKey(res, limitKeyOf(session))
       }
       note().then(next, next)

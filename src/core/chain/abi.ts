@@ -31,12 +31,6 @@ const executorAbi = parseAbi([
   'function execute(Call[] calls)',
 ])
 
-/** A Chainlink price feed (AggregatorV3Interface). */
-export const aggregatorAbi = parseAbi([
-  'function decimals() view returns (uint8)',
-  'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
-])
-
 export { MULTICALL3 }
 
 /** Selector of `aggregate3((address,bool,bytes)[])`. */

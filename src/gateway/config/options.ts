@@ -1,5 +1,4 @@
 /** The options of a gateway, as developers and operators write them. */
-import type { ChainlinkRatesOptions } from '../../core/chain/chainlink-rates.js'
 import type { Facilitator } from '../../core/facilitator/facilitator.js'
 import type { RateLimitOptions } from '../../shared/http/rate-limiter.js'
 import type { Ledger } from '../../ledger/index.js'
@@ -368,9 +367,8 @@ export interface MetricsOptions {
 }
 
 /**
- * A source of rates: fixed ones by pair (`{ 'EUR/USD': '1.08' }`), Chainlink's feeds on a chain (read
- * from the gateway's own `rpcUrl` of that network unless another is given), a JSON API, or an object
- * with the method `getRate`.
+ * A source of rates: fixed ones by pair (`{ 'EUR/USD': '1.08' }`), a JSON API, or an object with the method
+ * `getRate`.
  *
  * @example
  * ```ts
@@ -378,17 +376,10 @@ export interface MetricsOptions {
  *
  * const fixed: RatesOptions = { 'EUR/USD': '1.08' }
  * const ecb: RatesOptions = { http: { url: 'https://api.frankfurter.dev/v1' } }
- * const onChain: RatesOptions = { chainlink: { network: 'base' } }
  * ```
  */
 export type RatesOptions =
-  | Readonly<Record<string, string>>
-  | { readonly chainlink: Omit<ChainlinkRatesOptions, 'rpcUrl' | 'now'> & { rpcUrl?: string } }
-  | { readonly http: Omit<HttpRatesOptions, 'now'> }
-  | RateSource
-
-/** What the options say of Chainlink's feeds. */
-export type ChainlinkRatesEntry = Extract<RatesOptions, { readonly chainlink: object }>['chainlink']
+  Readonly<Record<string, string>> | { readonly http: Omit<HttpRatesOptions, 'now'> } | RateSource
 
 /** What the options say of a JSON API with rates. */
 export type HttpRatesEntry = Extract<RatesOptions, { readonly http: object }>['http']

@@ -24,8 +24,7 @@ import {
   type SettlementNetwork,
 } from '../../core/schemes/evm/network/settlement-network.js'
 import { findPermits } from '../../core/schemes/evm/permit2/find-permits.js'
-import { latencyWatcher } from '../../operate/telemetry/latency.js'
-import type { RecentOutcomes } from '../../operate/telemetry/recent-outcomes.js'
+import type { PaymentWatcher } from '../../operate/telemetry/payment-watch.js'
 import type { Telemetry } from '../../operate/telemetry/telemetry.js'
 import { RelayerAlerts } from '../../operate/webhooks/relayer-alerts.js'
 import { watchScheme } from '../../operate/telemetry/watch-payments.js'
@@ -37,8 +36,8 @@ export interface CoreParts {
   readonly counters: Counters
   readonly closed: AbortSignal
   readonly telemetry: Telemetry
-  /** How payments have ended lately. */
-  readonly recent: RecentOutcomes
+  /** Notes how payments end. */
+  readonly recent: PaymentWatcher
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
   /** The formats of all schemes, by name. */
@@ -72,7 +71,7 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   metrics?.watchRelayers(cores)
   const { nameUrl, stopping } = parts
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })
-  const all = [latencyWatcher(parts.counters, parts.recent), ...watchers]
+  const all = [parts.recent, ...watchers]
   const schemes = new Map(
     [...parts.formats].map(([name, format]) => [
       name,

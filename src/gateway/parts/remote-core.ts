@@ -2,7 +2,6 @@ import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { Facilitator } from '../../core/facilitator/facilitator.js'
 import { createRemoteFacilitator } from '../../core/facilitator/remote-facilitator.js'
 import type { Scheme } from '../../core/schemes/scheme.js'
-import { latencyWatcher } from '../../operate/telemetry/latency.js'
 import { watchScheme } from '../../operate/telemetry/watch-payments.js'
 import type { Core, CoreParts } from './core.js'
 
@@ -12,7 +11,7 @@ export function openRemoteCore(
   facilitator: Facilitator,
   parts: CoreParts,
 ): Core {
-  const watchers = [latencyWatcher(parts.counters, parts.recent), ...parts.telemetry.watchers]
+  const watchers = [parts.recent, ...parts.telemetry.watchers]
   const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
   const remote = { ...parts, logger, now, facilitator, watch }
   return { facilitator: createRemoteFacilitator(remote), cores: [] }

@@ -4,12 +4,12 @@ import type { AdminContext } from '../../api/admin/context.js'
 import { Operations } from '../../operate/health/operations.js'
 import type { RouterContext } from '../../api/context.js'
 import { createGatewayRouter, type GatewayRouterOptions } from '../../api/gateway-router.js'
-import { openStreams } from '../../api/settlements/streams/streams.js'
+import { Downloads } from '../../api/settlements/download/downloads.js'
 import { RevenueReader } from '../../api/settlements/views/revenue-reader.js'
 import type { Core } from './core.js'
 
 /** Parts of the API that its routers share. */
-type SharedParts = 'streams' | 'revenue' | 'operations'
+type SharedParts = 'downloads' | 'revenue' | 'operations'
 
 /** Dependencies of the API, apart from those that are made here. */
 export type ApiContext = Omit<RouterContext & AdminContext, SharedParts> & {
@@ -25,10 +25,10 @@ export async function openRouter(
   { paidRoutes, ...context }: ApiContext,
   { cores }: Core,
 ): Promise<(options?: GatewayRouterOptions) => RequestHandler> {
-  const { ledger, counters, now, requests } = context
+  const { ledger, counters, now } = context
   const shared = {
     ...context,
-    streams: openStreams(context, requests.stopping),
+    downloads: new Downloads(),
     revenue: new RevenueReader(ledger.payments),
     operations: new Operations({ cores, ledger, counters, now }),
   }

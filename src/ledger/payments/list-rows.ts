@@ -3,7 +3,7 @@ import type { ExpressionBuilder, RawBuilder, SqlBool } from 'kysely'
 import { bytesOf } from '../../shared/protocol/hex.js'
 import type { Hex } from '../../shared/protocol/payment.js'
 import { EVERY_PROJECT } from '../record.js'
-import type { FinalQuery, LatestQuery, LedgerQuery, LedgerRecord, PayerStart } from '../record.js'
+import type { FinalQuery, LedgerQuery, LedgerRecord, PayerStart } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
@@ -227,41 +227,19 @@ export function comparedTo(
   return where(where.refTuple('created_at', 'id'), operator, where.tuple(createdAt, idBytes(id)))
 }
 
-/**
- * Reads the rows that became final recently, the last ones first.
- *
- * @param isSent - Whether only those are wanted that a transaction was sent for.
- */
+/** Reads the rows that became final recently and that a transaction was sent for, the last ones first. */
 export function finalRows(
   { db, now, plus }: SqlDatabase,
   { state, withinMs, limit }: FinalQuery,
-  isSent = false,
 ): Promise<readonly TimedRow[]> {
-  let select = db
+  return db
     .selectFrom('x402_authorizations')
     .selectAll()
     .select(now.as('now'))
     .where('state', '=', state)
     .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
-  if (isSent)
-    select = select.where((where) => where(where.fn.coalesce('charged', where.val('')), '<>', '0'))
-  return select.orderBy('updated_at', 'desc').limit(limit).execute()
-}
-
-/** Reads the rows that changed last: each state by an index of its own. */
-export async function latestRows(
-  database: SqlDatabase,
-  query: LatestQuery,
-): Promise<readonly TimedRow[]> {
-  const submitted = await database.db
-    .selectFrom('x402_authorizations')
-    .selectAll()
-    .select(database.now.as('now'))
-    .where('state', '=', 'submitted')
-    .orderBy('created_at', 'desc')
-    .limit(query.limit)
+    .where((where) => where(where.fn.coalesce('charged', where.val('')), '<>', '0'))
+    .orderBy('updated_at', 'desc')
+    .limit(limit)
     .execute()
-  // In this order, so that what moves on meanwhile is seen in one of them.
-  const settled = await finalRows(database, { ...query, state: 'settled' })
-  return [...submitted, ...settled, ...(await finalRows(database, { ...query, state: 'failed' }))]
 }

@@ -5,7 +5,6 @@ import type {
   ChangedQuery,
   FinalEntry,
   FinalQuery,
-  LatestQuery,
   LedgerQuery,
   LedgerRecord,
   PayerStart,
@@ -14,7 +13,7 @@ import type {
 import { changedIds } from './changed-ids.js'
 import { entryOf, recordOf, type TimedRow } from './rows.js'
 import { idOf } from '../engine/bytes.js'
-import { comparedTo, finalRows, isFew, latestRows, listRows } from './list-rows.js'
+import { comparedTo, finalRows, isFew, listRows } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import { FIND } from './statements.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
@@ -91,20 +90,8 @@ export class Records {
   /** Lists records that became final recently, and that the chain decides about. */
   listFinal(query: FinalQuery): Promise<readonly FinalEntry[]> {
     return this.#store.run(async (database) => {
-      const rows = await finalRows(database, query, true)
+      const rows = await finalRows(database, query)
       return rows.map((row) => ({ id: idOf(row.id), state: query.state, ...entryOf(row) }))
-    })
-  }
-
-  /**
-   * Lists the latest records, in no order, refunds included: the submitted records that were created
-   * last, and the final ones that were changed last, without the bytes of their transactions. The cost
-   * does not depend on the number of records.
-   */
-  listLatest(query: LatestQuery): Promise<readonly LedgerRecord[]> {
-    return this.#store.run(async (database) => {
-      const rows = await latestRows(database, query)
-      return rows.map((row) => this.#toRecord(row))
     })
   }
 

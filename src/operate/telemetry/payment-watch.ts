@@ -1,4 +1,4 @@
-/** Watches payments, for the latency view, metrics and traces. */
+/** Watches payments, for alerts, metrics and traces. */
 import type { SettleResponse } from '../../shared/protocol/payment.js'
 import { isRefusal } from '../../core/schemes/scheme.js'
 import type { PresentedPayment, Refusal, Reservation } from '../../core/schemes/scheme.js'

@@ -1,5 +1,6 @@
 /** Recent outcomes of payments in this process. */
-import type { PaymentEnd } from './payment-watch.js'
+import type { PresentedPayment } from '../../core/schemes/scheme.js'
+import type { PaymentEnd, PaymentWatch, PaymentWatcher } from './payment-watch.js'
 
 const MINUTE_MS = 60_000
 
@@ -11,14 +12,23 @@ interface Outcomes {
   readonly settled: number
 }
 
+const nothing = (): void => undefined
+const UNWATCHED: PaymentWatch = { phase: () => nothing, submitted: nothing, end: nothing }
+
 /** Counts the payments of the last minutes that were settled, and those that failed through no fault of the buyer. */
-export class RecentOutcomes {
+export class RecentOutcomes implements PaymentWatcher {
   readonly #now: () => number
   readonly #minutes = new Map<number, Outcomes>()
+  readonly #watch: PaymentWatch = { ...UNWATCHED, end: (how) => this.note(how) }
 
   /** @param now - Milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now
+  }
+
+  /** Watches a payment, unless it is a refund or only verified. */
+  begin({ refundOf, purpose }: PresentedPayment): PaymentWatch {
+    return refundOf !== undefined || purpose === 'verify' ? UNWATCHED : this.#watch
   }
 
   note({ kind }: PaymentEnd): void {

@@ -7,7 +7,7 @@ import { createTracer } from './traces.js'
 /** Metrics and traces of a gateway. */
 export interface Telemetry {
   readonly metrics: Metrics | undefined
-  /** Watchers of payments in addition to latency; none by default. */
+  /** Watchers of payments; none by default. */
   readonly watchers: readonly PaymentWatcher[]
 }
 

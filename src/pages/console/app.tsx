@@ -7,7 +7,6 @@ import { useRoute, type Route } from './state/route.js'
 import { SessionContext } from './state/session.js'
 import { useZone } from './state/use-zone.js'
 import { AuditLog } from './views/audit-log.js'
-import { Live } from './views/live.js'
 import { MerchantView } from './views/merchant.js'
 import { Merchants } from './views/merchants.js'
 import { NotFound } from './views/not-found.js'
@@ -78,7 +77,6 @@ export function App() {
 function View({ route, role }: { readonly route: Route; readonly role: 'admin' | 'merchant' }) {
   const [view = 'overview', id, part, partId] = route.path
   if (view === 'overview') return <Overview route={route} />
-  if (view === 'live') return <Live />
   if (view === 'settlements')
     return id === undefined ? <Settlements route={route} /> : <SettlementView id={id} />
   if (view === 'refunds') return <RefundList route={route} />

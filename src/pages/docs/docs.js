@@ -62,12 +62,10 @@ const setTheme = () => viewer.setAttribute('theme', dark.matches ? 'dark' : 'lig
 dark.addEventListener('change', setTheme)
 setTheme()
 
-viewer.addEventListener('before-try', ({ detail: { request, controller } }) => {
+viewer.addEventListener('before-try', ({ detail: { request } }) => {
   // The probes have a server of their own. The page's policy allows requests to its own origin only.
   const { pathname, search } = new URL(request.url)
   request.url = location.origin + pathname + search
-  // A stream has no end of its own.
-  addEventListener('hashchange', () => controller.abort(), { once: true })
 })
 
 document.body.append(viewer)

@@ -117,7 +117,7 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
       const ownIds = new Set((await idsOf(shop)).keys())
       expect(page.body.settlements.length).toBeGreaterThan(0)
       for (const one of page.body.settlements) expect(ownIds.has(one.id)).toBe(true)
-      for (const query of ['settlements', 'overview', 'revenue', 'funnel', 'latency', 'events'])
+      for (const query of ['settlements', 'overview', 'revenue', 'funnel'])
         expect((await get(`/${query}?project=other`)).status).toBe(400)
       expect((await get('/webhooks')).body.webhooks).toEqual([])
     })
@@ -129,7 +129,6 @@ function describeView(name: string, prepare: (toEnd: Cleanup) => Promise<Place>)
         'projects/other/tokens',
         'settlements',
         'settlements.csv?project=other',
-        'events',
         'overview',
         'relayers',
         'networks',

@@ -136,17 +136,6 @@ withBrowser('the documentation page', () => {
     expect([status, JSON.parse(text)]).toMatchObject([200, { id, status: 'settled' }])
   })
 
-  it('ends a stream when its reader leaves', async () => {
-    const { page } = tab
-    await choose(page, 'get', '/api/v2/merchant/events')
-    const begun = page.waitForResponse(/\/merchant\/events/)
-    const ended = page.waitForEvent('requestfailed')
-    await button(page, 'TRY').click()
-    expect((await begun).status()).toBe(200)
-    await choose(page, 'get', '/api/v2/merchant/settlements')
-    expect((await ended).url()).toContain('/merchant/events')
-  })
-
   it('is used with the keyboard alone', async () => {
     const { page } = await openTab(browser)
     await open(page)

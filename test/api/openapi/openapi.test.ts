@@ -336,17 +336,6 @@ describe('the comparison of answers with the document', () => {
   ])('finds %s', (_what, difference, explanation) => {
     expect(validator.explain({ ...valid, ...difference })).toMatch(explanation)
   })
-
-  it('finds a member in excess in an event of a stream', () => {
-    const stream = { method: 'GET', path: '/api/v2/merchant/events', type: 'text/event-stream' }
-    const answer = {
-      ...stream,
-      status: 200,
-      body: 'retry: 1\n\nevent: settlement\ndata: {"id":1}\n\n',
-    }
-    expect(validator.explain(answer)).toMatch(/does not fit/)
-    expect(validator.explain({ ...answer, body: 'retry: 1\n\n' })).toBeUndefined()
-  })
 })
 
 function problem(code: string, status: number | string): string {

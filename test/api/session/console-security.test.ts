@@ -269,7 +269,7 @@ describe('A page of another origin', () => {
     await serve()
     const browser = await signedIn()
     for (const site of ['cross-site', 'same-site', 'anything'])
-      for (const path of [ADMIN_PATH, '/console/session', '/api/v2/admin/events']) {
+      for (const path of [ADMIN_PATH, '/console/session', '/api/v2/admin/settlements.csv']) {
         const headers = { 'Sec-Fetch-Site': site }
         expect(codeOf(await browser.send('GET', path, { headers }))).toEqual([403, 'cross_origin'])
       }

@@ -7,11 +7,10 @@ import { intrinsicGas } from '../../../src/core/chain/intrinsic-gas.js'
 import type { Hex } from '../../../src/shared/protocol/payment.js'
 import { executorGasLimit } from '../../../src/core/relayer/batch-gas.js'
 import { publicClient, walletClient } from '../../tools/devnet/clients.js'
-import { deploy } from '../../support/contracts.js'
+import { compileContract, deploy } from '../../support/contracts.js'
 import { askNode } from '../../support/core.js'
 import { delegate } from '../../support/delegation.js'
 import { useDevnet } from '../../support/devnet.js'
-import { compileContract } from '../../support/price-feed.js'
 import { newNonce } from '../../support/sign-payment.js'
 
 const devnet = useDevnet()

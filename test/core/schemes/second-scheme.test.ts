@@ -17,7 +17,7 @@ import { OpenRequests } from '../../../src/shared/http/open-requests.js'
 import { QuoteSigner } from '../../../src/core/merchants/signed-quote.js'
 import { createX402Protect, openPaidRoutes } from '../../../src/sell/flow/x402-protect.js'
 import { createGatewayRouter } from '../../../src/api/gateway-router.js'
-import { openStreams } from '../../../src/api/settlements/streams/streams.js'
+import { Downloads } from '../../../src/api/settlements/download/downloads.js'
 import { RevenueReader } from '../../../src/api/settlements/views/revenue-reader.js'
 import { createEventBus } from '../../../src/core/schemes/events.js'
 import type {
@@ -127,7 +127,7 @@ describe('a scheme beside exact', () => {
       catalogue: new Catalogue({ ...resolved, store: ledger.resources }),
       counters: new Counters({ ...resolved, store: ledger.counts }),
       revenue: new RevenueReader(ledger.payments),
-      streams: openStreams({ ...resolved, ledger }, requests.stopping),
+      downloads: new Downloads(),
       requests,
     }
     const app = express().use(createGatewayRouter(context))

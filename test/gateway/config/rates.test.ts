@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../../src/shared/errors.js'
+import { fixedRates } from '../../../src/shared/money/fixed-rates.js'
 import { formatDecimal } from '../../../src/shared/money/decimal.js'
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import { resolveOptions } from '../../../src/gateway/config/resolve/resolve-options.js'
@@ -41,17 +42,18 @@ const server = useOpened(() =>
 )
 
 describe('rates', () => {
-  it('can come from an API, a chain’s feeds, and fixed ones, in this order', async () => {
+  it('can come from an API, a source of one’s own, and fixed ones, in this order', async () => {
     const options = {
       networks: { base: BASE },
       rates: [
         { http: { url: server.url, name: 'ECB' } },
-        { chainlink: { network: 'base', feeds: { 'HKD/USD': `0x${'12'.repeat(20)}` } } },
+        fixedRates({ 'HKD/USD': '0.3', 'GBP/USD': '1.3' }),
         { 'EUR/USD': '1.08', 'HKD/USD': '0.5' },
       ],
       now: () => Date.UTC(2026, 0, 30, 12),
     }
     expect(await rateOf(options, 'HKD', 'USD')).toBe('0.1285 ECB')
+    expect(await rateOf(options, 'GBP', 'USD')).toBe('1.3 fixed')
     expect(await rateOf(options, 'EUR', 'USD')).toBe('1.08 fixed')
     expect(await rateOf(options, 'SEK', 'USD')).toBeUndefined()
   })
@@ -60,9 +62,6 @@ describe('rates', () => {
     const now = () => Date.UTC(2026, 0, 30, 12)
     const options = { rates: { http: { url: server.url } }, now }
     expect(await rateOf(options, 'HKD', 'USD')).toBe('0.1285 http')
-    const chain = { rates: { chainlink: { network: 'base', rpcUrl: BASE.rpcUrl, timeoutMs: 200 } } }
-    await expect(rateOf(chain, 'EUR', 'USD')).rejects.toMatchObject({ code: 'rate_unavailable' })
-    expect(await rateOf(chain, 'SEK', 'USD')).toBeUndefined()
   })
 
   it('can be of tokens that are priced or guarded by them, and of no others', async () => {
@@ -84,21 +83,10 @@ describe('rates', () => {
     ['a pair in a list', [{ 'EUR/USD': '1.08' }, { EURUSD: '1' }], ['rates.1["EURUSD"]']],
     ['an API without a URL', [{ http: {} }], ['rates.0.http.url']],
     ['an API of another kind', { http: { url: 'ftp://api' } }, ['rates.http.url']],
-    ['feeds without a node', { chainlink: { network: 'base' } }, ['rates.chainlink.rpcUrl']],
-    [
-      'feeds nowhere',
-      { chainlink: { network: 'nowhere', rpcUrl: BASE.rpcUrl } },
-      ['rates.chainlink.network'],
-    ],
-    [
-      'a feed that is none',
-      [{ chainlink: { network: 'base', rpcUrl: BASE.rpcUrl, feeds: { 'EUR/USD': '0x1' } } }],
-      ['rates.0.chainlink.feeds["EUR/USD"]'],
-    ],
     [
       'times that are none',
-      { chainlink: { network: 'base', rpcUrl: BASE.rpcUrl, freshSeconds: -1, fresh: 1 } },
-      ['rates.chainlink.freshSeconds', 'rates.chainlink.fresh'],
+      { http: { url: 'https://api.example', freshSeconds: -1, fresh: 1 } },
+      ['rates.http.freshSeconds', 'rates.http.fresh'],
     ],
   ])('are refused by name: %s', (_name, rates, options) => {
     expect(wrong({ rates }).filter((option, index, all) => all.indexOf(option) === index)).toEqual(

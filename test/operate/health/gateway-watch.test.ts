@@ -8,6 +8,7 @@ import type { OwnNetwork } from '../../../src/operate/health/check-gateway.js'
 import type { LedgerStore } from '../../../src/ledger/index.js'
 import { OPERATOR, OPERATOR_EVENTS } from '../../../src/ledger/webhooks.js'
 import { ChainError } from '../../../src/shared/errors.js'
+import type { PresentedPayment } from '../../../src/core/schemes/scheme.js'
 import { RecentOutcomes } from '../../../src/operate/telemetry/recent-outcomes.js'
 import { findNetwork } from '../../../src/shared/protocol/networks.js'
 import { recordLog } from '../../api/api.js'
@@ -209,6 +210,17 @@ describe('the outcomes of the last ten minutes', () => {
     recent.note({ kind: 'released' })
     expect(recent.read()).toEqual({ errors: 1, settled: 1 })
     now += 60_000
+    expect(recent.read()).toEqual({ errors: 0, settled: 1 })
+  })
+
+  it('leave out refunds and mere verifications', () => {
+    const recent = new RecentOutcomes(Date.now)
+    const end = (presented: Partial<PresentedPayment>): void =>
+      recent.begin(presented as PresentedPayment).end({ kind: 'settled' })
+    end({ purpose: 'settle', refundOf: 'f'.repeat(32) })
+    end({ purpose: 'verify' })
+    expect(recent.read()).toEqual({ errors: 0, settled: 0 })
+    end({ purpose: 'settle' })
     expect(recent.read()).toEqual({ errors: 0, settled: 1 })
   })
 })

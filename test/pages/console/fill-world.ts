@@ -45,7 +45,6 @@ export async function fillWorld(
   await ask('POST', refunds, { authorization: typedData.message, signature, reason })
   return {
     overview: ['#/overview', 'Overview'],
-    live: ['#/live', 'Live payments'],
     settlements: ['#/settlements', 'Settlements'],
     settlement: [`#/settlements/${payment!.id}`, 'Settlement'],
     refunds: ['#/refunds', 'Refunds'],

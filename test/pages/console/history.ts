@@ -56,14 +56,5 @@ function countsOf(day: number, payments: number): readonly Count[] {
     count('settled', '', payments),
     count('refused', 'insufficient_funds', broke),
     count('refused', 'quote_expired', late),
-    ...[
-      ['verify', 22],
-      ['verify', 27],
-      ['handler', 18],
-      ['settle', 42],
-      ['settle', 46],
-      ['total', 43],
-      ['total', 47],
-    ].map(([phase, range]) => count(String(phase), String(range), payments)),
   ]
 }

@@ -110,21 +110,25 @@ withBrowser('the pages of the console', () => {
   it('say that the gateway is away, and recover when it is back', async () => {
     const { page } = await openTab(browser)
     await signIn(page, world.console, SHOP_TOKEN)
-    await visit(page, ['#/live', 'Live payments'])
-    await page.locator('.connection').getByText('Live').waitFor()
+    await visit(page, ['#/settlements', 'Settlements'])
     world.goAway()
     try {
-      await page.locator('.connection').getByText('Connection lost').waitFor()
-      await page.evaluate(`location.hash = '#/settlements'`)
+      await page.getByText('The gateway does not answer.').waitFor()
+      await page.getByRole('row').filter({ hasText: 'visit-1' }).waitFor()
+    } finally {
+      world.comeBack()
+    }
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    expect(await page.getByRole('row').filter({ hasText: 'visit-1' }).count()).toBe(1)
+    world.goAway()
+    try {
+      await page.evaluate(`location.hash = '#/refunds'`)
       await page.getByText('The gateway does not answer.').waitFor()
     } finally {
       world.comeBack()
     }
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('row').filter({ hasText: 'visit-1' }).waitFor()
-    await visit(page, ['#/live', 'Live payments'])
-    await page.locator('.connection').getByText('Live').waitFor()
-    expect(await page.getByRole('alert').count()).toBe(0)
+    await page.getByRole('alert').waitFor({ state: 'detached' })
   })
 
   it('move the focus by keyboard alone, and return it', async () => {

@@ -12,7 +12,7 @@ import { fillWorld } from './fill-world.js'
 
 /** The pictures of the documentation: cut at a height, and made smaller. */
 const DOCS_PICTURES = {
-  overview: { of: 'overview-light-1280.png', height: 1100, scale: 0.75 },
+  overview: { of: 'overview-light-1280.png', height: 1345, scale: 0.75 },
   settlement: { of: 'settlement-light-1280.png', height: 1348, scale: 0.703 },
   phone: { of: 'settlements-dark-360.png', height: 950, scale: 1 },
 } as const

@@ -125,8 +125,7 @@ withBrowser('the console', () => {
 
   step('shows a payment as it happens, bought by the official client', async () => {
     const { page } = operator
-    await visit(page, ['#/live', 'Live payments'])
-    await page.locator('.connection').getByText('Live').waitFor()
+    await visit(page, ['#/settlements', 'Settlements'])
     await page.getByText('No payments yet').waitFor()
     const response = await world.buy('/report/7', world.devnet.payers[0]!)
     expect(response.status).toBe(200)

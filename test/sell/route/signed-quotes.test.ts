@@ -11,7 +11,6 @@ import type { RateSource } from '../../../src/shared/money/rates.js'
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../src/shared/protocol/payment.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../../support/devnet.js'
-import { deployFeeds } from '../../support/price-feed.js'
 import { openShop, paymentRequiredOf, settlementOf, type Shop } from '../../support/shop.js'
 import { signPayment } from '../../support/sign-payment.js'
 import { useOpened } from '../../support/use-opened.js'
@@ -315,52 +314,6 @@ describe('the official client', () => {
       expect(market.cents).toBe(300n)
     }
     expect(before - (await balanceOf(devnet, payer.address))).toBe(180_000n)
-  })
-
-  it('pays the price that it was asked while a feed on the chain changes', async () => {
-    const [feed] = await deployFeeds(devnet, 1)
-    const tell = (answer: bigint) =>
-      feed!.tell({ answer, updatedAt: Math.floor(Date.now() / 1000) })
-    const chainlink = {
-      network: 'base-sepolia',
-      feeds: { 'EUR/USD': feed!.address },
-      // Read for each request.
-      freshSeconds: 0.001,
-      staleSeconds: 0.001,
-    }
-    const [relayerKey] = devnet.relayerKeys
-    const own = await openShop(
-      devnet,
-      routes,
-      optionsWith({
-        networks: { 'base-sepolia': { rpcUrl: devnet.rpcUrl, relayerKeys: [relayerKey!] } },
-        rates: { chainlink },
-        now: Date.now,
-      }),
-    )
-    const asked: (string | undefined)[] = []
-    const transport: typeof fetch = async (...request) => {
-      const response = await fetch(...request)
-      if (response.status !== 402) return response
-      asked.push(paymentRequiredOf(response).accepts[0]?.amount)
-      await tell(150_000_000n)
-      return response
-    }
-    try {
-      await tell(110_000_000n)
-      const payer = devnet.payers[4]!
-      const before = await balanceOf(devnet, payer.address)
-      const response = await payingFetch(payer.privateKey, transport)(`${own.url}/in-euro`)
-      expect(response.status).toBe(200)
-      expect(before - (await balanceOf(devnet, payer.address))).toBe(55_000n)
-      expect(asked).toStrictEqual(['55000'])
-      expect(await latestSettlement(own)).toMatchObject({
-        quote: { rate: '1.10000000', source: 'chainlink on Base Sepolia' },
-      })
-      expect((await offerOf('/in-euro', undefined, own)).entry.amount).toBe('75000')
-    } finally {
-      await own.close()
-    }
   })
 
   it('is asked again if its quote was not signed', async () => {

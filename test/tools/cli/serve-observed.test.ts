@@ -73,7 +73,7 @@ describe('serve', () => {
     expect(text).not.toMatch(/secret|127\.0\.0\.1/)
   })
 
-  it('has a console if there is an admin token, and stops at once while one is open', async () => {
+  it('has a console if there is an admin token', async () => {
     const plain = await serve({})
     expect(plain.urlIn('console')).toBeUndefined()
     expect((await fetch(`${plain.url}/console/`)).status).toBe(404)
@@ -83,14 +83,7 @@ describe('serve', () => {
     await until(() => urlIn('console') !== undefined)
     expect(urlIn('console')).toBe(`${url}/console/`)
     expect((await fetch(`${url}/console/`)).headers.has('content-security-policy')).toBe(true)
-    const watched = await fetch(`${url}/api/v2/admin/events`, {
-      headers: { authorization: `Bearer ${token}` },
-    })
-    expect(watched.status).toBe(200)
-    const ended = watched.text()
     expect(await end!()).toBe(0)
-    // Cut after ten seconds, it would not end well.
-    expect(await ended).toContain('retry: 3000')
     expect(complained.join()).not.toContain(token)
   })
 

@@ -1,13 +1,7 @@
-/** What happened to payments, and how long it took: both from counts. */
-import {
-  COUNTED,
-  percentileOf,
-  PHASES,
-  type Counted,
-  type Phase,
-} from '../../../ledger/counters.js'
+/** What happened to payments, from counts. */
+import { COUNTED, type Counted } from '../../../ledger/counters.js'
 import { ALL_COUNTED, type Count } from '../../../ledger/counts.js'
-import { DAY_MS, dayName, evenSpans } from '../../../ledger/time-zone.js'
+import { dayName, evenSpans } from '../../../ledger/time-zone.js'
 import type { RouterContext } from '../../context.js'
 import type { ViewScope } from '../../serve/owner.js'
 import type { Span } from './view-query.js'
@@ -32,15 +26,6 @@ export async function funnelOf(context: RouterContext, scope: ViewScope, span: S
   }
 }
 
-/** `…/latency`: percentiles of each phase, in milliseconds. They are estimates, 19 % off at most. */
-export async function latencyOf(context: RouterContext, scope: ViewScope, span: Span) {
-  const counts = await countsOf(context, scope, { span, kinds: PHASES })
-  const phases = PHASES.map((phase) => [phase, percentilesOf(counts, phase)] as const)
-  return Object.fromEntries(phases) as Record<Phase, Percentiles>
-}
-
-type Percentiles = ReturnType<typeof percentilesOf>
-
 /** What happened, by the days of the span's zone. */
 async function sumsOf(
   { ledger, counters }: RouterContext,
@@ -53,21 +38,6 @@ async function sumsOf(
     ledger.counts.sumCounts({ ...asked, ...even }),
   )
   return (await Promise.all(sums)).flat()
-}
-
-/** The counts of whole days of UTC. */
-async function countsOf(
-  { ledger, counters }: RouterContext,
-  { project }: ViewScope,
-  { span, kinds }: { readonly span: Span; readonly kinds: readonly string[] },
-): Promise<readonly Count[]> {
-  await counters.flush()
-  return ledger.counts.listCounts({
-    project: typeof project === 'string' ? project : ALL_COUNTED,
-    fromDay: Math.floor(span.from / DAY_MS),
-    toDay: Math.floor((span.until - 1) / DAY_MS),
-    kinds,
-  })
 }
 
 function activityOf(counts: readonly Count[]): Activity {
@@ -92,15 +62,6 @@ function activityOf(counts: readonly Count[]): Activity {
     reasons: Object.fromEntries(reasons),
     waivedFor: Object.fromEntries(waivedFor),
   }
-}
-
-function percentilesOf(counts: readonly Count[], phase: Phase) {
-  const ranges = new Map<number, number>()
-  for (const { kind, label, count } of counts)
-    if (kind === phase) ranges.set(Number(label), (ranges.get(Number(label)) ?? 0) + count)
-  const count = [...ranges.values()].reduce((sum, one) => sum + one, 0)
-  const [p50, p95] = [percentileOf(ranges, 50), percentileOf(ranges, 95)]
-  return { count, ...(p50 !== undefined && { p50 }), ...(p95 !== undefined && { p95 }) }
 }
 
 function groupByDay(counts: readonly Count[]): ReadonlyMap<number, readonly Count[]> {

@@ -1,4 +1,4 @@
-/** `…/overview`, `revenue`, `funnel` and `latency`. */
+/** `…/overview`, `revenue` and `funnel`. */
 import { z } from 'zod'
 import { REVENUE_KEYS } from '../../../ledger/revenue.js'
 import type { RouterContext } from '../../context.js'
@@ -6,7 +6,7 @@ import { defineEndpoint, type Call, type Endpoint } from '../../serve/define-end
 import { owned, type PaymentsOwner } from '../../serve/owner.js'
 import { refundTotals } from '../refund-totals.js'
 import { settlementOf } from '../settlement-document.js'
-import { funnelOf, latencyOf } from './activity-view.js'
+import { funnelOf } from './activity-view.js'
 import { revenueOf, type Money } from './revenue-view.js'
 import { moneyMembers, readSpan, shownSpan, spanQuery } from './view-query.js'
 import { lazyDocuments } from '../../serve/lazy-documents.js'
@@ -43,15 +43,14 @@ export function viewEndpoints<Context extends RouterContext>(
       method: 'GET',
       path: `${prefix}/overview`,
       summary: 'Get an overview',
-      description: 'Revenue, numbers, times, and the newest settlements, at a glance.',
+      description: 'Revenue, numbers, and the newest settlements, at a glance.',
       query: query.extend(moneyMembers),
       responses: { 200: { description: 'The overview.', document: documents('overviewReport') } },
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
-        const [revenue, { total: funnel }, phases, newest] = await Promise.all([
+        const [revenue, { total: funnel }, newest] = await Promise.all([
           revenueOf(context, scope, { ...span, ...moneyOf(call.query), by: 'asset' }),
           funnelOf(context, scope, span),
-          latencyOf(context, scope, span),
           context.ledger.payments.list({
             project: scope.project,
             chainId: call.query.network?.chainId,
@@ -63,7 +62,7 @@ export function viewEndpoints<Context extends RouterContext>(
           ...settlementOf(one, scope, context.networkNames),
           ...totals.get(one.id),
         }))
-        return { ...shown, revenue, funnel, phases, settlements }
+        return { ...shown, revenue, funnel, settlements }
       },
     }),
     defineEndpoint({
@@ -95,20 +94,6 @@ export function viewEndpoints<Context extends RouterContext>(
       async handle(context: Context, call) {
         const { scope, span, shown } = asked(context, call)
         return { ...shown, ...(await funnelOf(context, scope, span)) }
-      },
-    }),
-    defineEndpoint({
-      ...owned(owner, 'getLatency', 'Reports'),
-      scope: 'read',
-      method: 'GET',
-      path: `${prefix}/latency`,
-      summary: 'Get how long payments took',
-      description: 'Median and 95th percentile of each phase, in milliseconds.',
-      query,
-      responses: { 200: { description: 'The percentiles.', document: documents('latencyReport') } },
-      async handle(context: Context, call) {
-        const { scope, span, shown } = asked(context, call)
-        return { ...shown, phases: await latencyOf(context, scope, span) }
       },
     }),
   ]

@@ -1,36 +1,20 @@
 import { z } from 'zod'
-import { chainlinkRates } from '../../../core/chain/chainlink-rates.js'
 import { isConfigError } from '../../../shared/errors.js'
 import type { Asset } from '../../../shared/money/assets.js'
 import { firstOf } from '../../../shared/money/first-of.js'
 import { fixedRates } from '../../../shared/money/fixed-rates.js'
 import { httpRates, type HttpRatesOptions } from '../../../shared/money/http-rates.js'
 import type { RateSource } from '../../../shared/money/rates.js'
-import { sameNetwork } from '../../../shared/protocol/networks.js'
 import { callback, hasMethod, httpUrl, omitUndefined, type FieldsOf } from './fields.js'
-import type { ChainlinkRatesEntry, GatewayOptions, HttpRatesEntry } from '../options.js'
+import type { GatewayOptions, HttpRatesEntry } from '../options.js'
 import { isObject } from '../../../shared/protocol/document.js'
 import { readOption, within, type Report } from './report.js'
 
 const MAX_SECONDS = 31_536_000
 
 const seconds = z.number().positive().max(MAX_SECONDS).optional()
-const cacheTimes = { maxAgeSeconds: seconds, freshSeconds: seconds, staleSeconds: seconds }
-const timeoutMs = z.int().positive().optional()
 
-/** Sources of rates that a file can describe, by the one member that names them. */
-const chainlinkSchema = z.strictObject({
-  chainlink: z
-    .strictObject({
-      network: z.string(),
-      rpcUrl: httpUrl('the URL of a JSON-RPC node').optional(),
-      feeds: z.record(z.string(), z.string()).optional(),
-      timeoutMs,
-      ...cacheTimes,
-    } satisfies FieldsOf<ChainlinkRatesEntry>)
-    .transform(omitUndefined),
-})
-
+/** A source of rates that a file can describe. */
 const httpRatesSchema = z.strictObject({
   http: z
     .strictObject({
@@ -40,8 +24,10 @@ const httpRatesSchema = z.strictObject({
       read: callback<NonNullable<HttpRatesOptions['read']>>().optional(),
       name: z.string().min(1).optional(),
       headers: z.record(z.string(), z.string()).optional(),
-      timeoutMs,
-      ...cacheTimes,
+      timeoutMs: z.int().positive().optional(),
+      maxAgeSeconds: seconds,
+      freshSeconds: seconds,
+      staleSeconds: seconds,
     } satisfies FieldsOf<HttpRatesEntry>)
     .transform(omitUndefined),
 })
@@ -91,27 +77,10 @@ const NONE = fixedRates({})
 function resolveSource(source: unknown, context: Context): RateSource {
   const { report, path } = context
   if (hasMethod(source, 'getRate')) return source as RateSource
-  if (isObject(source) && isObject(source['chainlink'])) return resolveChainlink(source, context)
   if (isObject(source) && isObject(source['http'])) return resolveHttp(source, context)
   if (isObject(source)) return resolveFixed(source, context)
   // The schema of all options has reported `rates` as a whole already.
   if (path !== 'rates') report(path, 'invalid_type', 'must be rates by pair, or a source of rates')
-  return NONE
-}
-
-function resolveChainlink(source: unknown, context: Context): RateSource {
-  const { report, path, options } = context
-  const entry = readOption(chainlinkSchema, source, within(report, path))
-  if (entry === undefined) return NONE
-  const { chainlink } = entry
-  const rpcUrl = chainlink.rpcUrl ?? rpcUrlOf(options, chainlink.network)
-  if (rpcUrl !== undefined)
-    return attempt(context, () => chainlinkRates({ ...chainlink, rpcUrl, ...clockOf(options) }))
-  report(
-    `${path}.chainlink.rpcUrl`,
-    'missing_option',
-    'is missing: this network is not among `networks`',
-  )
   return NONE
 }
 
@@ -137,10 +106,6 @@ function resolveFixed(source: Readonly<Record<string, unknown>>, context: Contex
 
 function clockOf({ now }: GatewayOptions): { readonly now?: () => number } {
   return now === undefined ? {} : { now }
-}
-
-function rpcUrlOf({ networks }: GatewayOptions, network: string): string | undefined {
-  return Object.entries(networks ?? {}).find(([id]) => sameNetwork(id, network))?.[1]?.rpcUrl
 }
 
 /** Reports what a source refuses under the path it has in the options. */

@@ -36,8 +36,6 @@ export type Revenue = DocumentOf<typeof reports.revenueReport>
 export type RevenueGroup = Revenue['revenue'][number]
 export type Funnel = DocumentOf<typeof reports.funnelReport>
 export type Activity = Funnel['total']
-export type Latency = DocumentOf<typeof reports.latencyReport>
-export type Percentiles = Latency['phases']['total']
 
 export type Project = DocumentOf<typeof admin.project> & { readonly merchant?: MerchantSettings }
 

@@ -7,6 +7,8 @@ export interface Loaded<T> {
   readonly data: T | undefined
   readonly problem: Problem | undefined
   readonly isLoading: boolean
+  /** How long the last answer took (ms). */
+  readonly tookMs: number
   reload(): void
 }
 
@@ -16,6 +18,8 @@ interface State<T> {
   readonly isLoading: boolean
   /** What is loaded, or was. */
   readonly path: string | undefined
+  /** How long the answer took (ms). */
+  readonly tookMs?: number
 }
 
 /**
@@ -30,36 +34,67 @@ export function useLoad<T>(path: string | undefined): Loaded<T> {
   useEffect(() => {
     if (path === undefined) return
     const aborting = new AbortController()
-    setState(({ data }) => ({ ...(data !== undefined && { data }), isLoading: true, path }))
+    const startedAt = performance.now()
+    const end = (change: (before: State<T>) => Pick<State<T>, 'data' | 'problem'>): void => {
+      if (aborting.signal.aborted) return
+      const tookMs = performance.now() - startedAt
+      setState((before) => ({ ...change(before), isLoading: false, path, tookMs }))
+    }
+    setState(({ problem, ...before }) => ({
+      ...before,
+      // Somebody who looks at a problem is not told of it again and again.
+      ...(problem !== undefined && before.path === path && { problem }),
+      isLoading: true,
+      path,
+    }))
     ask<T>('GET', path, { signal: aborting.signal }).then(
-      (data) => aborting.signal.aborted || setState({ data, isLoading: false, path }),
-      (error: unknown) => {
-        if (aborting.signal.aborted) return
-        setState(({ data }) => ({
-          ...(data !== undefined && { data }),
-          problem: toProblem(error),
-          isLoading: false,
-          path,
-        }))
-      },
+      (data) => end((before) => ({ data: sameOr(data, before.data) })),
+      (error: unknown) =>
+        end(({ data }) => ({ ...(data !== undefined && { data }), problem: toProblem(error) })),
     )
     return () => aborting.abort()
   }, [path, turn, session])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  const { data, problem } = state
+  const { data, problem, tookMs = 0 } = state
   const isLoading = path !== undefined && (state.isLoading || state.path !== path)
-  return { data, problem, isLoading, reload }
+  return { data, problem, isLoading, tookMs, reload }
 }
 
-/** How often open payments are reloaded (ms). */
-const POLL_MS = 2000
+/** Keeps a document that has not changed: charts are not drawn again, and nothing flickers. */
+function sameOr<T>(data: T, before: T | undefined): T {
+  return JSON.stringify(data) === JSON.stringify(before) ? before! : data
+}
 
-/** Reloads while the document is not final. */
-export function useReloadWhile<T>({ data, reload }: Loaded<T>, isOpen: boolean): void {
+/** How often a document is reloaded (ms). */
+const POLL_MS = 3000
+
+/** An answer that took long is asked for after ten times as long, so that sums do not keep the gateway busy. */
+const REST = 10
+
+/** Whether asking again is no use: the gateway has refused it, and not only for now. */
+const isRefusal = ({ status }: Problem): boolean => status >= 400 && status < 500 && status !== 429
+
+/** Reloads while the document may change and the page is looked at. */
+export function useReloadWhile<T>(
+  { problem, isLoading, tookMs, reload }: Loaded<T>,
+  isOpen: boolean,
+): void {
+  const isWaiting = isOpen && !isLoading && !(problem && isRefusal(problem))
   useEffect(() => {
-    const timer = isOpen ? setTimeout(reload, POLL_MS) : undefined
-    return () => clearTimeout(timer)
-  }, [data, isOpen, reload])
+    if (!isWaiting) return
+    const timer = setInterval(
+      () => document.visibilityState === 'visible' && reload(),
+      Math.max(POLL_MS, REST * tookMs),
+    )
+    return () => clearInterval(timer)
+  }, [isWaiting, tookMs, reload])
+}
+
+/** As {@link useLoad}; the document stays fresh while the page is looked at. */
+export function useFresh<T>(path: string | undefined): Loaded<T> {
+  const loaded = useLoad<T>(path)
+  useReloadWhile(loaded, path !== undefined)
+  return loaded
 }
 
 export interface Action {

@@ -8,7 +8,6 @@ import { ZoneField } from './zone-field.js'
 
 const PAYMENTS = [
   ['overview', 'Overview'],
-  ['live', 'Live'],
   ['settlements', 'Settlements'],
   ['refunds', 'Refunds'],
 ] as const

@@ -1,21 +1,19 @@
-import type { Funnel, Latency, Revenue, RevenueGroup } from '../api/documents.js'
+import type { Funnel, Revenue, RevenueGroup } from '../api/documents.js'
 import type { Loaded } from '../api/use-load.js'
 import { formatToken } from '../format/money.js'
-import { formatDuration, formatNumber, formatShare } from '../format/text.js'
+import { formatNumber, formatShare } from '../format/text.js'
 import { Money } from '../parts/values.js'
 import { netOf, sumByToken, tokenOf } from './sum-by-token.js'
 
 interface HeadlineProps {
   readonly revenue: Loaded<Revenue>
   readonly funnel: Loaded<Funnel>
-  readonly latency: Loaded<Latency>
 }
 
-export function Headline({ revenue, funnel, latency }: HeadlineProps) {
+export function Headline({ revenue, funnel }: HeadlineProps) {
   const sums = sumByToken(revenue.data?.revenue ?? [])
   const total = funnel.data?.total
   const attempts = total && total.presented - total.repeated
-  const settle = latency.data?.phases.total.p50 ?? latency.data?.phases.settle.p50
   return (
     <dl class="headline">
       <div class="headline-main">
@@ -32,10 +30,6 @@ export function Headline({ revenue, funnel, latency }: HeadlineProps) {
       <div>
         <dt>Success rate</dt>
         <dd>{total ? formatShare(total.settled, attempts ?? 0) : '–'}</dd>
-      </div>
-      <div>
-        <dt>Median time</dt>
-        <dd>{settle === undefined ? '–' : formatDuration(settle)}</dd>
       </div>
     </dl>
   )

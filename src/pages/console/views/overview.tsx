@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
-import type { Funnel, Latency, Revenue } from '../api/documents.js'
-import { useLoad } from '../api/use-load.js'
+import type { Funnel, Revenue } from '../api/documents.js'
+import { useFresh } from '../api/use-load.js'
 import { DateRangeFields, lastDays, spanOf, type DateRange } from '../parts/date-range.js'
 import { LoadedView } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
@@ -11,7 +11,6 @@ import { useSession } from '../state/session.js'
 import { shownZone } from '../format/zone.js'
 import { FunnelChart, Reasons } from './overview-funnel.js'
 import { Headline } from './overview-headline.js'
-import { LatencyTable } from './overview-latency.js'
 import { RevenueChart, RevenueShares } from './overview-revenue.js'
 
 export function Overview({ route }: { readonly route: Route }) {
@@ -26,10 +25,9 @@ export function Overview({ route }: { readonly route: Route }) {
     `${role}/${view}${queryOf({ ...spanOf(range), project, ...money })}`
   const revenueBy = (by: string): string => path('revenue', { by, ...networkQuery(network) })
   const sharesBy = role === 'admin' && project === '' ? 'project' : 'resource'
-  const revenue = useLoad<Revenue>(revenueBy('day'))
-  const funnel = useLoad<Funnel>(path('funnel'))
-  const latency = useLoad<Latency>(path('latency'))
-  const shares = useLoad<Revenue>(revenueBy(sharesBy))
+  const revenue = useFresh<Revenue>(revenueBy('day'))
+  const funnel = useFresh<Funnel>(path('funnel'))
+  const shares = useFresh<Revenue>(revenueBy(sharesBy))
   return (
     <Page title="Overview">
       <div class="toolbar">
@@ -37,7 +35,7 @@ export function Overview({ route }: { readonly route: Route }) {
         <NetworkField value={network} onValue={(chosen) => go({ network: chosen })} isSum />
         <ProjectField value={project} onValue={(chosen) => go({ project: chosen })} />
       </div>
-      <Headline revenue={revenue} funnel={funnel} latency={latency} />
+      <Headline revenue={revenue} funnel={funnel} />
       <Section
         title="Revenue by day"
         note={`Settled payments less refunds, by day (${shownZone()}).`}
@@ -46,20 +44,17 @@ export function Overview({ route }: { readonly route: Route }) {
           {(data) => <RevenueChart of={data} range={range} />}
         </LoadedView>
       </Section>
+      <Section
+        title="Conversion"
+        note={`Prices shown, payments attempted, and payments settled${network === '' ? '' : ', on all networks'}.`}
+      >
+        <LoadedView of={funnel} room="tall">
+          {(data) => <FunnelChart of={data} range={range} />}
+        </LoadedView>
+      </Section>
       <div class="columns">
-        <Section
-          title="Conversion"
-          note={`Prices shown, payments attempted, and payments settled${network === '' ? '' : ', on all networks'}.`}
-        >
-          <LoadedView of={funnel} room="tall">
-            {(data) => <FunnelChart of={data} range={range} />}
-          </LoadedView>
-        </Section>
         <Section title="Refused and failed payments">
           <LoadedView of={funnel}>{({ total }) => <Reasons of={total} />}</LoadedView>
-        </Section>
-        <Section title="Speed" note="Median, and the slowest 5 %.">
-          <LoadedView of={latency}>{({ phases }) => <LatencyTable of={phases} />}</LoadedView>
         </Section>
         <Section title={sharesBy === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}>
           <LoadedView of={shares}>

@@ -10,11 +10,9 @@ import { useSession } from '../state/session.js'
 interface SettlementTableProps {
   readonly caption: string
   readonly rows: readonly Settlement[]
-  /** Shows how long ago payments were. */
-  readonly isAgo?: boolean
 }
 
-export function SettlementTable({ caption, rows, isAgo = false }: SettlementTableProps) {
+export function SettlementTable({ caption, rows }: SettlementTableProps) {
   const { role } = useSession()
   const project: readonly Column<Settlement>[] =
     role === 'admin'
@@ -30,7 +28,7 @@ export function SettlementTable({ caption, rows, isAgo = false }: SettlementTabl
           title: 'Time',
           cell: (one) => (
             <>
-              <TimeLink of={one} isAgo={isAgo} />
+              <TimeLink of={one} />
               <span class="phone">
                 <What of={one} />
               </span>
@@ -93,10 +91,10 @@ function pathOf(resource: string | undefined): string | undefined {
   return pathname + search
 }
 
-function TimeLink({ of, isAgo }: { readonly of: Settlement; readonly isAgo: boolean }) {
+function TimeLink({ of }: { readonly of: Settlement }) {
   return (
     <a class="whole-row" href={linkTo(['settlements', of.id])}>
-      <Time at={of.createdAt} as={isAgo ? 'ago' : 'short'} />
+      <Time at={of.createdAt} as="short" />
     </a>
   )
 }

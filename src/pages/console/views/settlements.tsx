@@ -1,6 +1,6 @@
 import type { SettlementPage, SettlementSummary } from '../api/documents.js'
 import { apiUrl } from '../api/client.js'
-import { useLoad } from '../api/use-load.js'
+import { useFresh } from '../api/use-load.js'
 import { formatToken } from '../format/money.js'
 import { formatNumber } from '../format/text.js'
 import { spanOf } from '../parts/date-range.js'
@@ -17,13 +17,13 @@ export function Settlements({ route }: { readonly route: Route }) {
   const { role } = useSession()
   const filters = filtersOf(route)
   const query = { ...filters, ...spanOf(filters) }
-  const page = useLoad<SettlementPage>(
+  const page = useFresh<SettlementPage>(
     `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`,
   )
   const isFiltered = Object.values(filters).some((value) => value !== '')
   // The gateway sums those of one merchant, or what a search finds.
   const isSummed = isFiltered && (role === 'merchant' || filters.project + filters.search !== '')
-  const summary = useLoad<SettlementSummary>(
+  const summary = useFresh<SettlementSummary>(
     isSummed ? `${role}/settlements-summary${queryOf(query)}` : undefined,
   )
   return (

@@ -6,15 +6,18 @@ import type { ExportedPayment } from '../../../ledger/export-format.js'
 import type { LedgerQuery, LedgerRecord } from '../../../ledger/index.js'
 import { EVERY_PROJECT } from '../../../ledger/index.js'
 import { dayName, dayOf, UTC, type TimeZone } from '../../../ledger/time-zone.js'
-import { isClosed } from '../../../shared/http/once-closed.js'
+import { isClosed, onceClosed } from '../../../shared/http/once-closed.js'
+import { RETRY_AFTER_SECONDS } from '../../../shared/http/problem-status.js'
+import { RequestProblem } from '../../../shared/http/respond-problem.js'
 import type { RouterContext } from '../../context.js'
+import { projectOf } from '../../serve/authenticate.js'
 import type { EarlyCall } from '../../serve/define-endpoint.js'
 import { requestFields } from '../../serve/log-fields.js'
+import { limitKeyOf } from '../../serve/rate-limit.js'
 import type { ViewScope } from '../../serve/owner.js'
 import { recordPages } from '../record-pages.js'
 import type { FoundBy } from '../settlement-search.js'
-import { takeSlot } from './stream-access.js'
-import type { SlotOwner } from './streams.js'
+import type { Downloads, SlotOwner } from './downloads.js'
 
 /** Records that are read at once: payments wait for them, 13 ms on SQLite. */
 const PAGE = 100
@@ -44,8 +47,8 @@ export async function downloadSettlements(
   { req, res }: EarlyCall,
   { slots, scope: { project, accepts }, filters: { isWanted, ...filters }, zone }: DownloadOptions,
 ): Promise<void> {
-  const { downloads, inTurn } = context.streams
-  const free = takeSlot(downloads, { owner: slots, what: 'downloads', req, res })
+  const { downloads } = context
+  const free = takeSlot(downloads, slots, { req, res })
   let endRating = (): void => undefined
   try {
     const pages = recordPages(context.ledger, { ...filters, kind: 'any', project, limit: PAGE })
@@ -56,7 +59,7 @@ export async function downloadSettlements(
       (await exportedPage(context, page.filter(isWritten))).map(line).join('')
     /** The next page; of a client that is gone, no more. */
     const next = () =>
-      inTurn(async () => {
+      downloads.inTurn(async () => {
         const page = isClosed(res) ? undefined : (await pages.next()).value
         return page && lines(page)
       })
@@ -94,6 +97,32 @@ export async function downloadSettlements(
     endRating()
     free()
   }
+}
+
+/**
+ * Takes a slot. A project has its share once: its tokens and all sessions count together.
+ *
+ * @returns A function that gives the slot back. It is given back anyway when the connection ends.
+ * @throws {@link RequestProblem} 429 or 503 with `Retry-After`
+ */
+function takeSlot(
+  { slots }: Downloads,
+  owner: SlotOwner,
+  { req, res }: Pick<EarlyCall, 'req' | 'res'>,
+): () => void {
+  const project = owner === 'projects' ? projectOf(res)?.id : undefined
+  const taken = slots[owner].take(project ?? limitKeyOf(req, res))
+  if (typeof taken === 'function') {
+    onceClosed(res, taken)
+    return taken
+  }
+  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
+  throw taken === 'perKey'
+    ? new RequestProblem(
+        'rate_limited',
+        'You have too many downloads open at once: close one first.',
+      )
+    : new RequestProblem('server_busy', 'The gateway has too many downloads open at once.')
 }
 
 /** Records with their refunds. */
