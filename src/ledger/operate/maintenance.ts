@@ -32,6 +32,8 @@ export interface ExportQuery {
 /** How a database is opened for maintenance. */
 export interface MaintenanceConnection extends SqlDatabase {
   readonly migrate: () => Promise<void>
+  /** Whether a gateway that has worked on a payment lives. Without sessions, as behind a pooler, it is not seen. */
+  readonly isInUse: () => Promise<boolean>
   readonly end: () => Promise<void>
 }
 
