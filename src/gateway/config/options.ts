@@ -89,21 +89,6 @@ export interface KnownAssetOptions extends Pick<
 }
 
 /**
- * Executors of a network.
- *
- * @example
- * ```ts
- * import type { ExecutorOptions } from 'express-x402-gateway'
- *
- * const executor: ExecutorOptions = { older: ['0x4200000000000000000000000000000000000042'] }
- * ```
- */
-export interface ExecutorOptions {
-  /** Addresses of executors of earlier relayers, of which at least one is still a relayer. */
-  readonly older: readonly string[]
-}
-
-/**
  * A network that payments are settled on.
  *
  * @example
@@ -142,9 +127,9 @@ export interface NetworkOptions {
   /**
    * Sends `upto` payments through an executor: a contract that makes several of them in one transaction, for
    * these relayers only. `npx express-x402-gateway deploy-executor` deploys it. Other relayers have another
-   * executor; `older` has the addresses of those whose offers are still honoured. @defaultValue `false`
+   * executor. @defaultValue `false`
    */
-  readonly executor?: boolean | ExecutorOptions | undefined
+  readonly executor?: boolean | undefined
   /**
    * Contracts that may deploy accounts of payers (ERC-6492): addresses, or `coinbase`, `safe`, `kernel` and
    * `light-account` for the usual ones. An account that is not deployed yet is deployed in the transaction in

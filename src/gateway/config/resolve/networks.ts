@@ -16,12 +16,7 @@ import type { ConfigErrorCode } from '../../../shared/errors.js'
 import type { Address, Hex } from '../../../shared/protocol/payment.js'
 import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
 import type { FieldsOf } from './fields.js'
-import type {
-  AssetOptions,
-  ExecutorOptions,
-  KnownAssetOptions,
-  NetworkOptions,
-} from '../options.js'
+import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options.js'
 import type { GatewayOptions } from '../options.js'
 import { isObject } from '../../../shared/protocol/document.js'
 import { readOption, within, type Report } from './report.js'
@@ -43,8 +38,7 @@ interface ResolvedCore {
   /** Milliseconds without being mined after which a transaction is replaced. */
   readonly stuckMs: number | undefined
   readonly acceptContractPayers: boolean | undefined
-  /** Absent where there is no executor. */
-  readonly executor: { readonly older: readonly Address[] } | undefined
+  readonly executor: boolean | undefined
   /** Contracts that may deploy accounts of payers. */
   readonly allowedFactories: readonly Address[]
 }
@@ -125,10 +119,6 @@ type ListedAsset = z.output<typeof listedAssetSchema>
 
 const USDC: ListedAsset = { kind: 'known', name: 'USDC', settings: {} }
 
-const executorSchema = z.strictObject({
-  older: z.array(addressOf('an executor of earlier relayers')),
-} satisfies FieldsOf<ExecutorOptions>)
-
 /** A factory by its address, or the usual ones by name. */
 const accountFactories = z.string().transform((text, context): readonly Address[] => {
   if (Object.hasOwn(ACCOUNT_FACTORIES, text))
@@ -176,10 +166,7 @@ const localNetworkSchema = z.strictObject({
     .transform((seconds) => seconds * MS_PER_SECOND)
     .optional(),
   acceptContractPayers: z.boolean().optional(),
-  executor: z
-    .union([z.boolean(), executorSchema], "must be true, false or { older: ['0x…'] }")
-    .transform((given) => (typeof given === 'object' ? given : given ? { older: [] } : undefined))
-    .optional(),
+  executor: z.boolean().optional(),
   allowedFactories: z
     .array(accountFactories)
     .transform((factories) => factories.flat())
