@@ -47,7 +47,6 @@ export async function serve(command: ServeCommand): Promise<void> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, print, signal } = command
   const logger = jsonLogger(command)
   const { gateway, resolved } = await startGateway(command, logger)
-  const isLogged = command.accessLog || resolved.accessLog
   let metrics: Server | undefined
   try {
     metrics = resolved.metrics && (await serveMetrics(gateway, resolved.metrics))
@@ -55,7 +54,11 @@ export async function serve(command: ServeCommand): Promise<void> {
     app.disable('x-powered-by')
     app.set('trust proxy', resolved.trustProxy)
     app.use(warnOfProxy(logger))
-    app.use(logAccess(isLogged ? (fields) => resolved.logger.info('request', fields) : undefined))
+    app.use(
+      logAccess(
+        command.accessLog ? (fields) => resolved.logger.info('request', fields) : undefined,
+      ),
+    )
     app.use(gateway.healthRouter())
     app.use(gateway.gatewayRouter())
     app.use(gateway.discovery())

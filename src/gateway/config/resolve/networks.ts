@@ -57,25 +57,6 @@ const rateSymbol = z
 
 const depegGuardBps = z.int().min(1).max(10_000).optional()
 
-/** How a token is taken. */
-const transferMembers = {
-  permit2: z.boolean().optional(),
-  transfer: z.literal('permit2').optional(),
-}
-
-type TransferMembers = { readonly [Name in keyof typeof transferMembers]?: unknown }
-
-const REFUSES_ITS_ONLY_WAY = {
-  path: ['permit2'],
-  ...mistake(
-    'conflicting_options',
-    "must not be false: without `eip712`, or with transfer 'permit2', Permit2 is the only way to take the token",
-  ),
-}
-
-const isPermit2Refused = ({ permit2, transfer }: TransferMembers): boolean =>
-  permit2 === false && transfer === 'permit2'
-
 const assetSchema = z
   .strictObject({
     address: addressOf("the token's contract"),
@@ -85,25 +66,26 @@ const assetSchema = z
     rateSymbol,
     depegGuardBps,
     eip712: z.strictObject({ name: z.string(), version: z.string() }).optional(),
-    ...transferMembers,
+    permit2: z.boolean().optional(),
   } satisfies FieldsOf<AssetOptions>)
-  .refine(
-    (asset) => !isPermit2Refused(asset) && (asset.eip712 !== undefined || asset.permit2 !== false),
-    REFUSES_ITS_ONLY_WAY,
-  )
+  .refine(({ eip712, permit2 }) => eip712 !== undefined || permit2 !== false, {
+    path: ['permit2'],
+    ...mistake(
+      'conflicting_options',
+      'must not be false: without `eip712`, Permit2 is the only way to take the token',
+    ),
+  })
   .refine((asset) => asset.depegGuardBps === undefined || asset.currency !== undefined, {
     path: ['depegGuardBps'],
     ...mistake('conflicting_options', 'is for tokens that are pegged: they have a `currency`'),
   })
 
-const knownAssetSchema = z
-  .strictObject({
-    asset: z.string(),
-    rateSymbol,
-    depegGuardBps,
-    ...transferMembers,
-  } satisfies FieldsOf<KnownAssetOptions>)
-  .refine((asset) => !isPermit2Refused(asset), REFUSES_ITS_ONLY_WAY)
+const knownAssetSchema = z.strictObject({
+  asset: z.string(),
+  rateSymbol,
+  depegGuardBps,
+  permit2: z.boolean().optional(),
+} satisfies FieldsOf<KnownAssetOptions>)
 
 /** A token described in full, or one of our table by name, with settings. */
 const listedAssetSchema = z
