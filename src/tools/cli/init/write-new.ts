@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ConfigError } from '../../../shared/errors.js'
 
@@ -12,22 +12,14 @@ export interface NewFile {
 /**
  * Writes files that do not exist yet: all, or none.
  *
- * @param force - Moves existing files aside first: an old key may still hold money.
- * @returns Where existing files were moved to.
  * @throws {@link ConfigError} naming the first file that exists, or cannot be written.
  */
-export async function writeNew(
-  files: readonly NewFile[],
-  { force }: { readonly force: boolean },
-): Promise<readonly string[]> {
-  const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
-  const [first] = existing
-  if (first !== undefined && !force)
+export async function writeNew(files: readonly NewFile[]): Promise<void> {
+  const existing = files.find(({ path }) => existsSync(path))
+  if (existing !== undefined)
     throw refused(
-      `${first} exists: nothing was written; --force moves it aside, --dir names another folder`,
+      `${existing.path} exists: nothing was written. Move it away, and keep its key, which may hold money; or name another folder with --dir`,
     )
-  const suffix = `.old-${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}`
-  for (const path of existing) await rename(path, `${path}${suffix}`)
   const written: string[] = []
   try {
     for (const { path, text, mode } of files) {
@@ -40,11 +32,9 @@ export async function writeNew(
     }
   } catch (error) {
     for (const path of written) await rm(path, { force: true })
-    for (const path of existing) await rename(`${path}${suffix}`, path)
     const { code = 'unknown' } = error as NodeJS.ErrnoException
-    throw refused(`nothing was written: ${files[written.length]?.path ?? first} (${code})`)
+    throw refused(`nothing was written: ${files[written.length]?.path} (${code})`)
   }
-  return existing.map((path) => `${path}${suffix}`)
 }
 
 function refused(message: string): ConfigError {
