@@ -9,11 +9,9 @@ import type { Hex } from '../../shared/protocol/payment.js'
 import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError, type CommandLine } from './flags.js'
-import { addToEnv } from './init/add-to-env.js'
 import { problemWith, QUESTIONS, type Answers, type Question } from './init/answers.js'
+import { addToEnv, ignoreFiles, writeNew } from './init/files.js'
 import { appEnvText, configText, envText } from './init/template.js'
-import { ignoreFiles } from './init/ignore-files.js'
-import { writeNew } from './init/write-new.js'
 import { painter } from './style.js'
 
 const USAGE = `Usage: express-x402-gateway init [--app] [--yes] [--pay-to address] [--network name] [--rpc-url url]
