@@ -1,5 +1,4 @@
 /** Copies a ledger that no gateway uses into another database. */
-import type { MaintenanceConnection } from './maintenance.js'
 import type { SqlDatabase } from '../engine/store.js'
 import { ConfigError } from '../../shared/errors.js'
 import { hexOf } from '../../shared/protocol/hex.js'
@@ -24,6 +23,12 @@ const COPIED: readonly Table[] = [
 ]
 
 type Row = Readonly<Record<string, unknown>>
+
+/** The ledger that is copied. */
+export interface CopySource extends SqlDatabase {
+  /** Whether a gateway that has worked on a payment lives. Without sessions, as behind a pooler, it is not seen. */
+  readonly isInUse: () => Promise<boolean>
+}
 
 /** How a copy is watched and interrupted. */
 export interface CopyOptions {
@@ -58,8 +63,8 @@ export interface SettledSum {
  * @throws `ConfigError` if a gateway uses the source or has used the target. Nothing is copied then.
  */
 export async function copyLedger(
-  source: MaintenanceConnection,
-  target: MaintenanceConnection,
+  source: CopySource,
+  target: SqlDatabase,
   options: CopyOptions,
 ): Promise<LedgerCopy> {
   if (await source.isInUse())
