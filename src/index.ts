@@ -117,12 +117,7 @@ export { firstOf } from './shared/money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './shared/money/http-rates.js'
 export { fixedRates, type FixedRatesOptions } from './shared/money/fixed-rates.js'
 export type { AppliedRate, Rate, RateSource } from './shared/money/rates.js'
-export type {
-  AssetOptions,
-  ExecutorOptions,
-  KnownAssetOptions,
-  NetworkOptions,
-} from './gateway/config/options.js'
+export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './gateway/config/options.js'
 export type {
   GatewayOptions,
   AdminOptions,

@@ -118,7 +118,7 @@ app.get('/report', x402Protect('$0.01'), (req, res) => void res.json(make(req)))
 // Prices that depend on the request come as signed quotes.
 app.get(
   '/priced',
-  x402Protect((req) => `$0.0${Number(req.query.cents)}`, { signQuotes: true }),
+  x402Protect((req) => `$0.0${Number(req.query.cents)}`, { quoteFor: () => '' }),
   (req, res) => void res.json(make(req)),
 )
 // Two prices at one URL, and two routes of one good.

@@ -144,7 +144,7 @@ export function openCore(devnet: Devnet, options: CoreOptions = {}): Core {
     reconcileIntervalMs: options.reconcileIntervalMs,
     closed: closing.signal,
   })
-  const facilitatorOf = () => facilitatorOfRelayers(relayers.addresses, relayers.executors)
+  const facilitatorOf = () => facilitatorOfRelayers(relayers.addresses, relayers.executor)
   const schemes = new Map([
     ['exact', new EvmScheme(context, exactFormat)],
     [

@@ -1,7 +1,7 @@
 /** The executor: a contract that makes calls for the relayers that its code names (contracts/executor.yul). */
 import { keccak_256 } from '@noble/hashes/sha3'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
-import { bytesOf, hexOf, lowerHex, sameHex } from '../../shared/protocol/hex.js'
+import { bytesOf, hexOf, lowerHex } from '../../shared/protocol/hex.js'
 import type { Address, Hex } from '../../shared/protocol/payment.js'
 import { executorCreation, executorRuntime } from './executor-code.js'
 import type { Call } from './types.js'
@@ -40,18 +40,4 @@ function create2Address(creation: Hex): Address {
 
 function joined(...parts: readonly Hex[]): Hex {
   return `0x${parts.map((part) => part.slice(2)).join('')}`
-}
-
-/**
- * Reads from the code at an address which relayers may call it.
- *
- * @returns In lower case; none if it is not the executor that belongs at this address.
- */
-export function relayersIn(written: Hex, address: Address): readonly Address[] {
-  const code = lowerHex(written)
-  if (!code.startsWith(executorRuntime)) return []
-  const digits = code.slice(executorRuntime.length)
-  const relayers = (digits.match(/.{40}/g) ?? []).map((one): Address => `0x${one}`)
-  const own = executorOf(relayers)
-  return own.code === code && sameHex(own.address, address) ? relayers : []
 }

@@ -178,9 +178,8 @@ export function requestOf(
   const executed = members.flatMap(({ call, gas, via }) => (via ? [{ call, gas, via }] : []))
   const [first] = executed
   if (first !== undefined) {
-    const { address, senders } = first.via
     const data = execute(executed.map(({ call, via }) => ({ ...call, gas: via.callGas })))
-    return { call: { to: address, data }, gas: executorGasLimit(executed, data), senders }
+    return { call: { to: first.via.address, data }, gas: executorGasLimit(executed, data) }
   }
   const [only] = members
   if (only !== undefined && members.length === 1) {

@@ -7,7 +7,7 @@ import type { PaymentKey } from '../../shared/protocol/payment-key.js'
 import type { Address, Hex } from '../../shared/protocol/payment.js'
 import { Batcher, type BatcherOptions } from './batcher.js'
 import { earlierUnknown, withoutFunds } from './errors.js'
-import { Executors, type ExecutorsOptions } from './executors.js'
+import { Executor } from './executor.js'
 import { ExpectedCalls } from './expected-calls.js'
 import type { Relayer } from './relayer.js'
 import { Relayers, type RelayersOptions } from './relayers.js'
@@ -43,8 +43,8 @@ export interface RelayerPoolOptions
   extends Omit<RelayersOptions, 'isAwaited' | 'judgePayment'>, Pick<BatcherOptions, 'gatherMs'> {
   /** Called once for each transaction of one of the accounts whose receipt is read. */
   readonly onSpent?: (spent: GasSpent) => void
-  /** Also sends calls through executors. @defaultValue does not */
-  readonly executor?: Pick<ExecutorsOptions, 'older'> | undefined
+  /** Whether calls are also sent through the executor. @defaultValue false */
+  readonly executor?: boolean | undefined
 }
 
 /** Attempts so far to send one transaction. */
@@ -62,8 +62,8 @@ export class RelayerPool {
   readonly addresses: readonly [Address, ...Address[]]
   /** The accounts, each with what is known of its gas money, in the order of their keys. */
   readonly accounts: readonly Pick<Relayer, 'address' | 'funds' | 'load'>[]
-  /** The executors that the relayers may call; absent where that is turned off. */
-  readonly executors: Executors | undefined
+  /** The executor that the relayers may call; absent where that is turned off. */
+  readonly executor: Executor | undefined
   readonly #chain: Chain
   readonly #ledger: LedgerStore
   readonly #relayers: Relayers
@@ -87,8 +87,7 @@ export class RelayerPool {
       judgePayment: (payment) => this.#judgePayment(payment),
     })
     this.addresses = this.#relayers.addresses
-    const { executor } = options
-    this.executors = executor && new Executors({ chain, ...executor, relayers: this.addresses })
+    if (options.executor) this.executor = new Executor({ chain, relayers: this.addresses })
     this.accounts = this.#relayers.all
     this.#batcher = new Batcher({
       send: (request) => this.sendAlone(request),

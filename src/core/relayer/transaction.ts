@@ -3,7 +3,6 @@ import type { Call, FeeValues, RejectionCause } from '../chain/types.js'
 import type { PaymentKey, KeyedSubmission, Submission } from '../../ledger/index.js'
 import type { Address } from '../../shared/protocol/payment.js'
 import type { GasShare } from './batch-gas.js'
-import type { Executor } from './executors.js'
 
 /** A call to be sent as a transaction. */
 export interface TransactionRequest {
@@ -57,7 +56,8 @@ export class LostLocks extends Error {
 }
 
 /** How a call is made by an executor. */
-export interface ViaExecutor extends Executor {
+export interface ViaExecutor {
+  readonly address: Address
   /** Most gas of the call itself, apart from what any transaction and its bytes take. */
   readonly callGas: bigint
 }

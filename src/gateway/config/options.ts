@@ -56,7 +56,7 @@ export interface AssetOptions {
   readonly depegGuardBps?: number | undefined
   /**
    * EIP-712 domain of a token with ERC-3009, exactly as its contract has it.
-   * @defaultValue the token has no ERC-3009, and is paid by Permit2
+   * @defaultValue the token is paid by Permit2 alone
    */
   readonly eip712?: { readonly name: string; readonly version: string } | undefined
   /**
@@ -64,8 +64,6 @@ export interface AssetOptions {
    * A token with `eip712` is offered by ERC-3009 first. @defaultValue true without `eip712`
    */
   readonly permit2?: boolean | undefined
-  /** `'permit2'` offers payment by Permit2 alone, though the token has ERC-3009. @defaultValue every way it has */
-  readonly transfer?: 'permit2' | undefined
 }
 
 /**
@@ -81,25 +79,10 @@ export interface AssetOptions {
  */
 export interface KnownAssetOptions extends Pick<
   AssetOptions,
-  'rateSymbol' | 'depegGuardBps' | 'permit2' | 'transfer'
+  'rateSymbol' | 'depegGuardBps' | 'permit2'
 > {
   /** Symbol or address: `USDC`. */
   readonly asset: string
-}
-
-/**
- * Executors of a network.
- *
- * @example
- * ```ts
- * import type { ExecutorOptions } from 'express-x402-gateway'
- *
- * const executor: ExecutorOptions = { older: ['0x4200000000000000000000000000000000000042'] }
- * ```
- */
-export interface ExecutorOptions {
-  /** Addresses of executors of earlier relayers, of which at least one is still a relayer. */
-  readonly older: readonly string[]
 }
 
 /**
@@ -141,9 +124,9 @@ export interface NetworkOptions {
   /**
    * Sends `upto` payments through an executor: a contract that makes several of them in one transaction, for
    * these relayers only. `npx express-x402-gateway deploy-executor` deploys it. Other relayers have another
-   * executor; `older` has the addresses of those whose offers are still honoured. @defaultValue `false`
+   * executor. @defaultValue `false`
    */
-  readonly executor?: boolean | ExecutorOptions | undefined
+  readonly executor?: boolean | undefined
   /**
    * Contracts that may deploy accounts of payers (ERC-6492): addresses, or `coinbase`, `safe`, `kernel` and
    * `light-account` for the usual ones. An account that is not deployed yet is deployed in the transaction in
@@ -483,8 +466,6 @@ export interface GatewayOptions {
    * `@opentelemetry/api`, and an SDK that the app has set up. @defaultValue false
    */
   readonly traces?: boolean | undefined
-  /** Whether `serve` logs a line for each request. Ignored outside `serve`. @defaultValue false */
-  readonly accessLog?: boolean | undefined
   /**
    * Which proxies in front of `serve` are trusted: their addresses and subnets, separated by commas, the names
    * `loopback`, `linklocal` and `uniquelocal`, or how many proxies there are. Only behind these, a client has the
@@ -492,12 +473,6 @@ export interface GatewayOptions {
    * @defaultValue `'loopback'`
    */
   readonly trustProxy?: string | number | false | undefined
-  /**
-   * Most bytes of all responses of paid routes that are held at once until they are paid. Beyond
-   * it, and for one payer beyond a quarter of it, paid routes respond with 503.
-   * @defaultValue 256 MiB
-   */
-  readonly maxHeldBytesTotal?: number | undefined
   /** Milliseconds a request waits for its settlement before it is answered as pending. @defaultValue 25000 */
   readonly settleTimeoutMs?: number | undefined
   /** The clock, in milliseconds since the epoch, for tests. @defaultValue `Date.now` */

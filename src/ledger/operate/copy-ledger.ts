@@ -1,46 +1,49 @@
-/** Copies a ledger into another database, while gateways use the first. */
+/** Copies a ledger that no gateway uses into another database. */
 import type { SqlDatabase } from '../engine/store.js'
 import { ConfigError } from '../../shared/errors.js'
 import { hexOf } from '../../shared/protocol/hex.js'
 import { keyOf, TABLES, type Row as TypedRow } from '../schema/tables.js'
-import { UNFINISHED_COPY } from '../schema/migrate.js'
 
 /** Rows that one statement reads or writes: fewer than 32,766 parameters, the limit of SQLite. */
 const PAGE = 500
 
 type Table = keyof typeof TABLES
 
-/** Tables that are not copied row by row: payments are compared; sessions and living processes stay behind. */
-const OTHERS: readonly Table[] = ['x402_authorizations', 'x402_console_sessions', 'x402_owners']
+const PAYMENTS = 'x402_authorizations'
 
 /** Last: payments that are copied while there are endpoints would be reported to them again. */
 const ENDPOINTS = 'x402_webhook_endpoints'
 
+/** All but sessions and living processes. */
 const COPIED: readonly Table[] = [
-  ...(Object.keys(TABLES) as Table[]).filter((table) => ![...OTHERS, ENDPOINTS].includes(table)),
+  ...(Object.keys(TABLES) as Table[]).filter(
+    (table) => !['x402_console_sessions', 'x402_owners', ENDPOINTS].includes(table),
+  ),
   ENDPOINTS,
 ]
 
 type Row = Readonly<Record<string, unknown>>
 
-/** How a copy is watched and ended. */
+/** The ledger that is copied. */
+export interface CopySource extends SqlDatabase {
+  /** Whether a gateway that has worked on a payment lives. Without sessions, as behind a pooler, it is not seen. */
+  readonly isInUse: () => Promise<boolean>
+}
+
+/** How a copy is watched and interrupted. */
 export interface CopyOptions {
-  /** Is told of the payments that were read by now. */
-  readonly onRead: (count: number) => void
-  /** No gateway uses the source any more: once both ledgers are alike, gateways may use the target. */
-  readonly isLast: boolean
+  /** Is told of the payments that were copied by now. */
+  readonly onCopied: (count: number) => void
   readonly signal: AbortSignal
 }
 
 /** The contents of a copy. */
 export interface LedgerCopy {
-  /** Payments and refunds in the target. */
+  /** Payments and refunds. */
   readonly payments: number
   readonly projects: number
   readonly tokens: number
   readonly webhooks: number
-  /** Both ledgers are alike, and gateways may use the target. */
-  readonly isComplete: boolean
   /** Sums of settled payments, in atomic units. */
   readonly settled: readonly SettledSum[]
 }
@@ -54,137 +57,74 @@ export interface SettledSum {
 }
 
 /**
- * Copies payments, projects, tokens, webhooks, secrets, counts and the transactions of relayers, and compares
- * the payments of both ledgers row by row. May be run again: it goes on where it was interrupted, and brings a
- * copy up to date. No gateway starts on the target before the last run has found both alike.
+ * Copies payments, projects, tokens, webhooks, secrets, counts and the transactions of relayers in one
+ * transaction, and compares both ledgers: the counts of all tables, and the payments row by row.
  *
- * @throws `ConfigError` if the target is in use, or the source is an unfinished copy. Nothing is changed then.
+ * @throws `ConfigError` if a gateway uses the source or has used the target. Nothing is copied then.
  */
 export async function copyLedger(
-  source: SqlDatabase,
+  source: CopySource,
   target: SqlDatabase,
-  { isLast, ...options }: CopyOptions,
+  options: CopyOptions,
 ): Promise<LedgerCopy> {
-  if (await isMarked(source))
-    throw new ConfigError('from', 'is a copy that was not finished', 'unusable_ledger')
-  if (!(await isMarked(target))) await requireEmpty(target)
-  await mark(target)
-  await clear(target, ENDPOINTS)
-  await comparePayments(source, target, {
-    ...options,
-    write: (rows) => writePayments(target, rows),
-    remove: (ids) => target.db.deleteFrom('x402_authorizations').where('id', 'in', ids).execute(),
+  if (await source.isInUse())
+    throw new ConfigError('from', 'is used by a gateway: stop all its gateways', 'unusable_ledger')
+  return target.db.transaction().execute(async (transaction) => {
+    const copy = { ...target, db: transaction }
+    await requireEmpty(copy)
+    for (const table of COPIED) await copyTable(table, { source, copy }, options)
+    const counts = new Map<Table, number>()
+    for (const table of COPIED) {
+      counts.set(table, await countOf(copy, table))
+      if (counts.get(table) !== (await countOf(source, table))) throw changed()
+    }
+    const countIn = (table: Table): number => counts.get(table) ?? 0
+    return {
+      settled: await comparePayments(source, copy, options.signal),
+      payments: countIn(PAYMENTS),
+      projects: countIn('x402_projects'),
+      tokens: countIn('x402_project_tokens'),
+      webhooks: countIn(ENDPOINTS),
+    }
   })
-  for (const table of COPIED) await copyTable(table, { source, target }, options.signal)
-  const { different, payments, settled } = await comparePayments(source, target, {
-    signal: options.signal,
-  })
-  const [others, projects, tokens, webhooks] = await Promise.all([
-    differingCounts(source, target),
-    countOf(target, 'x402_projects'),
-    countOf(target, 'x402_project_tokens'),
-    countOf(target, 'x402_webhook_endpoints'),
-  ])
-  const isComplete = isLast && different + others === 0
-  if (isComplete)
-    await target.db.deleteFrom('x402_migrations').where('name', '=', UNFINISHED_COPY).execute()
-  return { payments, projects, tokens, webhooks, isComplete, settled }
 }
 
-/** Copies a table that has no rows of its own in the target. */
 async function copyTable(
   table: Table,
-  { source, target }: Readonly<Record<'source' | 'target', SqlDatabase>>,
-  signal: AbortSignal,
+  { source, copy }: Readonly<Record<'source' | 'copy', SqlDatabase>>,
+  { onCopied, signal }: CopyOptions,
 ): Promise<void> {
-  await clear(target, table)
+  let count = 0
   for await (const rows of pagesOf(source, table)) {
     signal.throwIfAborted()
-    await target.db.insertInto(table).values(rows).execute()
+    await copy.db.insertInto(table).values(rows).execute()
+    if (table === PAYMENTS) onCopied((count += rows.length))
   }
 }
 
-/** Actions of a comparison for payments that differ. */
-interface Comparison extends Partial<Pick<CopyOptions, 'onRead'>>, Pick<CopyOptions, 'signal'> {
-  /** Takes rows that the target lacks, or has otherwise. */
-  readonly write?: (rows: readonly Row[]) => Promise<void>
-  /** Takes ids that the source does not have any more. */
-  readonly remove?: (ids: readonly Uint8Array[]) => Promise<unknown>
-}
-
-/** Walks both ledgers in the order of ids. */
+/** Walks both ledgers in the order of ids. @returns The sums of settled payments. */
 async function comparePayments(
   source: SqlDatabase,
-  target: SqlDatabase,
-  { write, remove, onRead, signal }: Comparison,
-) {
-  const ours = new Rows(pagesOf(source, 'x402_authorizations'))
-  const theirs = new Rows(pagesOf(target, 'x402_authorizations'))
+  copy: SqlDatabase,
+  signal: AbortSignal,
+): Promise<readonly SettledSum[]> {
   const sums = new Map<string, SettledSum>()
-  let [payments, different, read] = [0, 0, 0]
-  let lacking: Row[] = []
-  let surplus: Uint8Array[] = []
-  const flush = async (): Promise<void> => {
-    if (surplus.length > 0) await remove?.(surplus)
-    if (lacking.length > 0) await write?.(lacking)
-    lacking = []
-    surplus = []
-  }
-  let [one, other] = [await ours.next(), await theirs.next()]
-  while (one !== undefined || other !== undefined) {
+  const theirs = pagesOf(copy, PAYMENTS)
+  for await (const rows of pagesOf(source, PAYMENTS)) {
     signal.throwIfAborted()
-    const order = compareIds(one, other)
-    if (order <= 0) onRead?.(++read)
-    if (order >= 0) {
-      payments++
-      addTo(sums, other as unknown as TypedRow<'x402_authorizations'>)
-    }
-    if (order > 0) surplus.push(other!['id'] as Uint8Array)
-    else if (order < 0 || textOf(one!) !== textOf(other!)) lacking.push(one!)
-    if (order !== 0 || lacking.at(-1) === one) different++
-    if (Math.max(lacking.length, surplus.length) >= PAGE) await flush()
-    if (order <= 0) one = await ours.next()
-    if (order >= 0) other = await theirs.next()
+    const { value: copied = [] } = await theirs.next()
+    if (textOf(rows) !== textOf(copied)) throw changed()
+    for (const row of rows) addTo(sums, row as unknown as TypedRow<'x402_authorizations'>)
   }
-  await flush()
-  return { payments, different, settled: [...sums.values()] }
+  return [...sums.values()]
 }
 
-/** Reads rows one by one. */
-class Rows {
-  readonly #pages: AsyncGenerator<readonly Row[]>
-  #page: readonly Row[] = []
-  #index = 0
-
-  constructor(pages: AsyncGenerator<readonly Row[]>) {
-    this.#pages = pages
-  }
-
-  async next(): Promise<Row | undefined> {
-    if (this.#index === this.#page.length) {
-      const { value, done } = await this.#pages.next()
-      if (done) return undefined
-      this.#page = value
-      this.#index = 0
-    }
-    return this.#page[this.#index++]
-  }
-}
-
-async function writePayments({ db }: SqlDatabase, rows: readonly Row[]): Promise<void> {
-  const columns = Object.keys(rows[0]!) as (keyof TypedRow<'x402_authorizations'>)[]
-  await db
-    .insertInto('x402_authorizations')
-    .values(rows as never)
-    .onConflict((conflict) =>
-      conflict
-        .column('id')
-        .doUpdateSet((row) =>
-          Object.fromEntries(columns.map((column) => [column, row.ref(`excluded.${column}`)])),
-        ),
-    )
-    .execute()
-}
+const changed = (): ConfigError =>
+  new ConfigError(
+    'from',
+    'was changed meanwhile: stop the gateway that still uses it, and run this again',
+    'unusable_ledger',
+  )
 
 /** Reads a table page by page, in the order of its key. */
 async function* pagesOf({ db, sql }: SqlDatabase, table: Table): AsyncGenerator<readonly Row[]> {
@@ -201,25 +141,23 @@ async function* pagesOf({ db, sql }: SqlDatabase, table: Table): AsyncGenerator<
   }
 }
 
-/** @throws `ConfigError` if a gateway has used the target, or an earlier copy into it is complete. */
+/**
+ * Keeps gateways from writing to the target, so that none starts on it before the copy is complete.
+ *
+ * @throws `ConfigError` if a gateway has used the target, or it was copied into before.
+ */
 async function requireEmpty(target: SqlDatabase): Promise<void> {
-  for (const table of Object.keys(TABLES) as Table[]) {
-    // The versions are made with the tables.
-    if (table === 'x402_versions' || (await countOf(target, table)) === 0) continue
-    throw new ConfigError(
-      'to',
-      `is a ledger already (${table} has rows): copy into an empty database`,
-      'unusable_ledger',
-    )
-  }
-}
-
-/** Counts the tables, apart from payments, with other numbers of rows in both ledgers. */
-async function differingCounts(source: SqlDatabase, target: SqlDatabase): Promise<number> {
-  const counts = await Promise.all(
-    COPIED.map(async (table) => [await countOf(source, table), await countOf(target, table)]),
-  )
-  return counts.filter(([one, other]) => one !== other).length
+  const { db, sql, locksRows } = target
+  if (locksRows) await sql`LOCK TABLE ${sql.table(PAYMENTS)} IN EXCLUSIVE MODE`.execute(db)
+  // They are made with the tables. The first change locks all of SQLite.
+  await db.deleteFrom('x402_versions').execute()
+  for (const table of Object.keys(TABLES) as Table[])
+    if ((await countOf(target, table)) > 0)
+      throw new ConfigError(
+        'to',
+        `is a ledger already (${table} has rows): copy into an empty database`,
+        'unusable_ledger',
+      )
 }
 
 async function countOf({ db }: SqlDatabase, table: Table): Promise<number> {
@@ -230,44 +168,17 @@ async function countOf({ db }: SqlDatabase, table: Table): Promise<number> {
   return Number(count)
 }
 
-async function clear({ db }: SqlDatabase, table: Table): Promise<void> {
-  await db.deleteFrom(table).execute()
-}
-
-/** Has gateways refuse to start on an unfinished copy: they would honour payments a second time. */
-async function mark({ db }: SqlDatabase): Promise<void> {
-  await db
-    .insertInto('x402_migrations')
-    .values({ name: UNFINISHED_COPY })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
-
-async function isMarked({ db }: SqlDatabase): Promise<boolean> {
-  const found = await db
-    .selectFrom('x402_migrations')
-    .select('name')
-    .where('name', '=', UNFINISHED_COPY)
-    .executeTakeFirst()
-  return found !== undefined
-}
-
-/** Negative if the first comes first, or alone. */
-function compareIds(one: Row | undefined, other: Row | undefined): number {
-  if (one === undefined) return 1
-  if (other === undefined) return -1
-  return Buffer.compare(one['id'] as Uint8Array, other['id'] as Uint8Array)
-}
-
-/** The same of a row in both databases: `pg` reads large numbers as text. */
-function textOf(row: Row): string {
-  const columns = Object.keys(row).toSorted()
+/** The same of rows in both databases: `pg` reads large numbers as text. */
+function textOf(rows: readonly Row[]): string {
   return JSON.stringify(
-    columns.map((column) => {
-      const value = row[column]
-      if (value instanceof Uint8Array) return hexOf(value)
-      return typeof value === 'number' || typeof value === 'bigint' ? value.toString() : value
-    }),
+    rows.map((row) =>
+      Object.entries(row)
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map(([, value]) => {
+          if (value instanceof Uint8Array) return hexOf(value)
+          return typeof value === 'number' || typeof value === 'bigint' ? value.toString() : value
+        }),
+    ),
   )
 }
 

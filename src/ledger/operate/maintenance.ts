@@ -8,7 +8,7 @@ import { readRefunded, readRequests } from '../payments/refund-notes.js'
 import { recordOf } from '../payments/rows.js'
 import { appliedMigrations, migrations } from '../schema/migrate.js'
 import type { SqlDatabase } from '../engine/store.js'
-import { copyLedger, type CopyOptions, type LedgerCopy } from './copy-ledger.js'
+import { copyLedger, type CopyOptions, type CopySource, type LedgerCopy } from './copy-ledger.js'
 import { sqliteFailure } from '../engine/sqlite.js'
 import { LAPSED_SECONDS } from '../payments/uncharged.js'
 
@@ -30,7 +30,7 @@ export interface ExportQuery {
 }
 
 /** How a database is opened for maintenance. */
-export interface MaintenanceConnection extends SqlDatabase {
+export interface MaintenanceConnection extends CopySource {
   readonly migrate: () => Promise<void>
   readonly end: () => Promise<void>
 }

@@ -10,6 +10,8 @@ import { POSTGRES, SQLITE } from '../engine/dialect.js'
 import { loadKysely } from '../engine/load-kysely.js'
 import { databaseOf } from '../engine/store.js'
 import { forKysely, loadSqlite } from '../engine/sqlite.js'
+import { OwnerFile } from '../owners/owner-file.js'
+import { OWNER_KEY } from '../owners/owner-session.js'
 
 /** How long SQLite waits for the gateways that write to the same file. */
 const BUSY_TIMEOUT_MS = 10_000
@@ -45,7 +47,14 @@ function openPostgres(url: string): MaintenanceConnection {
     dialect: new kysely.PostgresDialect({ pool: prepared() }),
   })
   const database = databaseOf({ db, kysely, dialect: POSTGRES })
-  return { ...database, end, migrate: () => migratePostgres(db, preparePool(url, {})) }
+  const isInUse = async (): Promise<boolean> => {
+    const { sql } = database
+    const { rows } = await sql`SELECT owner FROM x402_owners
+      WHERE NOT pg_try_advisory_xact_lock_shared(${sql.raw(OWNER_KEY)})`.execute(db)
+    return rows.length > 0
+  }
+  const apply = () => migratePostgres(db, preparePool(url, {}))
+  return { ...database, end, isInUse, migrate: apply }
 }
 
 function openSqlite(file: string): MaintenanceConnection {
@@ -59,5 +68,10 @@ function openSqlite(file: string): MaintenanceConnection {
   const end = async (): Promise<void> => connection.close()
   const target = { db, kysely, dialect: SQLITE }
   const apply = () => migrate(target, (work) => db.transaction().execute(work))
-  return { ...databaseOf(target), end, migrate: apply }
+  const isInUse = async (): Promise<boolean> => {
+    const rows = await db.selectFrom('x402_owners').select('owner').execute()
+    const dead = await new OwnerFile(Engine, file).findDead(rows.map(({ owner }) => owner))
+    return dead.length < rows.length
+  }
+  return { ...databaseOf(target), end, isInUse, migrate: apply }
 }

@@ -27,7 +27,7 @@ interface ServerState {
 }
 
 /** The advisory lock of an owner, by its id of 16 hexadecimal digits. */
-const KEY = `('x' || owner)::bit(64)::bigint`
+export const OWNER_KEY = `('x' || owner)::bit(64)::bigint`
 
 /** Members of a pool that the types of `pg` leave out. */
 type SessionPool = Partial<{
@@ -104,7 +104,7 @@ export class OwnerSession implements Liveness {
       `SELECT owner FROM unnest($1::text[]) AS owner
         WHERE clock_timestamp() > pg_postmaster_start_time() + interval '${GRACE_MS} ms'
           AND current_setting('transaction_read_only') = 'off'
-          AND pg_try_advisory_xact_lock_shared(${KEY})`,
+          AND pg_try_advisory_xact_lock_shared(${OWNER_KEY})`,
       [owners],
     )
     this.#silentSince = new Map(
@@ -148,9 +148,10 @@ export class OwnerSession implements Liveness {
       }
       if (state?.read_only !== 'off') throw new Error('read-only')
       // Waits while the server still has a session that we have lost.
-      await client.query(`SELECT pg_advisory_lock(${KEY}) FROM (SELECT $1::text AS owner) AS own`, [
-        owner,
-      ])
+      await client.query(
+        `SELECT pg_advisory_lock(${OWNER_KEY}) FROM (SELECT $1::text AS owner) AS own`,
+        [owner],
+      )
     } catch (error) {
       void client.end().catch(() => undefined)
       throw error

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
-import { ConfigError } from '../../shared/errors.js'
 import { createTables, type LedgerDatabase } from './tables.js'
 import { createWebhookTrigger, type RunSql } from './webhook-trigger.js'
 import type { SqlDialect } from '../engine/dialect.js'
@@ -22,9 +21,6 @@ const PATIENCE_MS = 20_000
 
 /** Pause before the next look. */
 const PAUSE_MS = 100
-
-/** Stands among the migrations of a ledger that is being copied into. No gateway starts on it. */
-export const UNFINISHED_COPY = 'unfinished_copy'
 
 /** The database whose schema is brought up to date. */
 export interface MigrationTarget {
@@ -53,12 +49,6 @@ export async function migrate(target: MigrationTarget, exclusively: Exclusively)
   for (;;) {
     // Usually all are applied, and the user of the database may lack the right to create tables.
     const applied = await appliedMigrations(target.db).catch((): readonly string[] => [])
-    if (applied.includes(UNFINISHED_COPY))
-      throw new ConfigError(
-        'ledger',
-        'is a copy that was not finished: run express-x402-gateway ledger copy --last',
-        'unusable_ledger',
-      )
     if (Object.keys(migrations).every((name) => applied.includes(name))) return
     try {
       return await exclusively((db) => applyMissing({ ...target, db }))

@@ -7,7 +7,7 @@ import type { RateSource } from '../../shared/money/rates.js'
 import { sameNetwork, type Network } from '../../shared/protocol/networks.js'
 import { EXACT, type Address } from '../../shared/protocol/payment.js'
 import type { RelayerPool } from '../../core/relayer/pool.js'
-import { checkExecutors } from './check-executors.js'
+import { checkExecutor } from './check-executor.js'
 import { checkFactories } from './check-factories.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
@@ -89,7 +89,7 @@ async function checkCore(
   const assets = networks.find(({ network }) => network.caip2 === caip2)?.assets ?? []
   const rest = await Promise.all([
     checkRelayers({ chain, relayers, ledger }),
-    checkExecutors(relayers, chain.network),
+    checkExecutor(relayers, chain.network),
     checkUpto(chain, relayers),
     checkFactories(chain, factories),
     checkTokens(chain, assets),

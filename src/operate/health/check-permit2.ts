@@ -31,14 +31,14 @@ export async function checkPermit2(
 /** Checks that metered prices can be paid on a network. They are by Permit2, whatever the token. */
 export async function checkUpto(
   chain: Pick<Chain, 'getCode' | 'network'>,
-  { executors }: Pick<RelayerPool, 'executors'>,
+  { executor }: Pick<RelayerPool, 'executor'>,
 ): Promise<readonly Finding[]> {
   const { name, caip2 } = chain.network
   const place = { subject: 'network', network: caip2 } as const
   return findings(place, async () => {
     const missing = await findMissing(chain, UPTO_SPENDER.address)
     if (missing === undefined) return []
-    const isMeant = executors !== undefined
+    const isMeant = executor !== undefined
     const remedy = `Ask for fixed prices there${isMeant ? ', and remove executor' : ''}.`
     const message = `The contract ${missing} is not on ${name}: metered prices (upto) cannot be paid there. ${remedy}`
     return [{ ...place, status: isMeant ? 'error' : 'warning', code: 'permit2_missing', message }]

@@ -24,8 +24,7 @@ export type FindingSubject =
  * missing. `transactions_stuck`: transactions have been pending for long. `foreign_transactions`: the
  * account has pending transactions that are not the gateway's. `relayer_delegated`: it is an EIP-7702
  * account; nodes accept few pending transactions of those. `executor_missing`: it is not deployed.
- * `executor_foreign`: another contract is at its address. `executor_not_ours`: none of the relayers may
- * call it. `factory_missing`: an allowed factory has no code. `token_missing`: no such contract.
+ * `executor_foreign`: another contract is at its address. `factory_missing`: an allowed factory has no code. `token_missing`: no such contract.
  * `token_domain_mismatch`: the contract has another EIP-712 domain. `token_domain_unknown`: it does
  * not expose its domain. `token_decimals_mismatch`: it has other decimals. `permit2_missing`: the network
  * lacks a contract that Permit2 payments need. `merchant_missing`: the
@@ -46,7 +45,6 @@ export type FindingCode =
   | 'relayer_delegated'
   | 'executor_missing'
   | 'executor_foreign'
-  | 'executor_not_ours'
   | 'factory_missing'
   | 'token_missing'
   | 'token_domain_mismatch'

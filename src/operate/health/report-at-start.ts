@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logger.js'
 import type { Network } from '../../shared/protocol/networks.js'
 import { describeDelegation } from '../../core/relayer/delegated-account.js'
 import type { RelayerPool } from '../../core/relayer/pool.js'
-import { checkExecutors } from './check-executors.js'
+import { checkExecutor } from './check-executor.js'
 
 /** When nodes are asked, after the start (ms). A process that ends sooner asks none. */
 const DELAY_MS = 1000
@@ -21,7 +21,7 @@ interface ReportOptions {
 /** A network, its node and its relayers. */
 interface ReportedNode {
   readonly chain: Pick<Chain, 'network' | 'checkId' | 'getCode'>
-  readonly relayers: Pick<RelayerPool, 'addresses' | 'executors'>
+  readonly relayers: Pick<RelayerPool, 'addresses' | 'executor'>
 }
 
 /**
@@ -43,7 +43,7 @@ export async function reportAtStart(
         const limited = await describeDelegation(chain, address).catch(() => undefined)
         if (limited !== undefined) logger.warn(limited, { network: network.caip2 })
       }
-      for (const { code, message } of await checkExecutors(relayers, network))
+      for (const { code, message } of await checkExecutor(relayers, network))
         if (code.startsWith('executor_')) logger.warn(message, { network: network.caip2, code })
     }
     if (!isOutsideFailure(failure)) return

@@ -109,7 +109,7 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
 ): Gateway & PaidRoutesContext {
   return {
     ...gateway,
-    heldBudget: new HeldBudget(gateway.maxHeldBytesTotal),
+    heldBudget: new HeldBudget(),
     countRequest: createPaymentRateLimit(gateway),
     waived: new WaivedCounter(gateway.counters),
   }

@@ -1,3 +1,6 @@
+/** Most bytes of all responses of paid routes that are held at once. */
+export const MAX_HELD_BYTES_TOTAL = 256 * 1024 * 1024
+
 /** Part of the budget that one payer may use, unless a single response may be larger. */
 const PAYER_SHARE = 1 / 4
 
@@ -26,30 +29,25 @@ export interface HeldLeaseOptions {
  * One payer gets a quarter of it, so that no payer can lock out the others.
  */
 export class HeldBudget {
-  readonly #maxBytes: number
   /** Bytes by payer. They add up to `#totalBytes`. */
   readonly #heldBytes = new Map<string, number>()
   #totalBytes = 0
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
   /** Whether no further response can be held. */
   get isFull(): boolean {
-    return this.#totalBytes >= this.#maxBytes
+    return this.#totalBytes >= MAX_HELD_BYTES_TOTAL
   }
 
   /** Opens a lease. @returns `undefined` if there is no memory left for this payer. */
   open({ payer, maxHeldBytes }: HeldLeaseOptions): HeldLease | undefined {
-    const share = Math.max(this.#maxBytes * PAYER_SHARE, maxHeldBytes)
+    const share = Math.max(MAX_HELD_BYTES_TOTAL * PAYER_SHARE, maxHeldBytes)
     if (this.isFull || this.#heldBy(payer) >= share) return undefined
     let leased = 0
     return {
       take: (bytes) => {
         const needed = bytes + CHUNK_OVERHEAD_BYTES
         // The overhead of a chunk counts only against later chunks.
-        if (this.#totalBytes + bytes > this.#maxBytes) return false
+        if (this.#totalBytes + bytes > MAX_HELD_BYTES_TOTAL) return false
         if (this.#heldBy(payer) + bytes > share) return false
         leased += needed
         this.#add(payer, needed)

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express'
 import { z } from 'zod'
+import { MAX_HELD_BYTES_TOTAL } from '../hold/held-budget.js'
 import type { RouteExamples, RouteInput, RouteSchema } from '../../core/catalogue/declaration.js'
 import { describingFields } from '../../core/catalogue/declaration.js'
 import { ConfigError } from '../../shared/errors.js'
@@ -147,24 +148,18 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    */
   readonly resourceUrl?: RequestFunction<string> | undefined
   /**
-   * Bytes of a response that are held until it is paid for. `maxHeldBytesTotal` of the gateway limits
-   * all responses together. @defaultValue 10 MiB
+   * Bytes of a response that are held until it is paid for, 256 MiB at most: that is the limit of all
+   * responses together. @defaultValue 10 MiB
    */
   readonly maxHeldBytes?: number | undefined
   /** Whether a price of zero is intended: such a request is let through. @defaultValue false */
   readonly allowFree?: boolean | undefined
   /**
-   * Whether a price from a function, or with an applied rate, is signed. A signed price is honoured
-   * for `maxTimeoutSeconds` even if it has changed since, for the same method, URL and parsed body.
-   * A price for a body that was not parsed is never signed. If a price function depends on anything
-   * else, for example on the user, it also needs `quoteFor`.
-   * @defaultValue false for a price function without `quoteFor`, else true
-   */
-  readonly signQuotes?: boolean | undefined
-  /**
-   * Names what else a price depends on than method, URL and body: the user's id, the user's plan. A
-   * signed price is honoured only if this returns the same string again. With it, prices from a
-   * function are signed. @defaultValue none
+   * Names what a price from a function depends on beside method, URL and parsed body: the user's id, the
+   * user's plan; `''` if nothing else. With it, the price is signed, and honoured for `maxTimeoutSeconds`
+   * even if it has changed since, as prices with a rate are: for the same method, URL and body, where this
+   * returns the same string again. A price for a body that was not parsed is never signed.
+   * @defaultValue none: prices from a function are not signed
    */
   readonly quoteFor?: RequestFunction<string> | undefined
   /**
@@ -199,7 +194,7 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
   readonly paywall?: PaywallOptions | false | undefined
 }
 
-const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
+export const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
 
 const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
 const optionsSchema = z.strictObject({
@@ -213,9 +208,8 @@ const optionsSchema = z.strictObject({
   minValiditySeconds: z.number().min(0).max(86_400).optional(),
   skip: fn.optional(),
   resourceUrl: fn.optional(),
-  maxHeldBytes: z.int().positive().optional(),
+  maxHeldBytes: z.int().positive().max(MAX_HELD_BYTES_TOTAL).optional(),
   allowFree: z.boolean().optional(),
-  signQuotes: z.boolean().optional(),
   quoteFor: fn.optional(),
   earlierPrices: z.array(z.custom<Price>()).optional(),
   redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
@@ -275,23 +269,4 @@ export function checkValidity(
       `is more than the ${signed} seconds that payers are asked to sign for (maxTimeoutSeconds)`,
       'conflicting_options',
     )
-}
-
-/**
- * Resolves `maxHeldBytes`.
- *
- * @param maxHeldBytesTotal - Bytes of all held responses of the gateway.
- * @throws `ConfigError` if one response could be larger than all together may be.
- */
-export function resolveMaxHeldBytes(
-  { maxHeldBytes }: Pick<ProtectOptions, 'maxHeldBytes'>,
-  maxHeldBytesTotal: number,
-): number {
-  if (maxHeldBytes === undefined) return Math.min(DEFAULT_MAX_HELD_BYTES, maxHeldBytesTotal)
-  if (maxHeldBytes <= maxHeldBytesTotal) return maxHeldBytes
-  throw new ConfigError(
-    'maxHeldBytes',
-    `is more than all answers of the gateway may take together: raise its maxHeldBytesTotal (${maxHeldBytesTotal})`,
-    'conflicting_options',
-  )
 }

@@ -32,7 +32,7 @@ import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, pricedMethod, type Offer, type SigningContext } from './offer.js'
 import { Meter, type MeteredPayment } from './meter.js'
-import { checkValidity, resolveMaxHeldBytes } from './options.js'
+import { checkValidity, DEFAULT_MAX_HELD_BYTES } from './options.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import type { RoutePaywall } from '../paywall/options.js'
@@ -63,8 +63,6 @@ export interface RouteContext extends SigningContext, PaywallContext {
   readonly hasRates: boolean
   readonly networkNames: NetworkNameStyle
   readonly publicUrl?: string | undefined
-  /** Bytes of all held responses of the gateway. */
-  readonly maxHeldBytesTotal: number
   readonly logger: Logger
   /** Tokens that take signed approvals. @defaultValue none is known */
   readonly permits?: PermitDomains | undefined
@@ -168,7 +166,7 @@ export class PaidRoute {
       )
     this.paymentFlow = paymentFlow ?? 'authorization'
     this.chargeIf = options.chargeIf
-    this.maxHeldBytes = resolveMaxHeldBytes(options, context.maxHeldBytesTotal)
+    this.maxHeldBytes = options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES
     // With `upfront`, the authorization need not outlive the handler.
     this.minValiditySeconds =
       options.minValiditySeconds ?? (paymentFlow === 'upfront' ? 0 : undefined)
@@ -426,10 +424,9 @@ export class PaidRoute {
 
   /** Signs a quote, if the route signs it and the request's body has a fingerprint. */
   async #sign(quote: Quote, req: Request, resource: ResourceInfo): Promise<Quote> {
-    const { signQuotes, quoteFor } = this.#options
     const isFunction = typeof this.#price === 'function'
-    const signs = signQuotes ?? (!isFunction || quoteFor !== undefined)
-    if (!signs || (!isFunction && quote.applied === undefined)) return quote
+    const isSigned = isFunction ? this.#options.quoteFor : quote.applied
+    if (isSigned === undefined) return quote
     const request = this.quotedRequest(req, resource)
     if (request === undefined) return quote
     const { quotes, now } = this.#context

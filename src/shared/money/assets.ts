@@ -19,8 +19,6 @@ export interface Asset {
   readonly eip712?: DomainName | undefined
   /** Whether it is taken by Permit2 as well. @defaultValue whether that is the only way */
   readonly permit2?: boolean | undefined
-  /** The only way in which it is taken. @defaultValue every way that it knows */
-  readonly transfer?: 'permit2' | undefined
 }
 
 /** An EIP-712 domain, without chain id and address. */
@@ -31,12 +29,12 @@ export interface DomainName {
 
 /** Whether a token is taken by ERC-3009. */
 export function takesErc3009(asset: Asset): asset is Asset & { readonly eip712: DomainName } {
-  return asset.eip712 !== undefined && asset.transfer !== 'permit2'
+  return asset.eip712 !== undefined
 }
 
 /** Whether a token is taken by Permit2. */
-export function takesPermit2({ permit2, transfer, eip712 }: Asset): boolean {
-  return permit2 === true || transfer === 'permit2' || eip712 === undefined
+export function takesPermit2({ permit2, eip712 }: Asset): boolean {
+  return permit2 === true || eip712 === undefined
 }
 
 type Row = readonly [

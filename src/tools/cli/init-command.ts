@@ -1,25 +1,21 @@
 import { mkdir } from 'node:fs/promises'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DEFAULT_FILE } from '../../gateway/config/read/config-file.js'
 import { ENV_FILE } from '../../gateway/config/read/env-file.js'
 import { createToken } from '../../shared/crypto/identify-token.js'
 import { findNetwork, gasTokenOf } from '../../shared/protocol/networks.js'
 import type { Hex } from '../../shared/protocol/payment.js'
-import { EXIT, type Command, type ExitCode } from './command.js'
+import { EXIT, type Command } from './command.js'
 import type { CliContext } from './context.js'
-import { portFrom, readFlags, UsageError, type CommandLine } from './flags.js'
-import { addToEnv } from './init/add-to-env.js'
+import { readFlags, UsageError, type CommandLine } from './flags.js'
 import { problemWith, QUESTIONS, type Answers, type Question } from './init/answers.js'
+import { addToEnv, ignoreFiles, writeNew } from './init/files.js'
 import { appEnvText, configText, envText } from './init/template.js'
-import { ignoreFiles } from './init/ignore-files.js'
-import { writeNew } from './init/write-new.js'
 import { painter } from './style.js'
 
-const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--network name] [--rpc-url url]
-         [--currency code] [--public-url url] [--port n] [--dir folder] [--force]
-       express-x402-gateway init --app [--yes] [--pay-to address] [--network name] [--rpc-url url]
-         [--public-url url] [--dir folder]
+const USAGE = `Usage: express-x402-gateway init [--app] [--yes] [--pay-to address] [--network name] [--rpc-url url]
+         [--dir folder]
 
   Writes gateway.config.json, with comments, and .env with the key of a new relayer. Only you can read
   .env, and it is added to .gitignore. On a terminal it asks for missing flags; with --yes it takes
@@ -32,11 +28,7 @@ const USAGE = `Usage: express-x402-gateway init [--yes] [--pay-to address] [--ne
   --pay-to       wallet address where payments arrive
   --network      short name or eip155:<chain id> [base-sepolia]
   --rpc-url      URL of a JSON-RPC node [a public one, for base and base-sepolia]
-  --currency     currency of prices, ISO 4217 [USD]
-  --public-url   public URL of the gateway [taken from each request]
-  --port         port that the printed command listens on [4402]
-  --dir          folder for the files [.]
-  --force        moves existing files aside`
+  --dir          folder for the files [.]`
 
 export const initCommand: Command = {
   name: 'init',
@@ -44,45 +36,58 @@ export const initCommand: Command = {
   usage: USAGE,
   async run(args, context) {
     const flags = readFlags(args, {
-      names: [...QUESTIONS.map(({ flag }) => flag), 'port', 'dir'],
-      switches: ['app', 'yes', 'force'],
+      names: [...QUESTIONS.map(({ flag }) => flag), 'dir'],
+      switches: ['app', 'yes'],
       usage: USAGE,
     })
-    const isApp = flags['app'] !== undefined
-    const foreign = isApp ? ONLY_FOR_SERVE.find((flag) => flags[flag] !== undefined) : undefined
-    if (foreign !== undefined)
-      throw new UsageError(`--${foreign} and --app exclude each other.`, USAGE)
-    const port = portFrom(flags['port'])
     const answers = await readAnswers(flags, context)
     const key = generatePrivateKey()
-    const relayer = privateKeyToAddress(key)
-    const folder = resolve(context.cwd, flags['dir'] ?? '.')
-    if (isApp) return initApp({ folder, answers, relayer: { key, address: relayer } }, context)
-    const token = createToken()
-    const config = join(folder, DEFAULT_FILE)
-    const env = join(folder, ENV_FILE)
-    const moved = await writeNew(
-      [
-        // The key is written first: a configuration without its key would be useless.
-        { path: env, text: envText({ ...answers, key }), mode: 0o600 },
-        { path: config, text: configText({ ...answers, relayer, token }), mode: 0o644 },
-      ],
-      { force: flags['force'] !== undefined },
-    )
-    const ignored = await ignoreFiles(folder, [ENV_FILE, `${ENV_FILE}.old-*`])
-    explain(context, { answers, relayer, token, port, files: { config, env, moved, ignored } })
+    const files = {
+      folder: resolve(context.cwd, flags['dir'] ?? '.'),
+      answers,
+      relayer: { key, address: privateKeyToAddress(key) },
+    }
+    await (flags['app'] === undefined ? initServe(files, context) : initApp(files, context))
     return EXIT.ok
   },
 }
 
-/** Flags about what an app does not have: a file, a port, and a currency without a name in its prices. */
-const ONLY_FOR_SERVE = ['currency', 'port', 'force'] as const
+interface Files {
+  readonly folder: string
+  readonly answers: Answers
+  readonly relayer: { readonly key: Hex; readonly address: Hex }
+}
+
+/** Writes the files of `serve`, and prints the token. */
+async function initServe(
+  { folder, answers, relayer: { key, address: relayer } }: Files,
+  context: CliContext,
+): Promise<void> {
+  const { complain, print } = context
+  const token = createToken()
+  const config = join(folder, DEFAULT_FILE)
+  const env = join(folder, ENV_FILE)
+  await writeNew([
+    // The key is written first: a configuration without its key would be useless.
+    { path: env, text: envText({ ...answers, key }), mode: 0o600 },
+    { path: config, text: configText({ ...answers, relayer, token }), mode: 0o644 },
+  ])
+  complain(`Written: ${config}`)
+  complain(`Written: ${env} (mode 600; keep a copy)`)
+  explainIgnored(context, env, await ignoreFiles(folder, [ENV_FILE]))
+  complain('Token of the project, for the shop’s server. Copy it now; you will not see it again:')
+  print(token)
+  explainNext(context, folder, [
+    fundingOf(answers, relayer),
+    'npm install express-x402-gateway express',
+    'npx express-x402-gateway doctor',
+    'npx express-x402-gateway serve',
+    `For the console, set \`admin\` in ${DEFAULT_FILE}.`,
+  ])
+}
 
 /** Adds the variables of an app to its `.env`. */
-async function initApp(
-  { folder, answers, relayer }: AppFiles,
-  context: CliContext,
-): Promise<ExitCode> {
+async function initApp({ folder, answers, relayer }: Files, context: CliContext): Promise<void> {
   await mkdir(folder, { recursive: true })
   const env = join(folder, ENV_FILE)
   const { isNew, isOpen } = await addToEnv(env, appEnvText(answers, relayer))
@@ -95,23 +100,14 @@ async function initApp(
     'npx express-x402-gateway doctor',
     `node --env-file=${ENV_FILE} app.mjs`,
   ])
-  return EXIT.ok
-}
-
-interface AppFiles {
-  readonly folder: string
-  readonly answers: Answers
-  readonly relayer: { readonly key: Hex; readonly address: Hex }
 }
 
 /** Takes answers from flags, the terminal, or defaults. */
 async function readAnswers(flags: CommandLine['flags'], context: CliContext): Promise<Answers> {
   const ask = flags['yes'] === undefined ? context.ask : undefined
   let given: Partial<Answers> = {}
-  const isApp = flags['app'] !== undefined
   for (const question of QUESTIONS) {
     const { name, flag, fallback } = question
-    if (isApp && name === 'currency') continue
     const answer = flags[flag]?.trim() ?? (ask ? undefined : fallback(given))
     if (answer === undefined && ask === undefined)
       throw new UsageError(`--${flag} is missing.`, USAGE)
@@ -146,37 +142,6 @@ async function answerTo(
     if (problem === undefined) return answered
     complain(`  ${problem}`)
   }
-}
-
-interface Written {
-  readonly answers: Answers
-  readonly relayer: string
-  readonly token: string
-  readonly port: number | undefined
-  readonly files: {
-    readonly config: string
-    readonly env: string
-    readonly moved: readonly string[]
-    readonly ignored: Awaited<ReturnType<typeof ignoreFiles>>
-  }
-}
-
-/** Prints the token and the next steps. */
-function explain(context: CliContext, { answers, relayer, token, port, files }: Written): void {
-  const { complain, print } = context
-  for (const path of files.moved) complain(`Kept: ${path}`)
-  complain(`Written: ${files.config}`)
-  complain(`Written: ${files.env} (mode 600; keep a copy)`)
-  explainIgnored(context, files.env, files.ignored)
-  complain('Token of the project, for the shop’s server. Copy it now; you will not see it again:')
-  print(token)
-  explainNext(context, dirname(files.config), [
-    fundingOf(answers, relayer),
-    'npm install express-x402-gateway express',
-    'npx express-x402-gateway doctor',
-    `npx express-x402-gateway serve${port === undefined ? '' : ` --port ${port}`}`,
-    `For the console, set \`admin\` in ${DEFAULT_FILE}.`,
-  ])
 }
 
 /** Prints the next steps, which begin in the folder of the files. */

@@ -74,7 +74,8 @@ export const ledgerCommand: Command = {
         await migrateLedger(flags, context)
         return EXIT.ok
       case 'copy':
-        return copyLedgerCommand(flags, context)
+        await copyLedgerCommand(flags, context)
+        return EXIT.ok
       default:
         throw new UsageError(
           name === undefined ? 'A command is missing.' : `There is no command 'ledger ${name}'.`,

@@ -1,41 +1,32 @@
 import { openConfig } from '../../gateway/config/read/config-file.js'
 import { ConfigError, isConfigError } from '../../shared/errors.js'
 import { describeDatabase, failureKind } from '../../ledger/engine/explain-failure.js'
-import type { LedgerLocation } from '../../ledger/engine/location.js'
 import type { LedgerCopy } from '../../ledger/operate/copy-ledger.js'
 import type { LedgerMaintenance } from '../../ledger/operate/maintenance.js'
 import { openMaintenance } from '../../ledger/operate/open-maintenance.js'
-import { EXIT, type ExitCode } from './command.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError } from './flags.js'
 import { explained, ledgerLocation, locationOf } from './ledger-location.js'
 import { Progress } from './progress.js'
 
-export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger] [--last]
+export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger]
 
   Copies a ledger into an empty database: payments, projects, tokens, webhooks, secrets and statistics.
-  Console sessions are left out. Gateways may keep using the source meanwhile.
+  Console sessions are left out. Stop all gateways of the source first.
 
-  Then stop all gateways of the source and run the same command again with --last: it copies the changes,
-  compares all payments, and reports that the copy is complete. Only then does a gateway start on it. An
-  interrupted copy resumes. The source is never changed.
+  It compares the payments of both ledgers one by one. A copy that is interrupted leaves the target
+  empty; the source is never changed.
 
   --from, --to   a file or a postgres:// URL [--to: the ledger that serve uses]
-  --last         no gateway uses the source any more
   --config       the configuration of serve [gateway.config.json]`
 
-/** `ledger copy`. @returns The exit code: 1 if the source has changed meanwhile. */
+/** `ledger copy`. */
 export async function copyLedgerCommand(
   args: readonly string[],
   context: CliContext,
-): Promise<ExitCode> {
-  const flags = readFlags(args, {
-    names: ['from', 'to', 'config'],
-    switches: ['last'],
-    usage: COPY_USAGE,
-  })
+): Promise<void> {
+  const flags = readFlags(args, { names: ['from', 'to', 'config'], usage: COPY_USAGE })
   const { from, to } = flags
-  const isLast = flags['last'] !== undefined
   if (from === undefined) throw new UsageError('--from is missing.', COPY_USAGE)
   const opened = await openConfig({ ...context, config: flags['config'] })
   const { cwd } = context
@@ -59,8 +50,9 @@ export async function copyLedgerCommand(
       await explained(target, async () => {
         if ((await theirs.missingMigrations()).length > 0) await theirs.migrate()
       })
-      const copied = await copy(ours, theirs, { context, isLast })
-      return report(copied, { target: target.location, isLast, context })
+      const copied = await copy(ours, theirs, context)
+      for (const line of linesOf(copied)) context.print(line)
+      context.print(`Start gateways on ${describeDatabase(target.location)}.`)
     } finally {
       await theirs.close()
     }
@@ -72,50 +64,29 @@ export async function copyLedgerCommand(
 async function copy(
   source: LedgerMaintenance,
   target: LedgerMaintenance,
-  { context, isLast }: { readonly context: CliContext; readonly isLast: boolean },
+  context: CliContext,
 ): Promise<LedgerCopy> {
   const { signal, showProgress } = context
   try {
     const everything = { from: 0, until: Number.MAX_SAFE_INTEGER, refunds: true }
     const progress = new Progress(context, showProgress && (await source.count(everything)))
-    const onRead = (count: number): void => progress.show(count)
-    const copied = await source.copyTo(target, { signal, isLast, onRead })
+    const onCopied = (count: number): void => progress.show(count)
+    const copied = await source.copyTo(target, { signal, onCopied })
     progress.end()
     return copied
   } catch (error) {
     if (isConfigError(error) || error instanceof TypeError) throw error
     const why = signal.aborted ? '' : ` by a failure of a database (${failureKind(error)})`
-    throw new Error(`Interrupted${why}. Run the command again to go on.`, { cause: error })
+    throw new Error(`Interrupted${why}: nothing was copied. Run the command again.`, {
+      cause: error,
+    })
   }
 }
 
-interface Reported {
-  readonly target: LedgerLocation
-  readonly isLast: boolean
-  readonly context: CliContext
-}
-
-function report(
-  { payments, projects, tokens, webhooks, settled, isComplete }: LedgerCopy,
-  { target, isLast, context: { print, complain } }: Reported,
-): ExitCode {
-  print(
-    `copied: ${payments} payments and refunds, ${projects} projects, ${tokens} tokens, ${webhooks} webhooks`,
-  )
-  for (const sum of settled)
-    print(
-      `settled in eip155:${sum.chainId} ${sum.asset}: ${sum.payments} payments, ${sum.value} atomic units`,
-    )
-  if (isComplete) {
-    print(`The copy is complete. Start gateways on ${describeDatabase(target)}.`)
-    return EXIT.ok
-  }
-  if (!isLast) {
-    print('Now stop every gateway of the source, and run this command again with --last.')
-    return EXIT.ok
-  }
-  complain(
-    'The source was changed meanwhile: a gateway still uses it. Stop it, and run this again.',
-  )
-  return EXIT.failed
-}
+const linesOf = ({ payments, projects, tokens, webhooks, settled }: LedgerCopy) => [
+  `copied: ${payments} payments and refunds, ${projects} projects, ${tokens} tokens, ${webhooks} webhooks`,
+  ...settled.map(
+    ({ chainId, asset, payments: count, value }) =>
+      `settled in eip155:${chainId} ${asset}: ${count} payments, ${value} atomic units`,
+  ),
+]

@@ -2,20 +2,16 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express, { type RequestHandler } from 'express'
+import { isLoopback, type ResolvedMetrics } from '../../gateway/config/resolve/metrics.js'
 import type { ResolvedOptions } from '../../gateway/config/resolve/resolve-options.js'
 import { ConfigError } from '../../shared/errors.js'
 import { openGateway, type Gateway } from '../../gateway/gateway.js'
 import { respondProblem } from '../../shared/http/respond-problem.js'
 import { describeDatabase } from '../../ledger/engine/explain-failure.js'
 import type { Logger } from '../../shared/logger.js'
-import { logAccess } from './access-log.js'
 import type { CliContext } from './context.js'
-import { jsonLogger } from './json-logger.js'
-import { logCheck } from './log-check.js'
-import { logPayments } from './log-payments.js'
 import { openOptions } from './open-options.js'
-import { serveMetrics } from './metrics-server.js'
-import { warnOfProxy } from './warn-of-proxy.js'
+import { jsonLogger, logAccess, logCheck, logPayments, warnOfProxy } from './serve-log.js'
 
 const DEFAULT_PORT = 4402
 const DEFAULT_HOST = '127.0.0.1'
@@ -47,7 +43,6 @@ export async function serve(command: ServeCommand): Promise<void> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, print, signal } = command
   const logger = jsonLogger(command)
   const { gateway, resolved } = await startGateway(command, logger)
-  const isLogged = command.accessLog || resolved.accessLog
   let metrics: Server | undefined
   try {
     metrics = resolved.metrics && (await serveMetrics(gateway, resolved.metrics))
@@ -55,7 +50,11 @@ export async function serve(command: ServeCommand): Promise<void> {
     app.disable('x-powered-by')
     app.set('trust proxy', resolved.trustProxy)
     app.use(warnOfProxy(logger))
-    app.use(logAccess(isLogged ? (fields) => resolved.logger.info('request', fields) : undefined))
+    app.use(
+      logAccess(
+        command.accessLog ? (fields) => resolved.logger.info('request', fields) : undefined,
+      ),
+    )
     app.use(gateway.healthRouter())
     app.use(gateway.gatewayRouter())
     app.use(gateway.discovery())
@@ -143,4 +142,38 @@ async function stop(server: Server, gateway: Gateway): Promise<void> {
   await closed
   clearTimeout(patience)
   clearInterval(sweep)
+}
+
+/**
+ * Serves `/metrics` on an address of its own.
+ *
+ * @throws {@link ConfigError} if it cannot listen there.
+ */
+async function serveMetrics(
+  gateway: Pick<Gateway, 'metricsRouter'>,
+  { host, port, token }: ResolvedMetrics,
+): Promise<Server> {
+  const app = express().disable('x-powered-by')
+  if (token === undefined) app.use(requireLoopbackHost)
+  app.use(gateway.metricsRouter())
+  const server = app.listen(port, host)
+  try {
+    await once(server, 'listening')
+    return server
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const isTaken = code === 'EADDRINUSE'
+    const message = isTaken ? 'is in use; choose another' : `cannot be listened on (${code})`
+    throw new ConfigError('metrics.port', `${port} on ${host} ${message}`, 'unusable_address')
+  }
+}
+
+/**
+ * Refuses requests for other hosts than this machine: by DNS rebinding, any web page could read metrics
+ * that need no token.
+ */
+const requireLoopbackHost: RequestHandler = (req, res, next) => {
+  const host = req.headers.host?.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1') ?? ''
+  if (isLoopback(host)) return next()
+  res.status(421).type('text').send('Ask for localhost, or set a token for metrics.\n')
 }

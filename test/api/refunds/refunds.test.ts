@@ -483,7 +483,7 @@ describe('a malformed or foreign refund', () => {
     const signed = await sign(settlement, { at: before })
     const options = optionsOf()
     const [network] = Object.values(options.networks ?? {})
-    const assets = [{ asset: 'USDC', transfer: 'permit2' }] as const
+    const assets = [{ address: devnet.asset, symbol: 'USDC', decimals: 6, currency: 'USD' }]
     const at = await serveGateway({
       ...{ ...options, ledger, networks: { 'base-sepolia': { ...network, assets } } },
     })

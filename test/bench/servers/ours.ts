@@ -36,7 +36,7 @@ export const ours: ServerApp = async ({
       'base-sepolia': {
         rpcUrl,
         relayerKeys,
-        ...(pays === 'permit2' && { assets: [{ asset: 'USDC', transfer: 'permit2' }] }),
+        ...(pays === 'permit2' && { assets: [BY_PERMIT2] }),
         ...(pays === 'upto' && { executor: true }),
       },
       ...(warmUpChain && { [WARM_UP.name]: warmUpNetwork(warmUpChain, { relayerKeys, pays }) }),
@@ -64,6 +64,14 @@ export const ours: ServerApp = async ({
   return app
 }
 
+/** Without `eip712`, the token is taken by Permit2 alone. */
+const BY_PERMIT2 = {
+  address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+  symbol: 'USDC',
+  decimals: 6,
+  currency: 'USD',
+}
+
 const ACCEPTS_BOTH = [
   { network: 'base-sepolia', asset: 'USDC' },
   { network: WARM_UP.name, asset: 'WARM' },
@@ -78,8 +86,8 @@ const warmUpNetwork = (
   relayerKeys,
   assets: [
     {
-      ...{ address, symbol: 'WARM', decimals: 6, currency: 'USD', eip712: TOKEN_DOMAIN },
-      ...(pays === 'permit2' && { transfer: 'permit2' as const }),
+      ...{ address, symbol: 'WARM', decimals: 6, currency: 'USD' },
+      ...(pays !== 'permit2' && { eip712: TOKEN_DOMAIN }),
     },
   ],
   ...(pays === 'upto' && { executor: true }),

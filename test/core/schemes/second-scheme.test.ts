@@ -136,7 +136,7 @@ describe('a scheme beside exact', () => {
     app.get('/fixed', protect('$0.01'), sell)
     app.get(
       '/quoted',
-      protect(() => '$0.01', { signQuotes: true }),
+      protect(() => '$0.01', { quoteFor: () => '' }),
       sell,
     )
     app.get('/upfront', protect('$0.01', { paymentFlow: 'upfront' }), sell)

@@ -357,7 +357,7 @@ it('is counted at its own rate, though the rate has changed when its payer asks 
   const shop = await openShop(
     devnet,
     (app, { x402Protect }) => {
-      app.get('/', x402Protect({ upTo: '€0.10' }, { signQuotes: false }), (req, res) => {
+      app.get('/', x402Protect({ upTo: '€0.10' }), (req, res) => {
         paidRequest(req).charge('€0.05')
         res.send('sold')
       })

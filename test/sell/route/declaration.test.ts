@@ -128,7 +128,6 @@ describe('declaring a route', () => {
     ['maxHeldBytes', -1],
     ['skip', true],
     ['resourceUrl', 'https://shop.example'],
-    ['signQuotes', 'yes'],
     ['merchant', 'nobody'],
   ])('refuses the option %s: %j', (option, value) => {
     expect(refusedOption('$0.01', { [option]: value })).toBe(option)

@@ -95,7 +95,7 @@ describe.each(storeMakers.filter(([name]) => name !== 'memory'))('in %s', (_name
     const listed = open(store, at('€1.00', { earlierPrices: ['€0.01'] }))
     const asking = open(
       store,
-      at(() => '€0.01', { signQuotes: true }),
+      at(() => '€0.01', { quoteFor: () => '' }),
     )
     const [ranBefore, earnedBefore] = [runs, await earned()]
     const quoted = await shop.sign('/good')

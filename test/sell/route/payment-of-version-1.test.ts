@@ -46,7 +46,7 @@ describe('a 402 of version 1', () => {
 
   it('offers no payment by Permit2', () => {
     expect(write({ ...USDC, permit2: true })?.accepts).toEqual(write(USDC)?.accepts)
-    expect(write({ ...USDC, transfer: 'permit2' })).toBeUndefined()
+    expect(write({ ...USDC, eip712: undefined })).toBeUndefined()
   })
 })
 
@@ -84,7 +84,7 @@ describe('a payment of version 1', () => {
     const document = asVersion1(await sign(USDC))
     const by = async (asset: Asset) => read(document, [asset])
     expect(await by({ ...USDC, permit2: true })).toMatchObject({ extra: USDC.eip712 })
-    expect(await by({ ...USDC, transfer: 'permit2' })).toMatchObject({ extra: undefined })
+    expect(await by({ ...USDC, eip712: undefined })).toMatchObject({ extra: undefined })
   })
 
   it('names what it lacks', async () => {

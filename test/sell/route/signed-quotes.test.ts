@@ -34,16 +34,20 @@ function routes(app: Express, { x402Protect, gatewayRouter }: Gateway): void {
   app.get('/fixed', x402Protect('$0.05'), sell)
   app.get('/in-euro', x402Protect('€0.05'), sell)
   app.get('/upfront', x402Protect('€0.05', { paymentFlow: 'upfront' }), sell)
-  app.get('/unsigned', x402Protect('€0.05', { signQuotes: false }), sell)
+  app.get(
+    '/unsigned',
+    x402Protect(() => '€0.05'),
+    sell,
+  )
   app.all(
     '/items/:id',
-    x402Protect(() => `€0.0${functionPrice.cents}`, { signQuotes: true }),
+    x402Protect(() => `€0.0${functionPrice.cents}`, { quoteFor: () => '' }),
     sell,
   )
   app.get('/hidden', x402Protect('€0.05', { resourceUrl: () => 'https://shop.example/' }), sell)
   app.get(
     '/tiny',
-    x402Protect(() => '$0.001', { signQuotes: true }),
+    x402Protect(() => '$0.001', { quoteFor: () => '' }),
     sell,
   )
   app.use(gatewayRouter())

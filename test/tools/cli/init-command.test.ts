@@ -72,10 +72,10 @@ describe('init', () => {
   })
 
   it.each([
-    ['makes one', undefined, '.env\n.env.old-*\n'],
-    ['extends one', 'node_modules/\ndist', 'node_modules/\ndist\n.env\n.env.old-*\n'],
-    ['leaves one alone that has both', '.env.old-*\r\n.env\n', '.env.old-*\r\n.env\n'],
-    ['overrules one', '.env\n.env.old-*\n!.env\n', '.env\n.env.old-*\n!.env\n.env\n'],
+    ['makes one', undefined, '.env\n'],
+    ['extends one', 'node_modules/\ndist', 'node_modules/\ndist\n.env\n'],
+    ['leaves one alone that has it', 'dist\r\n.env\n', 'dist\r\n.env\n'],
+    ['overrules one', '.env\n!.env\n', '.env\n!.env\n.env\n'],
   ])('keeps the key out of git by .gitignore: %s', async (_name, before, after) => {
     if (before !== undefined) await writeFile(join(cwd, '.gitignore'), before)
     execFileSync('git', ['init', '--quiet'], { cwd })
@@ -100,34 +100,28 @@ describe('init', () => {
     expect(complained).toContain('out of version control yourself')
   })
 
-  it('follows its flags, and enables conversion if no token is pegged to the currency', async () => {
-    const { complained } = await init([
-      ...['--pay-to', PAY_TO, '--network', 'eip155:137', '--currency', 'GBP', '--port', '5000'],
-      ...['--rpc-url', 'https://node.example/key', '--public-url', 'https://pay.example.com'],
+  it('follows its flags', async () => {
+    await init([
+      ...['--yes', '--pay-to', PAY_TO, '--network', 'eip155:137'],
+      ...['--rpc-url', 'https://node.example/key'],
     ])
-    const { networks, projects, publicUrl } = await resolved()
+    const { networks } = await resolved()
     expect(networks[0]).toMatchObject({
       ...{ network: { shortName: 'polygon' }, core: { rpcUrl: 'https://node.example/key' } },
     })
-    expect(projects[0]!.merchant).toMatchObject({ currency: 'GBP', crossCurrency: true })
-    expect(publicUrl).toBe('https://pay.example.com')
-    expect(complained).toContain('serve --port 5000')
     expect(await text('gateway.config.json')).not.toContain('node.example')
   })
 
   it('asks until an answer is valid, with defaults', async () => {
-    const { code, asked, complained } = await init(
-      ['--public-url', ''],
-      ['bse', 'base', '', '0x1', PAY_TO, 'EUR'],
-    )
+    const { code, asked, complained } = await init([], ['bse', 'base', '', '0x1', PAY_TO])
     expect(code).toBe(0)
     expect(asked.map((question) => question.split(/[ ,]/)[0])).toStrictEqual([
-      ...['Network', 'Network', 'URL', 'Your', 'Your', 'Currency'],
+      ...['Network', 'Network', 'URL', 'Your', 'Your'],
     ])
     expect(complained).toContain("did you mean 'base'?")
     expect(complained).toContain('must be 0x and 40 hexadecimal digits')
     expect((await resolved()).projects[0]!.merchant).toMatchObject({
-      ...{ currency: 'EUR', accepts: [{ symbol: 'EURC' }] },
+      ...{ payTo: PAY_TO, accepts: [{ symbol: 'USDC' }] },
     })
   })
 
@@ -141,9 +135,7 @@ describe('init', () => {
       '--network: has no well-known token',
     ],
     [['--pay-to', PAY_TO, '--network', 'basee'], "did you mean 'base'?\n"],
-    [['--pay-to', PAY_TO, '--currency', 'EURO'], '--currency: '],
     [['--pay-to', PAY_TO, '--rpc-url', 'node'], '--rpc-url: must be an absolute'],
-    [['--pay-to', PAY_TO, '--public-url', 'pay.example.com'], '--public-url: must be an absolute'],
   ])('explains what is wrong with %j, and writes nothing', async (args, message) => {
     const { code, complained } = await init(['--yes', ...args])
     expect(code).toBe(2)
@@ -155,19 +147,9 @@ describe('init', () => {
     await writeFile(join(cwd, name), 'mine')
     const { code, complained } = await init(['--yes', '--pay-to', PAY_TO])
     expect(code).toBe(1)
-    expect(complained).toContain(`${name} exists: nothing was written; --force`)
+    expect(complained).toContain(`${name} exists: nothing was written. Move it away`)
     expect(await readdir(cwd)).toStrictEqual([name])
     expect(await text(name)).toBe('mine')
-  })
-
-  it('keeps a copy of the files that --force replaces, because their key may hold money', async () => {
-    await init(['--yes', '--pay-to', PAY_TO])
-    const before = await text('.env')
-    expect((await init(['--yes', '--pay-to', PAY_TO, '--force'])).code).toBe(0)
-    expect(await text('.env')).not.toBe(before)
-    const kept = (await readdir(cwd)).find((name) => name.startsWith('.env.old-'))!
-    expect(await text(kept)).toBe(before)
-    expect((await stat(join(cwd, kept))).mode & 0o777).toBe(0o600)
   })
 
   it('writes the variables of an app, and no other file', async () => {
@@ -228,23 +210,14 @@ describe('init', () => {
     expect(await text('published.txt')).toBe('public\n')
   })
 
-  it('asks for what an app needs, and for no currency', async () => {
-    const answers = ['base', 'https://node.example/key#a', PAY_TO, 'https://shop.example.com']
-    const { code, asked } = await init(['--app'], answers)
+  it('asks for what an app needs', async () => {
+    const { code, asked } = await init(['--app'], ['base', 'https://node.example/key#a', PAY_TO])
     expect(code).toBe(0)
-    expect(asked).toHaveLength(4)
+    expect(asked).toHaveLength(3)
     expect(parseEnv(await text('.env'))).toMatchObject({
       X402_NETWORK: 'base',
       X402_RPC_URL: 'https://node.example/key',
-      X402_PUBLIC_URL: 'https://shop.example.com',
     })
-  })
-
-  it.each(['--currency=EUR', '--port=1', '--force'])('has no %s for an app', async (flag) => {
-    const { code, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO, flag])
-    expect(code).toBe(2)
-    expect(complained).toContain('and --app exclude each other')
-    expect(await readdir(cwd)).toStrictEqual([])
   })
 
   it.each([['--app'], []])('names the folder to go on in: %j', async (...flags) => {

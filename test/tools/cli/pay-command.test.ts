@@ -351,7 +351,10 @@ describe('pay, by Permit2,', () => {
       },
       {
         networks: {
-          'base-sepolia': { ...network!, assets: [{ asset: 'USDC', transfer: 'permit2' }] },
+          'base-sepolia': {
+            ...network!,
+            assets: [{ address: devnet.asset, symbol: 'USDC', decimals: 6, currency: 'USD' }],
+          },
         },
       },
     )

@@ -149,12 +149,12 @@ describe('serve', () => {
     expect(JSON.stringify(requests())).not.toMatch(/secret|token-of-the-shop/)
   })
 
-  it('logs no requests by default, and all if the configuration says so', async () => {
+  it('logs no requests by default, and all with --access-log', async () => {
     const silent = await serve({})
     await fetch(`${silent.url}/livez`)
     expect(await end!()).toBe(0)
     expect(silent.lines().filter(({ message }) => message === 'request')).toStrictEqual([])
-    const { url, lines } = await serve({ accessLog: true })
+    const { url, lines } = await serve({}, '--access-log')
     await fetch(`${url}/livez`)
     await until(() => lines().some(({ path }) => path === '/livez'))
   })

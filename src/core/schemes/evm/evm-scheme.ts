@@ -83,7 +83,7 @@ export class EvmScheme implements Scheme {
     const extra = Object.fromEntries(
       [...networks].map(([id, { relayers }]) => [
         id,
-        { facilitatorAddress: facilitatorOfRelayers(relayers.addresses, relayers.executors) },
+        { facilitatorAddress: facilitatorOfRelayers(relayers.addresses, relayers.executor) },
       ]),
     )
     return {
@@ -128,7 +128,7 @@ export class EvmScheme implements Scheme {
   async #requireReady({ core, key, transfer: { facts } }: VerifiedPayment): Promise<void> {
     const named = methodOf(facts).callerOf?.(facts)
     const caller = named && (await findCaller(core, named))
-    const senders = caller?.executor?.senders ?? (caller?.sender ? [caller.sender] : undefined)
+    const senders = caller?.sender && [caller.sender]
     await core.relayers.requireReady(senders).catch(async (error: unknown) => {
       if ((await this.#context.ledger.payments.find(key)) === undefined) throw error
     })

@@ -13,7 +13,7 @@ interface OfferedNetwork {
   readonly network: Network
   /** Absent where payments are settled elsewhere. */
   readonly core?:
-    { readonly relayerKeys: readonly Hex[]; readonly executor?: object | undefined } | undefined
+    { readonly relayerKeys: readonly Hex[]; readonly executor?: boolean | undefined } | undefined
 }
 
 /** The formats of all schemes on EVM networks, by name. Nothing is computed before it is asked for. */
@@ -49,7 +49,7 @@ function chooseFacilitator({
   executor,
 }: NonNullable<OfferedNetwork['core']>): Address | undefined {
   const relayers = relayerKeys.map(addressOfKey)
-  return facilitatorOfRelayers(relayers, executor && executorOf(relayers))
+  return facilitatorOfRelayers(relayers, executor ? executorOf(relayers) : undefined)
 }
 
 /**

@@ -33,7 +33,6 @@ type Row = readonly [
 
 const flag = (text: string): unknown =>
   text === 'true' || text === 'false' ? text === 'true' : text
-const number = (text: string): unknown => (/^\d{1,9}$/.test(text) ? Number(text) : text)
 const listOfOne = (text: string): unknown => [text]
 const list = (text: string): unknown => text.split(',').map((one) => one.trim())
 
@@ -103,16 +102,7 @@ export const VARIABLES: readonly Row[] = [
   ['X402_CONSOLE', 'console', '`false` for an admin API without the console', flag],
   ['X402_REDIS_URL', 'rateLimit.redisUrl', '`redis://…`: rate limits that all gateways share'],
   ['X402_METRICS_TOKEN', 'metrics.token', 'token that reads the metrics; turns them on'],
-  ['X402_METRICS_HOST', 'metrics.host', 'where `serve` listens for `/metrics`; turns metrics on'],
-  ['X402_METRICS_PORT', 'metrics.port', 'port of `/metrics`; turns metrics on', number],
-  [
-    'X402_METRICS',
-    'metrics',
-    '`true` for metrics, `false` for none',
-    (text, before) => (text === 'true' && isObject(before) ? before : flag(text)),
-  ],
   ['X402_TRACES', 'traces', '`true` for an OpenTelemetry span of each payment', flag],
-  ['X402_ACCESS_LOG', 'accessLog', '`true` for the access log of `serve`', flag],
   [
     'X402_TRUST_PROXY',
     'trustProxy',

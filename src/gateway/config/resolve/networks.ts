@@ -16,12 +16,7 @@ import type { ConfigErrorCode } from '../../../shared/errors.js'
 import type { Address, Hex } from '../../../shared/protocol/payment.js'
 import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fields.js'
 import type { FieldsOf } from './fields.js'
-import type {
-  AssetOptions,
-  ExecutorOptions,
-  KnownAssetOptions,
-  NetworkOptions,
-} from '../options.js'
+import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options.js'
 import type { GatewayOptions } from '../options.js'
 import { isObject } from '../../../shared/protocol/document.js'
 import { readOption, within, type Report } from './report.js'
@@ -43,8 +38,7 @@ interface ResolvedCore {
   /** Milliseconds without being mined after which a transaction is replaced. */
   readonly stuckMs: number | undefined
   readonly acceptContractPayers: boolean | undefined
-  /** Absent where there is no executor. */
-  readonly executor: { readonly older: readonly Address[] } | undefined
+  readonly executor: boolean | undefined
   /** Contracts that may deploy accounts of payers. */
   readonly allowedFactories: readonly Address[]
 }
@@ -63,25 +57,6 @@ const rateSymbol = z
 
 const depegGuardBps = z.int().min(1).max(10_000).optional()
 
-/** How a token is taken. */
-const transferMembers = {
-  permit2: z.boolean().optional(),
-  transfer: z.literal('permit2').optional(),
-}
-
-type TransferMembers = { readonly [Name in keyof typeof transferMembers]?: unknown }
-
-const REFUSES_ITS_ONLY_WAY = {
-  path: ['permit2'],
-  ...mistake(
-    'conflicting_options',
-    "must not be false: without `eip712`, or with transfer 'permit2', Permit2 is the only way to take the token",
-  ),
-}
-
-const isPermit2Refused = ({ permit2, transfer }: TransferMembers): boolean =>
-  permit2 === false && transfer === 'permit2'
-
 const assetSchema = z
   .strictObject({
     address: addressOf("the token's contract"),
@@ -91,25 +66,26 @@ const assetSchema = z
     rateSymbol,
     depegGuardBps,
     eip712: z.strictObject({ name: z.string(), version: z.string() }).optional(),
-    ...transferMembers,
+    permit2: z.boolean().optional(),
   } satisfies FieldsOf<AssetOptions>)
-  .refine(
-    (asset) => !isPermit2Refused(asset) && (asset.eip712 !== undefined || asset.permit2 !== false),
-    REFUSES_ITS_ONLY_WAY,
-  )
+  .refine(({ eip712, permit2 }) => eip712 !== undefined || permit2 !== false, {
+    path: ['permit2'],
+    ...mistake(
+      'conflicting_options',
+      'must not be false: without `eip712`, Permit2 is the only way to take the token',
+    ),
+  })
   .refine((asset) => asset.depegGuardBps === undefined || asset.currency !== undefined, {
     path: ['depegGuardBps'],
     ...mistake('conflicting_options', 'is for tokens that are pegged: they have a `currency`'),
   })
 
-const knownAssetSchema = z
-  .strictObject({
-    asset: z.string(),
-    rateSymbol,
-    depegGuardBps,
-    ...transferMembers,
-  } satisfies FieldsOf<KnownAssetOptions>)
-  .refine((asset) => !isPermit2Refused(asset), REFUSES_ITS_ONLY_WAY)
+const knownAssetSchema = z.strictObject({
+  asset: z.string(),
+  rateSymbol,
+  depegGuardBps,
+  permit2: z.boolean().optional(),
+} satisfies FieldsOf<KnownAssetOptions>)
 
 /** A token described in full, or one of our table by name, with settings. */
 const listedAssetSchema = z
@@ -124,10 +100,6 @@ const listedAssetSchema = z
 type ListedAsset = z.output<typeof listedAssetSchema>
 
 const USDC: ListedAsset = { kind: 'known', name: 'USDC', settings: {} }
-
-const executorSchema = z.strictObject({
-  older: z.array(addressOf('an executor of earlier relayers')),
-} satisfies FieldsOf<ExecutorOptions>)
 
 /** A factory by its address, or the usual ones by name. */
 const accountFactories = z.string().transform((text, context): readonly Address[] => {
@@ -176,10 +148,7 @@ const localNetworkSchema = z.strictObject({
     .transform((seconds) => seconds * MS_PER_SECOND)
     .optional(),
   acceptContractPayers: z.boolean().optional(),
-  executor: z
-    .union([z.boolean(), executorSchema], "must be true, false or { older: ['0x…'] }")
-    .transform((given) => (typeof given === 'object' ? given : given ? { older: [] } : undefined))
-    .optional(),
+  executor: z.boolean().optional(),
   allowedFactories: z
     .array(accountFactories)
     .transform((factories) => factories.flat())

@@ -181,8 +181,7 @@ function resolveMerchant(given: unknown, context: MerchantContext): Merchant | u
       )
     return []
   })
-  const executors = networks.flatMap(({ core }) => core?.executor?.older ?? [])
-  if ([...NEVER_FACTORIES, ...executors].some((one) => sameHex(one, merchant.payTo)))
+  if (NEVER_FACTORIES.some((one) => sameHex(one, merchant.payTo)))
     report('payTo', 'invalid_address', PAYS_ANYBODY)
   const token = offered.find(({ address }) => sameHex(address, merchant.payTo))
   if (token !== undefined)

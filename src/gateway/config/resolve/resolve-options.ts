@@ -35,7 +35,6 @@ import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
 
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
 const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
-const DEFAULT_MAX_HELD_BYTES_TOTAL = 256 * 1024 * 1024
 
 /** Fewest characters of `quoteSecret`. */
 const MIN_SECRET_LENGTH = 32
@@ -122,9 +121,7 @@ const optionsSchema = z.strictObject({
     .transform(adaptLogger),
   metrics: metricsSchema,
   traces: z.boolean().default(false),
-  accessLog: z.boolean().default(false),
   trustProxy: trustProxySchema,
-  maxHeldBytesTotal: z.int().positive().default(DEFAULT_MAX_HELD_BYTES_TOTAL),
   settleTimeoutMs: z.int().positive().default(DEFAULT_SETTLE_TIMEOUT_MS),
   now: callback<() => number>().default(() => Date.now),
 } satisfies { readonly [Name in keyof GatewayOptions]-?: z.ZodType })
@@ -156,9 +153,7 @@ export interface ResolvedOptions extends ResolvedAdmin {
   /** `undefined`: no metrics are collected. */
   readonly metrics: ResolvedMetrics | undefined
   readonly traces: boolean
-  readonly accessLog: boolean
   readonly trustProxy: TrustedProxies
-  readonly maxHeldBytesTotal: number
   readonly settleTimeoutMs: number
   /** Milliseconds since the epoch. */
   readonly now: () => number

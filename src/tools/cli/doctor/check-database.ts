@@ -12,7 +12,6 @@ import {
   type InspectedWebhook,
   type LedgerState,
 } from '../../../ledger/operate/inspect-ledger.js'
-import { UNFINISHED_COPY } from '../../../ledger/schema/migrate.js'
 import type { NamedLedger } from '../ledger-location.js'
 import { checkMode } from './check-files.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
@@ -71,10 +70,7 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
     const message = `${name} is read-only: connect to the primary, not to a replica.`
     found.push(fault('ledger', 'ledger_read_only', message))
   }
-  if (unknown.includes(UNFINISHED_COPY)) {
-    const message = `${name} is a copy that was not finished: run express-x402-gateway ledger copy --last.`
-    found.push(fault('ledger', 'ledger_copy_unfinished', message))
-  } else if (unknown.length > 0) {
+  if (unknown.length > 0) {
     const message = `${name} was migrated by a newer version (${unknown.join(', ')}): update this one.`
     found.push(fault('ledger', 'migration_unknown', message))
   }

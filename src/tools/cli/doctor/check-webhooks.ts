@@ -3,7 +3,7 @@ import type { InspectedWebhook } from '../../../ledger/operate/inspect-ledger.js
 import { OPERATOR } from '../../../ledger/webhooks.js'
 import { isPublicAddress } from '../../../operate/webhooks/public-address.js'
 import { findReceiver, type Receiver } from '../../../operate/webhooks/receiver-url.js'
-import { inspectHost } from './certificate.js'
+import { hostOf, inspectHost } from './certificate.js'
 import { caution, fault, sound, type DoctorFinding } from './doctor-finding.js'
 
 /** How many receivers are checked, and how many at once. */
@@ -86,31 +86,21 @@ async function checkReceiver(
     return [fault('webhook', 'webhook_url_refused', message)]
   }
   const { url, addresses } = receiver
-  const isSecure = url.protocol === 'https:'
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  const port = Number(url.port || (isSecure ? 443 : 80))
-  const state = await inspectHost({ name: host, address: addresses[0], port, isSecure })
+  const host = hostOf(url)
+  const state = await inspectHost({ ...host, address: addresses[0] })
   switch (state.kind) {
     case 'sound': {
-      if (isSecure || !addresses.some(isPublicAddress)) return []
+      if (host.isSecure || !addresses.some(isPublicAddress)) return []
       const message = `The ${name} receives payments in plain text (http:): change its URL to https:.`
       return [caution('webhook', 'webhook_insecure', message)]
     }
     case 'unreachable': {
-      const message = `The ${name} cannot be reached at ${host}:${port} (${state.code}): start its receiver, open the firewall, or change its URL.`
+      const message = `The ${name} cannot be reached at ${host.name}:${host.port} (${state.code}): start its receiver, open the firewall, or change its URL.`
       return [caution('webhook', 'webhook_unreachable', message)]
     }
     case 'untrusted': {
-      const message = `Nothing can be delivered to the ${name}: the certificate of ${host} is not trusted (${state.why}). Renew it, or add its authority to NODE_EXTRA_CA_CERTS.`
+      const message = `Nothing can be delivered to the ${name}: the certificate of ${host.name} is not trusted (${state.why}). Renew it, or add its authority to NODE_EXTRA_CA_CERTS.`
       return [fault('webhook', 'webhook_tls_untrusted', message)]
-    }
-    case 'ends_soon': {
-      const message = `The certificate of ${host}, for the ${name}, expires in ${state.days} days: renew it.`
-      return [caution('webhook', 'webhook_tls_ends_soon', message)]
-    }
-    case 'no_tls': {
-      const message = `Nothing can be delivered to the ${name}: ${host} does not speak TLS on port ${port} (${state.code}). Change its URL.`
-      return [fault('webhook', 'webhook_tls_failed', message)]
     }
   }
 }

@@ -18,9 +18,9 @@ import {
   withoutDatabase,
   type NamedLedger,
 } from '../ledger-location.js'
+import { checkCertificates } from './certificate.js'
 import { checkDatabase } from './check-database.js'
 import { checkFiles } from './check-files.js'
-import { checkHosts } from './check-hosts.js'
 import { checkProjects } from './check-projects.js'
 import { checkPublicUrl } from './check-public-url.js'
 import { checkRedis } from './check-redis.js'
@@ -46,7 +46,7 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
       // Closing the gateway ends the connection.
       const redis = await checkRedis(resolved, opened.env)
       const outside = await Promise.all([
-        checkHosts(resolved, opened.env),
+        checkCertificates(resolved, opened.env),
         checkGateway(resolved, database.inspector, opened.env),
         checkPublicUrl(resolved),
         checkWebhooks(resolved, database.webhooks ?? []),

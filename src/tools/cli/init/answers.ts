@@ -1,6 +1,5 @@
 import { resolveOptions } from '../../../gateway/config/resolve/resolve-options.js'
 import { isConfigError } from '../../../shared/errors.js'
-import type { GatewayOptions } from '../../../gateway/config/options.js'
 import { knownAssets } from '../../../shared/money/assets.js'
 import { findNetwork } from '../../../shared/protocol/networks.js'
 
@@ -9,9 +8,6 @@ export interface Answers {
   readonly network: string
   readonly rpcUrl: string
   readonly payTo: string
-  readonly currency: string
-  /** Empty or absent: taken from each request. */
-  readonly publicUrl?: string | undefined
 }
 
 export interface Question {
@@ -48,60 +44,34 @@ export const QUESTIONS: readonly Question[] = [
     text: 'Your wallet address, where payments arrive (0x…)',
     fallback: () => undefined,
   },
-  {
-    name: 'currency',
-    flag: 'currency',
-    text: 'Currency of prices',
-    fallback: () => 'USD',
-  },
-  {
-    name: 'publicUrl',
-    flag: 'public-url',
-    text: 'Public URL of this gateway (leave empty for now)',
-    fallback: () => '',
-  },
 ]
-
-/** Tokens to accept, and whether prices need a rate. */
-export function tokensFor({ network, currency }: Pick<Answers, 'network' | 'currency'>): {
-  readonly assets: readonly string[]
-  readonly needsRates: boolean
-} {
-  const found = findNetwork(network)
-  const known = found === undefined ? [] : knownAssets(found)
-  const pegged = known.filter((asset) => asset.currency === currency)
-  const assets = (pegged.length > 0 ? pegged : known).map(({ symbol }) => symbol)
-  return { assets, needsRates: pegged.length === 0 }
-}
 
 /** Stand in for answers that are still missing. */
 const PLACEHOLDERS: Answers = {
   network: 'base-sepolia',
   rpcUrl: 'https://node.example',
   payTo: `0x${'01'.repeat(20)}`,
-  currency: 'USD',
+}
+
+/** The well-known tokens of a network that are pegged to the dollar. */
+export function dollarsOf(network: string): readonly string[] {
+  const found = findNetwork(network)
+  const known = found === undefined ? [] : knownAssets(found)
+  return known.flatMap(({ symbol, currency }) => (currency === 'USD' ? [symbol] : []))
 }
 
 /** Checks an answer as the configuration does. @returns The mistake, if there is one. */
 export function problemWith(name: keyof Answers, given: Partial<Answers>): string | undefined {
-  const { network, rpcUrl, payTo, currency, publicUrl } = { ...PLACEHOLDERS, ...given }
-  const { assets } = tokensFor({ network, currency })
-  const found = findNetwork(network)
-  if (name === 'network' && found !== undefined && assets.length === 0)
+  const { network, rpcUrl, payTo } = { ...PLACEHOLDERS, ...given }
+  const assets = dollarsOf(network)
+  if (name === 'network' && findNetwork(network) !== undefined && assets.length === 0)
     return 'has no well-known token: choose another network now, and add this one with its token later'
-  const options: GatewayOptions = {
-    ...(publicUrl && { publicUrl }),
-    networks: {
-      [network]: {
-        rpcUrl,
-        relayerKeys: [`0x${'01'.repeat(32)}`],
-        ...(assets.length > 0 && { assets }),
-      },
-    },
-    projects: [{ id: 'shop', merchant: { payTo, currency } }],
-  }
+  const relayerKeys = [`0x${'01'.repeat(32)}`]
   try {
-    resolveOptions(options)
+    resolveOptions({
+      networks: { [network]: { rpcUrl, relayerKeys, ...(assets.length > 0 && { assets }) } },
+      projects: [{ id: 'shop', merchant: { payTo } }],
+    })
     return undefined
   } catch (error) {
     if (!isConfigError(error)) throw error

@@ -1,6 +1,6 @@
 import { hashToken } from '../../../shared/crypto/identify-token.js'
 import type { Hex } from '../../../shared/protocol/payment.js'
-import { tokensFor, type Answers } from './answers.js'
+import { dollarsOf, type Answers } from './answers.js'
 
 /** Values of a new configuration. */
 export interface Template extends Answers {
@@ -14,14 +14,12 @@ const json = (value: unknown): string => JSON.stringify(value)
 
 /** Writes a configuration with comments. */
 export function configText(template: Template): string {
-  const { network, payTo, currency, publicUrl, relayer, token } = template
-  const { assets, needsRates } = tokensFor(template)
-  const url = publicUrl || 'https://pay.example.com'
+  const { network, payTo, relayer, token } = template
   return `// Configuration of express-x402-gateway. \`npx express-x402-gateway doctor\` checks it.
 // \${NAME} stands for an environment variable: those below are in .env, which only you can read.
 {
   // Public URL of the gateway. If not set, it is taken from each request.
-  ${publicUrl ? '' : '// '}"publicUrl": ${json(url)},
+  // "publicUrl": "https://pay.example.com",
 
   // Name of the UCP handler, if you use UCP: your domain in reverse, and a word.
   // "handlerId": "com.example.payment",
@@ -36,7 +34,7 @@ export function configText(template: Template): string {
       // Sends nothing while gas costs more than this, in gwei.
       // "maxFeePerGasGwei": 5,
       // Tokens to accept.
-      "assets": ${json(assets).replaceAll(',', ', ')}
+      "assets": ${json(dollarsOf(network)).replaceAll(',', ', ')}
     }
   },
 
@@ -49,11 +47,11 @@ export function configText(template: Template): string {
       "merchant": {
         "payTo": ${json(payTo)},
         // Currency of prices without one.
-        "currency": ${json(currency)}${needsRates ? ',\n        // No token here is pegged to that currency: prices are converted.\n        "crossCurrency": true,\n        "fxBufferBps": 50' : ''}
+        "currency": "USD"
       }
     }
   ],
-${needsRates ? '\n  // Rates of currencies; these are those of the European Central Bank.\n  "rates": { "http": { "url": "https://api.frankfurter.dev/v1", "name": "ECB" } },\n' : ''}
+
   // The console at /console/, and the admin API. Make a token: npx express-x402-gateway token
   // "admin": { "tokens": ["sha256:…"] },
 
@@ -65,10 +63,10 @@ ${needsRates ? '\n  // Rates of currencies; these are those of the European Cent
 
 /** Writes the variables of an app that has no configuration file. */
 export function appEnvText(
-  answers: Pick<Answers, 'network' | 'rpcUrl' | 'payTo' | 'publicUrl'>,
+  answers: Answers,
   relayer: { readonly key: Hex; readonly address: Hex },
 ): string {
-  const { network, rpcUrl, payTo, publicUrl } = answers
+  const { network, rpcUrl, payTo } = answers
   // Docker takes quotes literally, and `#` starts a comment in Node: neither is in the URL of a node.
   const node = Object.assign(new URL(rpcUrl), { hash: '' }).href
   return `# Payments of express-x402-gateway. Keep this file out of version control.
@@ -79,7 +77,7 @@ X402_RPC_URL=${node}
 X402_RELAYER_KEY=${relayer.key}
 X402_DATABASE_URL=sqlite:./data/ledger.db
 # The app's root as its clients see it.
-${publicUrl ? '' : '# '}X402_PUBLIC_URL=${publicUrl || 'https://shop.example.com'}
+# X402_PUBLIC_URL=https://shop.example.com
 # For the console at /console/. Make a token: npx express-x402-gateway token
 # X402_ADMIN_TOKEN=sha256:…
 `

@@ -8,6 +8,8 @@ import {
 import { UPTO, X402_VERSION, type Address, type Hex } from '../../../shared/protocol/payment.js'
 import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
 import {
+  describeProblem,
+  isBeforeSending,
   NoAnswer,
   readRequired,
   readSettlement,
@@ -15,7 +17,6 @@ import {
   type Answer,
   type PaidRequest,
 } from './http.js'
-import { describeProblem, isBeforeSending } from './problem.js'
 import { paymentOf, prepare, type Unsigned } from './sign-offer.js'
 import { formatDecimal, trimDecimal } from '../../../shared/money/decimal.js'
 import { PERMIT2 } from '../../../shared/protocol/contracts.js'

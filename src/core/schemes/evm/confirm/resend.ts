@@ -150,7 +150,7 @@ async function prepareAgain(
     if (most === undefined || limit.gas > most.gas) most = limit
   }
   if (most === undefined || executor === undefined) return most && { call, sender, ...most }
-  return { call, ...most, via: { ...executor, callGas: most.gas - intrinsicGas(call.data) } }
+  return { call, ...most, via: { address: executor, callGas: most.gas - intrinsicGas(call.data) } }
 }
 
 /** Whether a transaction is with the node, and not mined yet. */

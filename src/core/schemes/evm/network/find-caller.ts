@@ -1,17 +1,16 @@
 import { sameHex } from '../../../../shared/protocol/hex.js'
 import type { Address } from '../../../../shared/protocol/payment.js'
-import type { Executor } from '../../../relayer/executors.js'
 import type { SettlementNetwork } from './settlement-network.js'
 
-/** Who makes the call of a payment that names its caller: a relayer, or an executor for our relayers. */
+/** Who makes the call of a payment that names its caller: a relayer, or the executor of our relayers. */
 export type Caller =
   | { readonly sender: Address; readonly executor?: undefined }
-  | { readonly executor: Executor; readonly sender?: undefined }
+  | { readonly executor: Address; readonly sender?: undefined }
 
 /**
  * Finds the caller that a payer has named.
  *
- * @returns `undefined` if it is no relayer of this network, and no executor that they may call.
+ * @returns `undefined` if it is no relayer of this network, and not their executor.
  * @throws {@link ChainError}
  */
 export async function findCaller(
@@ -20,6 +19,7 @@ export async function findCaller(
 ): Promise<Caller | undefined> {
   const sender = relayers.addresses.find((one) => sameHex(one, named))
   if (sender !== undefined) return { sender }
-  const executor = await relayers.executors?.find(named)
-  return executor && { executor }
+  const { executor } = relayers
+  if (executor === undefined || !sameHex(executor.address, named)) return undefined
+  return (await executor.isUsable()) ? { executor: executor.address } : undefined
 }

@@ -67,11 +67,14 @@ function usableFactories({
   assets,
   relayers,
 }: SettlementNetworkOptions): ReadonlySet<Address> {
-  const { addresses, executors } = relayers
+  const { addresses, executor } = relayers
   const never = new Set(
-    [...NEVER_FACTORIES, ...assets.keys(), ...addresses, ...(executors?.addresses ?? [])].map(
-      lowerHex,
-    ),
+    [
+      ...NEVER_FACTORIES,
+      ...assets.keys(),
+      ...addresses,
+      ...(executor ? [executor.address] : []),
+    ].map(lowerHex),
   )
   return new Set(allowedFactories.map(lowerHex).filter((factory) => !never.has(factory)))
 }

@@ -67,8 +67,8 @@ async function judgeByCalls(
   const isOurs = [...relayers.addresses, payment.submission?.relayer ?? '0x'].some((one) =>
     sameHex(one, sender),
   )
-  // Our relayers send lists of calls to nothing but executors, also to some that are configured no more.
-  const executors = isOurs ? [to] : (relayers.executors?.addresses ?? [])
+  // Our relayers send lists of calls to nothing but executors, also to those of earlier relayers.
+  const executors = isOurs ? [to] : relayers.executor ? [relayers.executor.address] : []
   const [first, ...others] = settledTransfers(receipt, payment).map((log) =>
     transferId(receipt, log),
   )

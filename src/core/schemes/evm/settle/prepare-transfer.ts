@@ -61,7 +61,7 @@ export async function prepareTransfer(
   const mayCost = core.payers.take(key, checked, facts.validBefore)
   if (!mayCost) return 'payer_temporarily_refused'
   const via = caller?.executor && {
-    ...caller.executor,
+    address: caller.executor,
     callGas: limit.gas - intrinsicGas(call.data) - (limit.gasShare?.networkGas ?? 0n),
   }
   if (limit.isAlone) return { call, sender, via, ...limit }

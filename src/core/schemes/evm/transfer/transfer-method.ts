@@ -71,7 +71,7 @@ export type JudgedPayment = LedgerEntry & {
 /** What a transaction is judged by, beside itself. */
 export interface JudgingNetwork {
   readonly chain: Chain
-  readonly relayers: Pick<RelayerPool, 'addresses' | 'executors'>
+  readonly relayers: Pick<RelayerPool, 'addresses' | 'executor'>
   /** By lower-case address. */
   readonly assets: ReadonlyMap<Address, SettlementAsset>
 }

@@ -55,7 +55,8 @@ describe('a token', () => {
       [devnet.asset, usdc],
       [devnet.asset, byPermit2],
     ])
-    const only = await openWith([{ asset: 'USDC', transfer: 'permit2' }])
+    const usdcByPermit2 = { address: devnet.asset, symbol: 'USDC', decimals: 6, currency: 'USD' }
+    const only = await openWith([usdcByPermit2])
     await until(async () => 'eip2612GasSponsoring' in ((await only()).extensions ?? {}))
     expect(shown(await only())).toEqual([[devnet.asset, byPermit2]])
   })
@@ -83,8 +84,6 @@ describe('a token', () => {
     const refused = (asset: object) => () => createGateway(withAssets([asset as AssetOptions]))
     const words = 'Permit2 is the only way to take the token'
     expect(refused({ ...PLAIN(), permit2: false })).toThrow(words)
-    expect(refused({ asset: 'USDC', permit2: false, transfer: 'permit2' })).toThrow(words)
-    expect(refused({ ...PLAIN(), transfer: 'permit' })).toThrow("must be 'permit2'")
   })
 })
 

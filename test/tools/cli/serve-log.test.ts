@@ -1,6 +1,6 @@
 /** What `serve` logs of its check at start. */
 import { describe, expect, it } from '@jest/globals'
-import { logCheck } from '../../../src/tools/cli/log-check.js'
+import { logCheck } from '../../../src/tools/cli/serve-log.js'
 import type { Finding } from '../../../src/operate/health/finding.js'
 import { recordLog } from '../../api/api.js'
 

@@ -5,7 +5,6 @@ import { callsIn, MULTICALL3 } from '../../../src/core/chain/abi.js'
 import { executorOf } from '../../../src/core/chain/executor.js'
 import { intrinsicGas } from '../../../src/core/chain/intrinsic-gas.js'
 import type { Hex } from '../../../src/shared/protocol/payment.js'
-import type { Executor } from '../../../src/core/relayer/executors.js'
 import type { BatchMember } from '../../../src/core/relayer/transaction.js'
 import { publicClient, walletClient } from '../../tools/devnet/clients.js'
 import { compileContract, deploy } from '../../support/contracts.js'
@@ -32,7 +31,7 @@ beforeAll(async () => {
 const toEnd = useCleanup()
 
 const open = (options: TestPoolOptions) => {
-  return closedBy(toEnd, openPool(devnet, { executor: { older: [] }, ...options }))
+  return closedBy(toEnd, openPool(devnet, { executor: true, ...options }))
 }
 
 const addressOf = (key: Hex): Hex => privateKeyToAccount(key).address
@@ -49,12 +48,16 @@ const codeAt = (address: Hex) => askNode<Hex>(devnet, 'eth_getCode', address, 'l
 const CALL_GAS = 40_000n
 
 /** A call that succeeds only if an executor makes it. */
-function callVia(via: Executor, what: number, overrides: Partial<BatchMember> = {}): BatchMember {
+function callVia(
+  via: { readonly address: Hex },
+  what: number,
+  overrides: Partial<BatchMember> = {},
+): BatchMember {
   const args = [via.address, BigInt(what)] as const
   const data = encodeFunctionData({ abi, functionName: 'onlyFrom', args })
   const call = { to: called, data }
   const gas = CALL_GAS + intrinsicGas(data)
-  const given = { isAlone: false, via: { ...via, callGas: CALL_GAS }, ...overrides }
+  const given = { isAlone: false, via: { address: via.address, callGas: CALL_GAS }, ...overrides }
   return writtenCall({ call, gas }, given).member
 }
 
@@ -81,8 +84,7 @@ describe('RelayerPool with an executor', () => {
     const keys = await newKeys(devnet, ONE_ETHER, ONE_ETHER, ONE_ETHER)
     await deployExecutor(keys)
     const { pool } = open({ privateKeys: keys })
-    const via = (await pool.executors!.find(pool.executors!.address))!
-    expect(via.senders).toEqual(pool.addresses)
+    const via = pool.executor!
     await stopMining(devnet)
     const sent = await sendAll(
       pool,
@@ -98,7 +100,7 @@ describe('RelayerPool with an executor', () => {
     const keys = await newKeys(devnet, ONE_ETHER)
     await deployExecutor(keys)
     const { pool } = open({ privateKeys: keys })
-    const via = (await pool.executors!.find(pool.executors!.address))!
+    const via = pool.executor!
     expect(await sendAll(pool, [callVia(via, 7)])).toMatchObject([{ done: [7], calls: 1 }])
     expect(await sendAll(pool, [callVia(via, 8, { isAlone: true })])).toMatchObject([
       { done: [8], calls: 1 },
@@ -109,7 +111,7 @@ describe('RelayerPool with an executor', () => {
     const keys = await newKeys(devnet, ONE_ETHER)
     await deployExecutor(keys)
     const { pool } = open({ privateKeys: keys })
-    const via = (await pool.executors!.find(pool.executors!.address))!
+    const via = pool.executor!
     const burn = encodeFunctionData({ abi, functionName: 'burn' })
     const members = upTo(20).map((n) =>
       n === 3 ? callVia(via, n, { call: { to: called, data: burn } }) : callVia(via, n),
@@ -118,109 +120,69 @@ describe('RelayerPool with an executor', () => {
     expect(sent).toMatchObject({ calls: 20, done: upTo(20).filter((n) => n !== 3) })
   })
 
-  it('keeps apart what goes through executors, through Multicall3 and from one relayer', async () => {
+  it('keeps apart what goes through the executor, through Multicall3 and from one relayer', async () => {
     const keys = await newKeys(devnet, ONE_ETHER, ONE_ETHER)
-    const older = await deployExecutor([keys[1]!])
     await deployExecutor(keys)
-    const { pool } = open({ privateKeys: keys, executor: { older: [older] } })
-    const { executors } = pool
-    const current = (await executors!.find(executors!.address))!
-    const old = (await executors!.find(older))!
-    // Only a relayer that it lists may call the older one.
-    expect(old.senders).toEqual([pool.addresses[1]])
-    const fromMulticall = { address: MULTICALL3, senders: [] } as const
-    const pinned = { address: pool.addresses[1]!, senders: [] } as const
+    const { pool } = open({ privateKeys: keys })
+    const executor = pool.executor!
+    const fromMulticall = { address: MULTICALL3 } as const
+    const pinned = { address: pool.addresses[1]! }
     const sent = await sendAll(
       pool,
-      upTo(12).map((n) => {
-        if (n < 3) return callVia(current, n)
-        if (n < 6) return callVia(old, n)
-        if (n < 9) return callVia(fromMulticall, n, { via: undefined })
+      upTo(9).map((n) => {
+        if (n < 3) return callVia(executor, n)
+        if (n < 6) return callVia(fromMulticall, n, { via: undefined })
         return callVia(pinned, n, { via: undefined, sender: pinned.address })
       }),
     )
     const byDone = sent.map(({ done, to }) => ({ done, to: to! }))
-    expect(byDone).toContainEqual({ done: [0, 1, 2], to: current.address.toLowerCase() })
-    expect(byDone).toContainEqual({ done: [3, 4, 5], to: older.toLowerCase() })
-    expect(byDone).toContainEqual({ done: [6, 7, 8], to: MULTICALL3.toLowerCase() })
-    for (const n of [9, 10, 11]) expect(byDone).toContainEqual({ done: [n], to: called })
+    expect(byDone).toContainEqual({ done: [0, 1, 2], to: executor.address.toLowerCase() })
+    expect(byDone).toContainEqual({ done: [3, 4, 5], to: MULTICALL3.toLowerCase() })
+    for (const n of [6, 7, 8]) expect(byDone).toContainEqual({ done: [n], to: called })
     const relayer = pool.addresses[1]!.toLowerCase()
-    expect(sent.find(({ done }) => done.includes(3))?.from).toBe(relayer)
-    expect(sent.find(({ done }) => done.includes(9))?.from).toBe(relayer)
-  })
-
-  it('does not use another relayer where those of an older executor have no money', async () => {
-    const keys = await newKeys(devnet, ONE_ETHER, 0n)
-    const older = await deployExecutor([keys[1]!])
-    const { pool } = open({ privateKeys: keys, executor: { older: [older] } })
-    const old = (await pool.executors!.find(older))!
-    await expect(pool.send(callVia(old, 1))).rejects.toMatchObject({
-      code: 'relayer_without_funds',
-      message: expect.stringContaining(pool.addresses[1]!),
-    })
+    expect(sent.find(({ done }) => done.includes(6))?.from).toBe(relayer)
   })
 })
 
-describe('Executors', () => {
-  it('knows no executor that is not deployed, and finds it soon after it is', async () => {
+describe('Executor', () => {
+  it('is not usable before it is deployed, and finds it soon after it is', async () => {
     const keys = await newKeys(devnet, ONE_ETHER)
     const { pool } = open({ privateKeys: keys })
-    const { executors } = pool
-    const { address } = executors!
-    expect(address).toBe(executorOf(pool.addresses).address)
-    expect(await executors!.find(address)).toBeUndefined()
+    const executor = pool.executor!
+    expect(executor.address).toBe(executorOf(pool.addresses).address)
+    expect(await executor.isUsable()).toBe(false)
     await deployExecutor(keys)
-    await until(async () => (await executors!.find(address)) !== undefined)
+    await until(() => executor.isUsable())
   })
 
   it('believes no other code at its address', async () => {
     const keys = await newKeys(devnet, ONE_ETHER, ONE_ETHER)
     const { pool } = open({ privateKeys: keys })
-    const { address } = pool.executors!
+    const executor = pool.executor!
     // One relayer more, whom nobody has named.
     const { code } = executorOf([...pool.addresses, called])
     for (const other of [code, '0x00', `${executorOf(pool.addresses).code}00`] as const) {
-      await askNode(devnet, 'anvil_setCode', address, other)
-      expect(await pool.executors!.read(address)).toEqual({ kind: 'foreign' })
+      await askNode(devnet, 'anvil_setCode', executor.address, other)
+      expect(await executor.read()).toBe('foreign')
     }
-    expect(await pool.executors!.find(address)).toBeUndefined()
-  })
-
-  it('knows no executor of ours that the configuration does not name', async () => {
-    const keys = await newKeys(devnet, ONE_ETHER, ONE_ETHER)
-    const other = await deployExecutor([keys[0]])
-    const { pool } = open({ privateKeys: keys })
-    expect(await pool.executors!.find(other)).toBeUndefined()
-    const lower = other.toLowerCase() as Hex
-    const { pool: named } = open({ privateKeys: keys, executor: { older: [lower] } })
-    expect(await named.executors!.find(other)).toMatchObject({ senders: [pool.addresses[0]] })
-  })
-
-  it('cannot use an executor after its relayers were removed', async () => {
-    const older = await deployExecutor(await newKeys(devnet, ONE_ETHER))
-    const privateKeys = await newKeys(devnet, ONE_ETHER)
-    const { pool } = open({ privateKeys, executor: { older: [older] } })
-    expect(await pool.executors!.read(older)).toEqual({ kind: 'not_ours' })
-    expect(await pool.executors!.find(older)).toBeUndefined()
+    expect(await executor.isUsable()).toBe(false)
   })
 
   it('asks again after a node did not answer', async () => {
     const keys = await newKeys(devnet, ONE_ETHER)
     await deployExecutor(keys)
     const { pool, chain } = open({ privateKeys: keys })
-    const { executors } = pool
+    const executor = pool.executor!
     const real = chain.getCode.bind(chain)
     let failures = 1
     chain.getCode = async (address) => {
       if (failures-- > 0) throw new Error('no answer')
       return real(address)
     }
-    await expect(executors!.find(executors!.address)).rejects.toThrow('no answer')
-    expect(await executors!.find(executors!.address)).toBeDefined()
+    await expect(executor.isUsable()).rejects.toThrow('no answer')
+    expect(await executor.isUsable()).toBe(true)
     // Now it is remembered: no request for each offer.
-    await expect(
-      Promise.all(upTo(5).map(() => executors!.find(executors!.address))),
-    ).resolves.toHaveLength(5)
+    for (const _ of upTo(5)) expect(await executor.isUsable()).toBe(true)
     expect(failures).toBe(-1)
   })
 })
