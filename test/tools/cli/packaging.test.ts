@@ -43,8 +43,8 @@ describe('the container', () => {
     const installed = /npm install (.*?) &&/.exec(dockerfile)?.[1]?.split(' ') ?? []
     const others = ['@foundry-rs/anvil', '@opentelemetry/api', '@types/express']
     const needed = Object.entries(peerDependencies).filter(([name]) => !others.includes(name))
-    expect(installed.map((one) => one.split('@')[0]).toSorted()).toEqual(
-      ['express-x402-gateway', ...needed.map(([name]) => name)].toSorted(),
+    expect(new Set(installed.map((one) => one.split('@')[0]))).toEqual(
+      new Set(['express-x402-gateway', ...needed.map(([name]) => name)]),
     )
     expect(installed).toContain('express-x402-gateway@${VERSION}')
     const taken = needed.filter(([name, range]) =>
