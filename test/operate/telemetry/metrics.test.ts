@@ -52,7 +52,7 @@ function valueOf(text: string, line: string): number | undefined {
 
 /** Names of metrics in a file of `example-app/monitoring`; those of histograms have endings. */
 async function metricsIn(file: string): Promise<readonly string[]> {
-  const path = new URL(`../../example-app/monitoring/${file}`, import.meta.url)
+  const path = new URL(`../../../example-app/monitoring/${file}`, import.meta.url)
   const names = (await readFile(path, 'utf8')).match(/\b(?:x402|nodejs|process)_[a-z0-9_]+/g) ?? []
   return [...new Set(names)].map((name) => name.replace(/_(?:bucket|count|sum)$/, ''))
 }
