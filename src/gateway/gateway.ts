@@ -43,6 +43,7 @@ import { createMetricsRouter } from '../operate/telemetry/metrics-router.js'
 import { wasWatched } from '../operate/telemetry/payment-watch.js'
 import { RecentOutcomes } from '../operate/telemetry/recent-outcomes.js'
 import { openTelemetry } from '../operate/telemetry/telemetry.js'
+import type { completeCheckout } from '../api/checkouts/complete-checkout.js'
 import type { UcpHandler } from '../api/checkouts/ucp/business-profile.js'
 import type { UcpCompletionOptions, UcpCompletion } from '../api/checkouts/ucp/completion.js'
 
@@ -275,94 +276,18 @@ interface Opening {
 }
 
 /** Creates a gateway from options that were resolved before. @internal */
-// oxlint-disable-next-line eslint/max-lines-per-function -- the wiring, one member a line
-export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}): Gateway {
-  const { logger, projects } = resolved
-  const requests = new OpenRequests()
-  const store = resolved.ledger ?? createMemoryLedger({ now: resolved.now })
-  const warned = warnOfRisks({ ...resolved, ledger: store, stopping: requests.stopping })
-  const events = createEventBus((error) => logger.error('A listener threw.', { error }))
-  const telemetry = openTelemetry(resolved, events)
-  const { metrics } = telemetry
-  const ledger = metrics?.timedLedger(store) ?? store
-  const counters = new Counters({ store: ledger.counts, logger, now: resolved.now })
-  const recent = new RecentOutcomes(resolved.now)
-  countEvents(events, counters)
-  const catalogue = new Catalogue({ store: ledger.resources, logger })
-  const permits = new PermitDomains()
-  const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, resolved.now)
-  const formats = evmFormats({ ...resolved, callers, permits })
-  const core = new Lazy(async () => {
-    const { cutOff, stopping } = requests
-    // Opened now, it would have nobody to close it.
-    cutOff.throwIfAborted()
-    const outcomes = { counters, telemetry, recent }
-    const ends = { closed: cutOff, stopping }
-    const parts = { ledger, events, ...outcomes, ...ends, formats, permits, callers, nameUrl }
-    if (resolved.facilitator === undefined)
-      return (await import('./parts/core.js')).openCore(resolved, parts)
-    const { openRemoteCore } = await import('./parts/remote-core.js')
-    return openRemoteCore(resolved, resolved.facilitator, parts)
-  })
-  const facilitator = lazyFacilitator(core, formats, requests)
-  const surroundings = async () => {
-    const { cores } = await core.get()
-    return { ...resolved, ledger, cores, remote: resolved.facilitator }
-  }
+export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): Gateway {
+  const base = openBase(resolved)
+  const { requests, events, telemetry, counters, catalogue, directory, ledger } = base
+  const parts = lazyParts(resolved, base, opening)
+  const { core, dispatcher, watch, readiness, checked } = parts
+  const facilitator = lazyFacilitator(core, base.formats, requests)
   const probes = { isServed: false }
-  const readiness = new Lazy(async () => {
-    const { ReadinessWatch } = await import('../operate/health/readiness.js')
-    return new ReadinessWatch({ ...(await surroundings()), closed: requests.stopping })
-  })
-  const readMerchant = merchantReader(resolved.networks, resolved)
-  const directory = new ProjectDirectory({
-    projects,
-    readMerchant,
-    logger,
-    now: resolved.now,
-    store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
-  })
-  const dispatcher = new Lazy(async () => {
-    const { openWebhooks } = await import('./parts/webhooks.js')
-    return openWebhooks(resolved, { ledger, events, directory, telemetry })
-  })
-  const wakeWebhooks = (endpoint?: string): void =>
-    // If it cannot be loaded, that was logged; this tries again.
-    void dispatcher.get().then(
-      (one) => one.wake(endpoint),
-      () => undefined,
-    )
-  const watch = new Lazy(async () => {
-    const { openWatch } = await import('./parts/watch.js')
-    const { cores } = await core.get()
-    const { stopping } = requests
-    return openWatch(resolved, { ledger, cores, recent, telemetry, wakeWebhooks, stopping })
-  })
   const context = {
-    ...resolved,
+    ...sellingContext(resolved, base),
     facilitator,
-    callers,
-    permits,
-    directory,
-    readMerchant,
-    counters,
-    catalogue,
-    declaredRoutes: new DeclaredRoutes(),
-    ledger,
-    headerSizes: new HeaderSizes(),
-    requests,
-    closed: requests.cutOff,
-    idempotency: ledger.idempotency,
-    quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
-    wakeWebhooks,
-    noteFailure(error: OutsideFailure) {
-      if (wasWatched(error)) return
-      metrics?.countError(error)
-      recent.note({ kind: 'error', error })
-    },
+    wakeWebhooks: parts.wakeWebhooks,
     hasProbes: () => probes.isServed,
-    merchants: merchantsOf(projects),
-    settledAssets: settledAssetsOf(resolved),
   }
   const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
@@ -375,9 +300,9 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
   })
   const gatewayRouter = (options?: GatewayRouterOptions) =>
     lazyRouter(async () => (await api.get())(options))
-  const isWatched = resolved.adminTokens.length > 0 || metrics !== undefined
+  const isWatched = resolved.adminTokens.length > 0 || telemetry.metrics !== undefined
   startSoon([core, dispatcher, ...(isWatched ? [watch] : [])], {
-    logger,
+    logger: resolved.logger,
     stopping: requests.stopping,
   })
 
@@ -389,28 +314,118 @@ export function openGateway(resolved: ResolvedOptions, { nameUrl }: Opening = {}
     openapi: async (app) => (await describer.get()).openapi(app, resolved.publicUrl),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
-    completeWithX402: (instrument, options) =>
-      requests.addCall(
-        import('../api/checkouts/complete-checkout.js').then(({ completeCheckout }) =>
-          completeCheckout(context, instrument, options),
-        ),
-      ),
+    completeWithX402: (...given) => requests.addCall(completeLazily(context, ...given)),
     on: (name, listener) => events.on(name, listener),
     async check() {
       await directory.whenLoaded()
       const { checkGateway } = await import('../operate/health/check-gateway.js')
       const headerBytesOf = (merchant: Merchant) => context.headerSizes.of(merchant, context)
-      return checkGateway({ ...(await surroundings()), projects: directory.all, headerBytesOf })
+      return checkGateway({ ...(await checked()), projects: directory.all, headerBytesOf })
     },
     healthRouter() {
       probes.isServed = true
       return createHealthRouter(async () => (await readiness.get()).read())
     },
-    metricsRouter: () => openMetricsRouter(resolved, metrics),
+    metricsRouter: () => openMetricsRouter(resolved, telemetry.metrics),
     close: closeOnce(requests, async () => {
-      await warned
+      await base.warned
       await closeParts(resolved, { counters, catalogue, directory, core, dispatcher, ledger })
     }),
+  }
+}
+
+/** Completes a UCP checkout, by code that the first one loads. */
+async function completeLazily(...given: Parameters<typeof completeCheckout>) {
+  const { completeCheckout: complete } = await import('../api/checkouts/complete-checkout.js')
+  return complete(...given)
+}
+
+/** What everything else stands on: ledger, events, projects. Nothing of it asks a node or a database. */
+function openBase(resolved: ResolvedOptions) {
+  const { logger, projects, now } = resolved
+  const requests = new OpenRequests()
+  const store = resolved.ledger ?? createMemoryLedger({ now })
+  const warned = warnOfRisks({ ...resolved, ledger: store, stopping: requests.stopping })
+  const events = createEventBus((error) => logger.error('A listener threw.', { error }))
+  const telemetry = openTelemetry(resolved, events)
+  const ledger = telemetry.metrics?.timedLedger(store) ?? store
+  const counters = new Counters({ store: ledger.counts, logger, now })
+  countEvents(events, counters)
+  const permits = new PermitDomains()
+  const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, now)
+  const readMerchant = merchantReader(resolved.networks, resolved)
+  return {
+    ...{ requests, warned, events, telemetry, ledger, counters, permits, callers, readMerchant },
+    recent: new RecentOutcomes(now),
+    catalogue: new Catalogue({ store: ledger.resources, logger }),
+    formats: evmFormats({ ...resolved, callers, permits }),
+    directory: new ProjectDirectory({
+      ...{ projects, readMerchant, logger, now },
+      store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
+    }),
+  }
+}
+
+type Base = ReturnType<typeof openBase>
+
+/** The parts that are loaded when they are needed. */
+function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) {
+  const { requests, events, telemetry, ledger, recent, directory } = base
+  const { cutOff, stopping } = requests
+  const core = new Lazy(async () => {
+    // Opened now, it would have nobody to close it.
+    cutOff.throwIfAborted()
+    const parts = { ...base, closed: cutOff, stopping, nameUrl }
+    if (resolved.facilitator === undefined)
+      return (await import('./parts/core.js')).openCore(resolved, parts)
+    const { openRemoteCore } = await import('./parts/remote-core.js')
+    return openRemoteCore(resolved, resolved.facilitator, parts)
+  })
+  /** What health looks at. */
+  const checked = async () => {
+    const { cores } = await core.get()
+    return { ...resolved, ledger, cores, remote: resolved.facilitator }
+  }
+  const dispatcher = new Lazy(async () => {
+    const { openWebhooks } = await import('./parts/webhooks.js')
+    return openWebhooks(resolved, { ledger, events, directory, telemetry })
+  })
+  const wakeWebhooks = (endpoint?: string): void =>
+    // If it cannot be loaded, that was logged; this tries again.
+    void dispatcher.get().then(
+      (one) => one.wake(endpoint),
+      () => undefined,
+    )
+  const readiness = new Lazy(async () => {
+    const { ReadinessWatch } = await import('../operate/health/readiness.js')
+    return new ReadinessWatch({ ...(await checked()), closed: stopping })
+  })
+  const watch = new Lazy(async () => {
+    const { openWatch } = await import('./parts/watch.js')
+    const { cores } = await core.get()
+    return openWatch(resolved, { ledger, cores, recent, telemetry, wakeWebhooks, stopping })
+  })
+  return { core, checked, dispatcher, wakeWebhooks, readiness, watch }
+}
+
+/** What paid routes and the API have in common, apart from what settles. */
+function sellingContext(resolved: ResolvedOptions, base: Base) {
+  const { requests, ledger, telemetry, recent } = base
+  return {
+    ...resolved,
+    ...base,
+    declaredRoutes: new DeclaredRoutes(),
+    headerSizes: new HeaderSizes(),
+    closed: requests.cutOff,
+    idempotency: ledger.idempotency,
+    quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
+    noteFailure(error: OutsideFailure) {
+      if (wasWatched(error)) return
+      telemetry.metrics?.countError(error)
+      recent.note({ kind: 'error', error })
+    },
+    merchants: merchantsOf(resolved.projects),
+    settledAssets: settledAssetsOf(resolved),
   }
 }
 
