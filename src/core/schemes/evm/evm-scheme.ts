@@ -18,7 +18,7 @@ import { facilitatorOfRelayers } from './formats.js'
 import { methodOf } from './methods.js'
 import { findCaller } from './network/find-caller.js'
 import { leavePayment } from './network/pending-payments.js'
-import { Settlement, type SettleContext } from './settle/reservation.js'
+import { OpenReservation, type SettleContext } from './settle/reservation.js'
 import { resumeReservation } from './settle/resume.js'
 import { createRecentlyVerified } from './verify/check-signed.js'
 import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
@@ -169,7 +169,7 @@ export class EvmScheme implements Scheme {
     if (!isKept && !isSubmitted) leavePayment(core, verified.entry)
     if (record === undefined) {
       const lock = ledger.payments.lockOf(key)
-      if (!redeemOnly) return new Settlement(this.#context, verified, { lock })
+      if (!redeemOnly) return new OpenReservation(this.#context, verified, { lock })
       // What was open when it was verified has been released since.
       await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key, lock))
       return { refused: 'quote_expired', payer }
@@ -198,7 +198,7 @@ export class EvmScheme implements Scheme {
       return taken
     } finally {
       // Only what will be sent goes on counting against its payer's balance.
-      if (!isSubmitted && !(taken instanceof Settlement)) leavePayment(core, verified.entry)
+      if (!isSubmitted && !(taken instanceof OpenReservation)) leavePayment(core, verified.entry)
     }
   }
 }

@@ -36,7 +36,7 @@ import type { SubmissionPatience, SubmitResult } from './submit.js'
 /** How long the response of a payment waits until the ledger has unlocked it (ms). */
 const UNLOCK_GRACE_MS = 500
 
-/** Dependencies of {@link Settlement}. */
+/** Dependencies of {@link OpenReservation}. */
 export interface SettleContext extends VerifyContext, SubmissionPatience {
   readonly events: EventBus
   readonly logger: Logger
@@ -58,7 +58,7 @@ interface TakenPayment {
 }
 
 /** A reservation of a payment without a transaction that can still pay it. */
-export class Settlement implements Reservation {
+export class OpenReservation implements Reservation {
   readonly payer: Address
   readonly lock: string | undefined
   readonly #context: SettleContext
@@ -82,7 +82,7 @@ export class Settlement implements Reservation {
     const charged = chargedOf({ value: this.#payment.entry.value, before, charge })
     if (charged === undefined) return this.#refuse(EXCEEDED, chargedBefore(before))
     if (charged === 0n) return this.#settleUncharged()
-    // Of a fixed price, nothing is charged: it is the amount.
+    // A fixed price has no charge: the amount itself is taken.
     if (charge !== undefined || before !== undefined) this.#note(charged)
     const { nowSeconds, settleTimeoutMs, closed } = this.#context
     const { core, transfer } = this.#payment

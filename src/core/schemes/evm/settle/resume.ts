@@ -10,7 +10,7 @@ import { OPEN, type FailedDecision } from '../transfer/decision.js'
 import { isSuperseded } from '../confirm/outcome.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 import { MIN_WAIT_MS, startDeadline } from './deadline.js'
-import { Settlement, type SettleContext } from './reservation.js'
+import { OpenReservation, type SettleContext } from './reservation.js'
 import { settledResponse } from './responses.js'
 
 type FoundRecord = Exclude<LedgerRecord, { state: 'reserved' | 'failed' }>
@@ -58,7 +58,7 @@ export async function resumeReservation(
   if (record === undefined || record.state === 'reserved')
     return payment.terms?.purchase?.redeemOnly
       ? refuse({ refused: 'quote_expired' })
-      : new Settlement(context, payment, { lock })
+      : new OpenReservation(context, payment, { lock })
   return record.state === 'failed'
     ? sendAgain(context, payment, { record, lock, refuse })
     : resumeRecord(context, payment, { record, lock, refuse })
@@ -80,7 +80,11 @@ async function sendAgain(
   const { reason, transaction, submission } = record
   const isNew = !payment.isSubmitted && !payment.terms?.purchase?.redeemOnly
   if (!isNew) return refuse({ refused: reason, transaction })
-  return new Settlement(context, payment, { lock, failed: submission, charged: record.charged })
+  return new OpenReservation(context, payment, {
+    lock,
+    failed: submission,
+    charged: record.charged,
+  })
 }
 
 /** Takes up a locked record by what became of its transaction. */
@@ -102,7 +106,7 @@ async function resumeRecord(
     case 'failed':
       return refuse({ refused: outcome.reason, transaction: outcome.transaction })
     case 'superseded':
-      return new Settlement(context, payment, {
+      return new OpenReservation(context, payment, {
         lock,
         superseded: outcome.submission,
         charged: record.charged,
