@@ -16,6 +16,7 @@ const HOT = /json_to_recordset\(\$1::json\)/
  * stayed on a server that is read-only since a failover.
  */
 const LOST = /^(08...|57P..|25006)$/
+const READ_ONLY = '25006'
 
 /**
  * The pool of a ledger, which gives lost connections back to be ended, and prepares the statements of the
@@ -29,15 +30,20 @@ export function ledgerPool(
   pool: KyselyModule.PostgresPool | PgModule.Pool,
   prepares = true,
 ): KyselyModule.PostgresPool {
-  const prepared: Prepared = { names: new Map(), isOff: !prepares }
-  const clients = new WeakMap<object, KyselyModule.PostgresPoolClient>()
+  const prepared: Prepared = { names: new Map(), isOff: !prepares, made: 0, readOnly: 0 }
+  const clients = new WeakMap<object, ReturnType<typeof ledgerClient>>()
   return {
     async connect() {
-      const client = (await pool.connect()) as PgModule.PoolClient
-      // Kysely remembers a connection by its client.
-      const known = clients.get(client) ?? ledgerClient(client, prepared)
-      clients.set(client, known)
-      return known
+      for (;;) {
+        const client = (await pool.connect()) as PgModule.PoolClient
+        // Kysely remembers a connection by its client.
+        const known = clients.get(client) ?? ledgerClient(client, prepared)
+        clients.set(client, known)
+        // What a server tells that takes no writes any more may be old.
+        if (known.number > prepared.readOnly) return known
+        clients.delete(client)
+        client.release(true)
+      }
     },
     end: () => pool.end(),
   }
@@ -47,12 +53,17 @@ interface Prepared {
   /** By text. */
   readonly names: Map<string, string>
   isOff: boolean
+  /** Connections so far. */
+  made: number
+  /** The number of the newest that was to a read-only server: older ones are, too. */
+  readOnly: number
 }
 
 function ledgerClient(
   client: PgModule.PoolClient,
   prepared: Prepared,
-): KyselyModule.PostgresPoolClient {
+): KyselyModule.PostgresPoolClient & { readonly number: number } {
+  const number = ++prepared.made
   let isLost = false
   const run = (text: string, values: readonly unknown[]): Promise<unknown> => {
     if (prepared.isOff || !HOT.test(text)) return client.query(text, [...values])
@@ -68,10 +79,12 @@ function ledgerClient(
       const { code } = error as { code?: unknown }
       // Without a code, the server has not answered: the connection may still wait for that.
       isLost ||= typeof code !== 'string' || LOST.test(code)
+      if (code === READ_ONLY) prepared.readOnly = Math.max(prepared.readOnly, number)
       throw error
     }
   }
   return {
+    number,
     query: query as KyselyModule.PostgresPoolClient['query'],
     release: () => client.release(isLost),
   }
