@@ -8,7 +8,7 @@ import { startTestShop } from '../../../src/tools/testing/index.js'
 
 const SHOP = `
 import express from 'express'
-import { startTestShop } from './src/testing/index.ts'
+import { startTestShop } from './src/tools/testing/index.ts'
 const shop = await startTestShop(({ x402Protect }) =>
   express().get('/report', x402Protect('$0.25'), (_req, res) => void res.send('sold')))
 `
