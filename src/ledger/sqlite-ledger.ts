@@ -142,10 +142,14 @@ function tryOpen(connect: () => SqliteConnection, file: string): SqliteConnectio
   }
 }
 
-function openFile(Engine: SqliteEngine, file: string): SqliteConnection {
+/** Makes the file of a ledger, if there is none. It holds signed payments and stored responses: nobody else may read it. */
+export function makeLedgerFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  // It holds signed payments and stored responses: nobody else may read it.
   if (!/^(:|file:)/.test(file) && !existsSync(file)) closeSync(openSync(file, 'a', OWNER_ONLY))
+}
+
+function openFile(Engine: SqliteEngine, file: string): SqliteConnection {
+  makeLedgerFile(file)
   const connection = new Engine(file)
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)

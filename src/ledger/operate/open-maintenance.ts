@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
 import { ConfigError } from '../../shared/errors.js'
 import { LedgerMaintenance, type MaintenanceConnection } from './maintenance.js'
 import { migrate } from '../schema/migrate.js'
@@ -10,6 +9,7 @@ import { POSTGRES, SQLITE } from '../engine/dialect.js'
 import { loadKysely } from '../engine/load-kysely.js'
 import { databaseOf } from '../engine/store.js'
 import { forKysely, loadSqlite } from '../engine/sqlite.js'
+import { makeLedgerFile } from '../sqlite-ledger.js'
 import { OwnerFile } from '../owners/owner-file.js'
 import { OWNER_KEY } from '../owners/owner-session.js'
 
@@ -28,7 +28,7 @@ export function openMaintenance(
 ): LedgerMaintenance {
   if ('file' in location) {
     const { file } = location
-    if (create) mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    if (create) makeLedgerFile(file)
     else if (!existsSync(file))
       throw new ConfigError('ledger', `there is no ledger at ${file}`, 'unusable_ledger')
   }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
@@ -244,4 +244,11 @@ describe('ledger copy', () => {
     expect(output).toContain(words)
     expect(output).not.toContain('hunter2')
   })
+})
+
+it('ledger copy makes a file that only its owner can read', async () => {
+  const [source, target] = [await sqlitePlace(), await sqlitePlace()]
+  await using(source, (ledger) => ledger.payments.reserve(newEntry()))
+  expect(await copy(...between(source, target))).toMatchObject({ code: 0 })
+  expect(((await stat(target.location)).mode & 0o777).toString(8)).toBe('600')
 })
