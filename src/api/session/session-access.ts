@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { ipKeyGenerator } from 'express-rate-limit'
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../shared/growing-to.js'
 import { sha256 } from '../../shared/crypto/sha256.js'
 import { FailedAttempts } from '../../shared/http/failed-attempts.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
@@ -26,7 +27,7 @@ export class SessionAccess {
   readonly #sessions: ConsoleSessions
   readonly #unknown = new FailedAttempts(UNKNOWN)
   readonly #lookUps = new Slots(LOOK_UPS)
-  readonly #seen = new LRUCache<string, true>({ max: MAX_REMEMBERED })
+  readonly #seen = new LRUCache<string, true>(growingTo(MAX_REMEMBERED))
 
   constructor(sessions: ConsoleSessions) {
     this.#sessions = sessions

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../shared/growing-to.js'
 import { ChainError } from '../../shared/errors.js'
 import type { Hex } from '../../shared/protocol/payment.js'
 import type { Patience, Receipt } from './types.js'
@@ -35,7 +36,7 @@ export class ReceiptWatch {
   /** By lower-case hash. */
   readonly #arrived = new LRUCache<string, Receipt>(ARRIVED)
   /** When a receipt was last requested, by `performance.now()`. */
-  readonly #askedAt = new LRUCache<string, number>({ max: MOST_ASKED })
+  readonly #askedAt = new LRUCache<string, number>(growingTo(MOST_ASKED))
   /** The block that was polled last; `undefined` when not polling. */
   #lastBlock: bigint | undefined
   #pauseMs = POLL_MS.first

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../shared/growing-to.js'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
 import { fingerprintOf } from '../../ledger/once/fingerprint.js'
 import { ledgerEntryOf } from '../../ledger/ledger-entry.js'
@@ -90,9 +91,9 @@ class RemoteScheme implements Scheme {
   /** Payments of payers whose last one was not good: on their way, or refused. */
   readonly #doubtful = new UnprovenLimit({ ofAll: 240, ofClient: 50 })
   /** Payers whose last payment was good. */
-  readonly #good = new LRUCache<string, true>({ max: MAX_REFUSALS })
+  readonly #good = new LRUCache<string, true>(growingTo(MAX_REFUSALS))
   /** Recent refusals, by request; those for want of money also by payer, token and amount. */
-  readonly #refused = new LRUCache<string, Refusal>({ max: MAX_REFUSALS, ttl: REFUSAL_MS })
+  readonly #refused = new LRUCache<string, Refusal>({ ...growingTo(MAX_REFUSALS), ttl: REFUSAL_MS })
 
   constructor(context: RemoteContext, format: SchemeFormat) {
     this.#context = context

@@ -1,5 +1,6 @@
 import { ipKeyGenerator } from 'express-rate-limit'
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../shared/growing-to.js'
 import { FacilitatorError } from '../../shared/errors.js'
 
 /** Length of the window (ms). */
@@ -17,7 +18,10 @@ interface Bounds {
 /** Limits how often a facilitator elsewhere is asked about payments that may be worth nothing. */
 export class UnprovenLimit {
   readonly #bounds: Bounds
-  readonly #clients = new LRUCache<string, { count: number }>({ max: MAX_CLIENTS, ttl: WINDOW_MS })
+  readonly #clients = new LRUCache<string, { count: number }>({
+    ...growingTo(MAX_CLIENTS),
+    ttl: WINDOW_MS,
+  })
   #startedAt = -Infinity
   #all = { count: 0 }
 

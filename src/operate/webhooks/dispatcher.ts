@@ -3,6 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../../ledger/webhooks.js'
 import type { Logger } from '../../shared/logger.js'
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../shared/growing-to.js'
 import { attempt, GONE, type AttemptOptions } from './attempt.js'
 import { LIFETIME_MS, nextAttemptInMs } from './backoff.js'
 import { MOST_AT_ONCE, sharePlaces, type Load, type UnderWay } from './share-places.js'
@@ -44,7 +45,7 @@ export interface WebhookDispatcherOptions extends AttemptOptions {
  */
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions
-  readonly #loads = new LRUCache<string, Load>({ max: MOST_LOADS })
+  readonly #loads = new LRUCache<string, Load>(growingTo(MOST_LOADS))
   /** Running attempts: the controller that aborts each, and the load of its endpoint. */
   readonly #attempts = new Map<Promise<void>, { ending: AbortController; load: Load }>()
   /** Number of running attempts per project. */

@@ -1,10 +1,11 @@
 import { keccak_256 } from '@noble/hashes/sha3'
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../growing-to.js'
 import { hexOf } from '../protocol/hex.js'
 import type { Address } from '../protocol/payment.js'
 
 /** Addresses written before: a hash takes 9 µs of CPU, and a payment with its event writes four, of 500 µs in all. */
-const known = new LRUCache<string, Address>({ max: 8192 })
+const known = new LRUCache<string, Address>(growingTo(8192))
 
 /** Writes an address with its checksum (ERC-55). */
 export function checksumAddress(address: Address): Address {

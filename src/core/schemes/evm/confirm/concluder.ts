@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import { isLedgerError } from '../../../../shared/errors.js'
 import { recordId, type LedgerEntry, type LedgerStore } from '../../../../ledger/index.js'
 import { isRefundEntry } from '../../../../ledger/refunds.js'
@@ -33,7 +34,7 @@ export type TakesPaid = (paid: PaidDecision) => boolean
 export class Concluder {
   readonly #options: ConfirmContext
   /** Outcomes that were announced: a payment that failed may be sent again, and have another one. */
-  readonly #announced = new LRUCache<string, true>({ max: REMEMBERED })
+  readonly #announced = new LRUCache<string, true>(growingTo(REMEMBERED))
 
   constructor(options: ConfirmContext) {
     this.#options = options

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import { ChainError } from '../../../../shared/errors.js'
 import { SUBMITTED_PAGE, type LedgerRecord } from '../../../../ledger/index.js'
 import { paymentFields } from '../../../../ledger/payment-fields.js'
@@ -59,11 +60,7 @@ export class Reconciler {
   readonly #options: ReconcilerOptions
   /** By chain id. */
   readonly #cores: ReadonlyMap<number, SettlementNetwork>
-  // Unlike `max`, this sets no room aside for all of them.
-  readonly #revisits = new LRUCache<string, Revisit>({
-    maxSize: REMEMBERED,
-    sizeCalculation: () => 1,
-  })
+  readonly #revisits = new LRUCache<string, Revisit>(growingTo(REMEMBERED))
   /** The round that is under way. */
   #round: Promise<void> | undefined
   /** Starts a round early, after a reorganisation. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import { keccakHex } from '../../../../shared/crypto/keccak.js'
 import { isOutsideFailure } from '../../../../shared/errors.js'
 import type { LedgerEntry, LedgerRecord, Submission } from '../../../../ledger/index.js'
@@ -62,7 +63,7 @@ export class ReorgWatch {
   /** By record. */
   readonly #watched = new Map<string, Watched>()
   /** Records that can no longer change. */
-  readonly #decided = new LRUCache<string, true>({ max: REMEMBERED })
+  readonly #decided = new LRUCache<string, true>(growingTo(REMEMBERED))
   /** When the ledger was last asked, by `performance.now()`. */
   #checkedAt: number | undefined
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import { AUTHORIZATION_USED } from '../../../chain/abi.js'
 import type { Log, Receipt } from '../../../chain/types.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
@@ -20,7 +21,7 @@ interface Cost {
 
 /** Divides the cost of a transaction among the payments that it made: they may be of several merchants. */
 export class GasShares {
-  readonly #costs = new LRUCache<Hex, Cost>({ max: REMEMBERED })
+  readonly #costs = new LRUCache<Hex, Cost>(growingTo(REMEMBERED))
   readonly #assets: Pick<ReadonlySet<Address>, 'has'>
 
   /** @param assets - Tokens, in lower case: a factory that a payer names may log what it likes. */

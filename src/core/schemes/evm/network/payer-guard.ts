@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import { padHex } from 'viem/utils'
 import type { Receipt } from '../../../chain/types.js'
 import {
@@ -129,19 +130,19 @@ export class PayerGuard {
   readonly #now: PayerGuardOptions['now']
   readonly #acceptsCode: boolean
   readonly #onLoss: PayerGuardOptions['onLoss']
-  readonly #failures = new LRUCache<Address, Failures>({ max: REMEMBERED })
+  readonly #failures = new LRUCache<Address, Failures>(growingTo(REMEMBERED))
   /** Code hash of each payer that had code when it was seen last. */
-  readonly #codes = new LRUCache<Address, Hex>({ max: REMEMBERED })
+  readonly #codes = new LRUCache<Address, Hex>(growingTo(REMEMBERED))
   readonly #payments: PayerGuardOptions['payments']
   /** How many payments of a payer have paid, less those that its failures cost it. */
-  readonly #standings = new LRUCache<Address, number>({ max: REMEMBERED })
+  readonly #standings = new LRUCache<Address, number>(growingTo(REMEMBERED))
   /** Standings that are being read. */
   readonly #reads = new Map<Address, Promise<void>>()
   /** By payer, by record: when a payment on its way can no longer be mined (ms since the epoch). */
   readonly #places = new Map<Address, Map<string, number>>()
   /** Emits the address of a payer one of whose payments has ended. */
   readonly #ends = new EventEmitter().setMaxListeners(0)
-  readonly #receipts = new LRUCache<Hex, MinedGas>({ max: REMEMBERED })
+  readonly #receipts = new LRUCache<Hex, MinedGas>(growingTo(REMEMBERED))
   /** By record. */
   readonly #pending = new Map<string, PendingGas>()
   #losses: Loss[] = []

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import type { Chain } from '../../../chain/chain.js'
 import type { LedgerEntry } from '../../../../ledger/index.js'
 import type { PaymentFacts } from '../../../../shared/protocol/decoded-payment.js'
@@ -13,7 +14,7 @@ import type { SettlementAsset } from '../transfer/settlement-asset.js'
 const LAPSE_SECONDS = 60n
 
 /** How many payers' last ended payments are remembered, and how long (ms). */
-const ENDED = { max: 10_000, ttl: 60_000 }
+const ENDED = { ...growingTo(10_000), ttl: 60_000 }
 
 /** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200

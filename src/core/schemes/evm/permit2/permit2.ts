@@ -1,5 +1,6 @@
 /** Tokens that Permit2 moves: x402's spender calls it with a payer's signature. */
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import type { Chain } from '../../../chain/chain.js'
 import type { FoundTransaction } from '../../../chain/types.js'
 import { amountOf, recordId } from '../../../../ledger/record.js'
@@ -29,7 +30,7 @@ export const BELIEVED_AFTER_MS = 3000
 const searches = new WeakMap<Chain, LRUCache<string, number>>()
 
 /** Whether it may have paid nevertheless, by record and what it was to move, transaction and block. */
-const ruledOut = new LRUCache<string, boolean>({ max: MOST_RULED_OUT })
+const ruledOut = new LRUCache<string, boolean>(growingTo(MOST_RULED_OUT))
 
 export const permit2: TransferMethod = {
   name: 'permit2',
@@ -117,7 +118,7 @@ export const permit2: TransferMethod = {
 
 function isBelieved(chain: Chain, id: string): boolean {
   const now = performance.now()
-  const since = searches.get(chain) ?? new LRUCache({ max: 10_000, ttl: 600_000 })
+  const since = searches.get(chain) ?? new LRUCache({ ...growingTo(10_000), ttl: 600_000 })
   searches.set(chain, since)
   const first = since.get(id) ?? now
   if (first === now) since.set(id, now)

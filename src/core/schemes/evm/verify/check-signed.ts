@@ -1,5 +1,6 @@
 /** Whether a payment is signed by its payer, and its transfer would succeed. */
 import { LRUCache } from 'lru-cache'
+import { growingTo } from '../../../../shared/growing-to.js'
 import { recordId } from '../../../../ledger/record.js'
 import type { PaymentFacts } from '../../../../shared/protocol/decoded-payment.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
@@ -39,7 +40,7 @@ const MOST_RECENT = 4000
 
 /** Remembers what was verified lately. */
 export function createRecentlyVerified(): RecentlyVerified {
-  return new LRUCache({ max: MOST_RECENT, ttl: RECENT_MS })
+  return new LRUCache({ ...growingTo(MOST_RECENT), ttl: RECENT_MS })
 }
 
 /** A payment whose signature is to be checked. */
