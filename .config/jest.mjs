@@ -1,9 +1,16 @@
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 
 /** Set by `.ci/run`: the file that gets the line "N passed, N failed". */
 const summaryFile = process.env.TEST_SUMMARY_FILE
 
+/** Coverage is counted in what Jest itself has compiled. */
+const runtime = process.argv.includes('--coverage')
+  ? {}
+  : { runtime: fileURLToPath(new URL('jest-shared/runtime.cjs', import.meta.url)) }
+
 export default {
+  ...runtime,
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/bench/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.dist-'],

@@ -292,7 +292,7 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
   const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
     const { openRouter } = await import('./parts/router.js')
-    return openRouter({ ...context, paidRoutes }, await core.get())
+    return openRouter({ ...context, paidRoutes }, await parts.openCores())
   })
   const describer = new Lazy(async () => {
     const { AppDescriber } = await import('../sell/discovery/app-documents.js')
@@ -381,6 +381,15 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
     const { openRemoteCore } = await import('./parts/remote-core.js')
     return openRemoteCore(resolved, resolved.facilitator, parts)
   })
+  /** None once the gateway is closed: it refuses every request then. */
+  const openCores = () =>
+    core.get().then(
+      ({ cores }) => cores,
+      (error: unknown) => {
+        if (cutOff.aborted) return []
+        throw error
+      },
+    )
   /** What health looks at. */
   const checked = async () => {
     const { cores } = await core.get()
@@ -405,7 +414,7 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
     const { cores } = await core.get()
     return openWatch(resolved, { ledger, cores, recent, telemetry, wakeWebhooks, stopping })
   })
-  return { core, checked, dispatcher, wakeWebhooks, readiness, watch }
+  return { core, openCores, checked, dispatcher, wakeWebhooks, readiness, watch }
 }
 
 /** What paid routes and the API have in common, apart from what settles. */

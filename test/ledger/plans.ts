@@ -1,4 +1,5 @@
 /** What a ledger asks its database, and how the database finds it. */
+import { afterAll } from '@jest/globals'
 import type * as KyselyModule from 'kysely'
 import type { Driver } from 'kysely'
 import pg from 'pg'
@@ -13,24 +14,35 @@ export interface Statement {
   readonly values: readonly unknown[]
 }
 
-/** Notes what ledgers on SQLite run from now on. */
+const restore: (() => void)[] = []
+afterAll(() => {
+  for (const undo of restore.toReversed()) undo()
+})
+
+/** Notes what ledgers on SQLite run that are opened from now on. */
 export function recordSqlite(): Statement[] {
   return record(SqliteDriver)
 }
 
-/** Notes what ledgers on PostgreSQL run from now on. */
+/** Notes what ledgers on PostgreSQL run that are opened from now on. */
 export function recordPostgres(): Statement[] {
   return record(PostgresDriver)
 }
 
-/** Notes every statement of a driver of Kysely. */
+/** Notes every statement of the drivers of one kind that are used first from now on: others may still work for earlier tests. */
 function record({ prototype }: { readonly prototype: Driver }): Statement[] {
   const statements: Statement[] = []
-  const { acquireConnection } = prototype
+  const { init, acquireConnection } = prototype
+  restore.push(() => Object.assign(prototype, { init, acquireConnection }))
+  const drivers = new WeakSet<Driver>()
   const noted = new WeakSet<object>()
+  prototype.init = function () {
+    drivers.add(this)
+    return init.call(this)
+  }
   prototype.acquireConnection = async function () {
     const connection = await acquireConnection.call(this)
-    if (noted.has(connection)) return connection
+    if (!drivers.has(this) || noted.has(connection)) return connection
     noted.add(connection)
     const executeQuery = connection.executeQuery.bind(connection)
     connection.executeQuery = (query) => {

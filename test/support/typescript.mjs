@@ -8,7 +8,7 @@ import { isMainThread } from 'node:worker_threads'
 
 if (isMainThread) register(import.meta.url)
 
-const SOURCE = /\.(c?)ts$/
+const SOURCE = /\.(c?)ts(?:\?|$)/
 
 export async function resolve(specifier, context, nextResolve) {
   if (specifier.startsWith('.') && SOURCE.test(context.parentURL ?? '')) {

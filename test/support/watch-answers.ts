@@ -8,7 +8,7 @@
 import { afterAll, afterEach } from '@jest/globals'
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
-import type { Answered, OpenApiValidator } from './openapi-validator.js'
+import type { Answered } from './openapi-validator.js'
 
 /** A response of Express. */
 interface WatchedResponse extends ServerResponse {
@@ -19,7 +19,6 @@ interface WatchedResponse extends ServerResponse {
 const chunksOf = new WeakMap<ServerResponse, Buffer[]>()
 const { write, end } = ServerResponse.prototype
 let answers: Answered[] = []
-let validator: OpenApiValidator | undefined
 
 ServerResponse.prototype.write = function watchedWrite(this: WatchedResponse, ...given: unknown[]) {
   note(this, given)
@@ -82,10 +81,10 @@ async function validateAnswers(): Promise<void> {
   answers = []
   if (given.length === 0) return
   // Most test files ask no gateway: they do not wait for the document.
-  const { OpenApiValidator, wholeDocument } = await import('./openapi-validator.js')
-  validator ??= new OpenApiValidator(await wholeDocument())
+  const { wholeValidator } = await import('./openapi-validator.js')
+  const validator = await wholeValidator()
   const wrong = given.flatMap((answer) => {
-    const problem = validator?.explain(answer)
+    const problem = validator.explain(answer)
     if (problem === undefined) return []
     return [`${answer.method} ${answer.path} → ${answer.status} ${problem}`]
   })

@@ -62,12 +62,9 @@ const SHARED_MEMORY: Risk = {
     'Several processes run, each with its own memory ledger: one payment could buy once in each. ' +
     'Share a database: X402_DATABASE_URL, or the option ledger.',
 }
-const TWINS: Risk = {
-  id: 'twins',
-  warning:
-    'Two gateways of this process are paid at one address, each with its own memory ledger: one payment could buy once ' +
-    'at each. Open one gateway, or give both the same ledger.',
-}
+const TWINS =
+  'Two gateways of this process are paid at one address, each with its own memory ledger: one payment could buy once ' +
+  'at each. Open one gateway, or give both the same ledger.'
 const MEMORY: Risk = {
   id: 'memory',
   warning:
@@ -113,7 +110,7 @@ function warnOfTwins({ projects, publicUrl = '', ledger, stopping, logger }: Ris
     const name = `${publicUrl} ${merchant.payTo.toLowerCase()}`
     const twin = inMemory.get(name)
     if (twin?.stopping.aborted === false && twin.ledger.deref() !== ledger)
-      warnOnce(logger, TWINS, { payTo: merchant.payTo })
+      warnOnce(logger, { id: name, warning: TWINS }, { payTo: merchant.payTo })
     inMemory.set(name, { ledger: new WeakRef(ledger), stopping })
   }
 }

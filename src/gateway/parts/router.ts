@@ -23,7 +23,7 @@ export type ApiContext = Omit<RouterContext & AdminContext, SharedParts> & {
  */
 export async function openRouter(
   { paidRoutes, ...context }: ApiContext,
-  { cores }: Core,
+  cores: Core['cores'],
 ): Promise<(options?: GatewayRouterOptions) => RequestHandler> {
   const { ledger, counters, now } = context
   const shared = {

@@ -91,7 +91,7 @@ describe('a merchant whose currency nothing is pegged to', () => {
 })
 
 describe('two gateways in one process', () => {
-  const PAYEE = `0x${'2e'.repeat(20)}`
+  const PAYEE = `0x${'2f'.repeat(20)}`
   const open = (options: GatewayOptions = {}) => {
     const logger = recordLog()
     const gateway = createGateway({ ...optionsOf({ payTo: PAYEE }), ...options, logger })

@@ -28,7 +28,7 @@ const earned = () => balanceOf(devnet, devnet.merchant.address)
 const text = (bytes: number): string =>
   'compress me '.repeat(Math.ceil(bytes / 24)).slice(0, bytes / 2) +
   randomBytes(bytes / 4).toString('hex')
-const files = { small: text(200), medium: text(40_000), large: text(2_000_000) }
+const files = { small: text(200), medium: text(40_000), large: text(500_000) }
 /** What a handler waits for between two events. */
 let betweenEvents: Promise<void> = Promise.resolve()
 const folder = temporaryFolder(useCleanup(afterAll))
@@ -139,12 +139,10 @@ describe.each([
       expect(response.headers.get('x-content-type-options')).toBe('nosniff')
       expect(response.headers.get('access-control-allow-origin')).toBe('*')
       expect(response.headers.get('set-cookie')).toContain('connect.sid')
+      // As without us: what is small is not compressed.
+      if (size === 'large') expect(response.headers.get('content-encoding')).not.toBeNull()
       expect(await earned()).toBe(before + 10_000n)
     }
-    // As without us: what is small is not compressed.
-    const large = await buy(path.endsWith('static') ? `${path}/large.txt` : `${path}/large`)
-    expect(large.headers.get('content-encoding')).not.toBeNull()
-    await large.arrayBuffer()
   })
 
   it('logs each request once', async () => {
