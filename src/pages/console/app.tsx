@@ -2,16 +2,15 @@ import { useEffect, useState } from 'preact/hooks'
 import { send, setSessionEnd, toProblem, type Problem } from './api/client.js'
 import type { SessionDocument } from './api/documents.js'
 import { ProblemNotice } from './parts/notice.js'
+import { Page } from './parts/page.js'
 import { Shell } from './parts/shell.js'
-import { useRoute, type Route } from './state/route.js'
+import { linkTo, useRoute, type Route } from './state/route.js'
 import { SessionContext } from './state/session.js'
 import { useZone } from './state/use-zone.js'
 import { AuditLog } from './views/audit-log.js'
-import { MerchantView } from './views/merchant.js'
+import { MerchantView, OwnProject } from './views/merchant.js'
 import { Merchants } from './views/merchants.js'
-import { NotFound } from './views/not-found.js'
 import { PaymentLinks } from './views/payment-links.js'
-import { OwnProject } from './views/own-project.js'
 import { Overview } from './views/overview.js'
 import { RefundList } from './views/refund-list.js'
 import { Relayers } from './views/relayers.js'
@@ -20,7 +19,7 @@ import { Settlements } from './views/settlements.js'
 import { SignIn, SignInAgain } from './views/sign-in.js'
 import { WebhookView } from './views/webhook.js'
 import { ownWebhooks, webhooksOf } from './views/webhook-owner.js'
-import { Webhooks } from './views/webhooks.js'
+import { Webhooks } from './views/webhook-list.js'
 
 /** `undefined` while loading. */
 type SignedIn = SessionDocument | 'nobody' | undefined
@@ -98,4 +97,14 @@ function View({ route, role }: { readonly route: Route; readonly role: 'admin' |
   if (role === 'admin' && view === 'relayers') return <Relayers />
   if (role === 'admin' && view === 'audit') return <AuditLog route={route} />
   return <NotFound />
+}
+
+function NotFound() {
+  return (
+    <Page title="Page not found">
+      <p>
+        Choose one from the menu, or go to the <a href={linkTo(['overview'])}>overview</a>.
+      </p>
+    </Page>
+  )
 }

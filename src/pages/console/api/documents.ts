@@ -1,6 +1,6 @@
 /** The documents of the API: their types are those of the schemas that describe them. */
 import type { DocumentOf } from '../../../api/documents/component.js'
-import type { checkout, checkoutList } from '../../../api/documents/payment-link.js'
+import type { checkout } from '../../../api/documents/payment-link.js'
 import type * as reports from '../../../api/documents/report.js'
 import type * as settlements from '../../../api/documents/settlement.js'
 import type { delivery, webhook, webhookWithSecret } from '../../../api/documents/webhook.js'
@@ -22,14 +22,13 @@ export type TokenAmount = Pick<
   'network' | 'testnet' | 'asset' | 'symbol' | 'decimals' | 'amount'
 >
 
-export interface SettlementPage {
-  readonly settlements: readonly Settlement[]
+/** A page of a list, under its name. */
+export type ListOf<Name extends string, Row> = Readonly<Record<Name, readonly Row[]>> & {
   readonly nextCursor?: string
 }
 
 export type Checkout = DocumentOf<typeof checkout>
-export type CheckoutPage = DocumentOf<typeof checkoutList>
-export type RefundPage = DocumentOf<typeof settlements.adminRefundPage>
+export type Refund = DocumentOf<typeof settlements.adminRefundPage>['refunds'][number]
 
 export type SettlementSummary = DocumentOf<typeof settlements.settlementSummary>
 export type Revenue = DocumentOf<typeof reports.revenueReport>
@@ -39,9 +38,7 @@ export type Activity = Funnel['total']
 
 export type Project = DocumentOf<typeof admin.project> & { readonly merchant?: MerchantSettings }
 
-export type ProjectList = Omit<DocumentOf<typeof admin.projectList>, 'projects'> & {
-  readonly projects: readonly Project[]
-}
+export type ProjectList = ListOf<'projects', Project> & { readonly total: number }
 
 /** What an operator sets. The gateway checks it by the schema of its configuration. */
 export interface MerchantSettings {

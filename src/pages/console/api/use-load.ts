@@ -97,28 +97,28 @@ export function useFresh<T>(path: string | undefined): Loaded<T> {
   return loaded
 }
 
-export interface Action {
+export interface Action<Args extends unknown[] = []> {
   readonly isBusy: boolean
   readonly problem: Problem | undefined
   /** Runs one at a time. @returns Whether it succeeded. */
-  run(act: () => Promise<unknown>): Promise<boolean>
-  clear(): void
+  run(...args: Args): Promise<boolean>
 }
 
-/** Runs an action and keeps its problem. */
-export function useAction(): Action {
+/** Keeps the problem of an action. */
+export function useAction<Args extends unknown[]>(
+  act: (...args: Args) => Promise<unknown>,
+): Action<Args> {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<Problem>()
   return {
     isBusy,
     problem,
-    clear: () => setProblem(undefined),
-    async run(act) {
+    async run(...args) {
       if (isBusy) return false
       setBusy(true)
       setProblem(undefined)
       try {
-        await act()
+        await act(...args)
         return true
       } catch (error) {
         setProblem(toProblem(error))

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { Settlement } from '../api/documents.js'
+import type { Of } from './of.js'
 
 /** Signs of states: colour alone never tells. */
 const TONES = {
@@ -24,13 +25,12 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
   error: 'bad',
 }
 
-export function Badge({
-  tone,
-  children,
-}: {
+interface BadgeProps {
   readonly tone: Tone
   readonly children: ComponentChildren
-}) {
+}
+
+export function Badge({ tone, children }: BadgeProps) {
   return (
     <span class={`badge badge-${tone}`}>
       <span aria-hidden="true">{TONES[tone]} </span>
@@ -52,11 +52,7 @@ export function TestBadge() {
 }
 
 /** The status of a settlement, with what became of its money since. */
-export function PaymentBadge({
-  of: { status, refunded, amount, delivered },
-}: {
-  readonly of: Pick<Settlement, 'status' | 'refunded' | 'amount' | 'delivered'>
-}) {
+export function PaymentBadge({ of: { status, refunded, amount, delivered } }: Of<Settlement>) {
   if (delivered === false) return <Badge tone="wait">paid, not delivered</Badge>
   if (refunded === undefined) return <StatusBadge status={status} />
   return <Badge tone="plain">{refunded === amount ? 'refunded' : 'partially refunded'}</Badge>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { announce } from '../state/announce.js'
+import { Button } from './button.js'
 import { Dialog } from './dialog.js'
 
 /** A text with a button that copies it. */
@@ -78,9 +79,9 @@ export function SecretOnce({ title, secret, children, onClose }: SecretProps) {
       <Copyable text={secret} label="Secret" />
       <p class="hint">Copy it now. You will not see it again.</p>
       <div class="actions dialog-foot">
-        <button type="button" class="button button-main" onClick={onClose}>
+        <Button kind="main" onClick={onClose}>
           Done
-        </button>
+        </Button>
       </div>
     </Dialog>
   )

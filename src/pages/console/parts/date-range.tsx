@@ -30,6 +30,17 @@ export function lastDays(days: number): DateRange {
   return { from: plusDays(to, 1 - days), to }
 }
 
+/** Most days of a chart: the API returns no more. */
+const MAX_DAYS = 400
+
+/** All days of a range, with or without payments. */
+export function daysOf({ from, to }: DateRange): readonly string[] {
+  const days: string[] = []
+  for (let at = Date.parse(from); at <= Date.parse(to) && days.length < MAX_DAYS; at += DAY_MS)
+    days.push(new Date(at).toISOString().slice(0, 10))
+  return days
+}
+
 /** The range as the API takes it: its end is exclusive. */
 export function spanOf({ from, to }: DateRange) {
   return {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Action } from '../api/use-load.js'
 import { useAction } from '../api/use-load.js'
+import { Button } from './button.js'
 import { ProblemNotice } from './notice.js'
 
 interface DialogProps {
@@ -62,44 +62,21 @@ interface ConfirmProps {
 
 /** Asks before something irreversible. */
 export function Confirm({ title, verb, act, onClose, onDone, children }: ConfirmProps) {
-  const action: Action = useAction()
+  const action = useAction(act)
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
       <ProblemNotice problem={action.problem} />
       <div class="actions dialog-foot">
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="button button-danger"
-          aria-disabled={action.isBusy}
-          onClick={() => void action.run(act).then((isDone) => isDone && onDone())}
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          kind="danger"
+          action={action}
+          onClick={() => void action.run().then((isDone) => isDone && onDone())}
         >
           {verb}
-        </button>
+        </Button>
       </div>
     </Dialog>
-  )
-}
-
-interface FormFootProps {
-  readonly verb: string
-  readonly isBusy: boolean
-  readonly onCancel: () => void
-}
-
-/** Cancel, and the button that submits the form. */
-export function FormFoot({ verb, isBusy, onCancel }: FormFootProps) {
-  return (
-    <div class="actions dialog-foot">
-      <button type="button" class="button" onClick={onCancel}>
-        Cancel
-      </button>
-      <button type="submit" class="button button-main" aria-disabled={isBusy}>
-        {verb}
-      </button>
-    </div>
   )
 }

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import type { Problem } from '../api/client.js'
 import type { Loaded } from '../api/use-load.js'
+import { Button } from './button.js'
+import type { Of } from './of.js'
 
 interface ProblemNoticeProps {
   readonly problem: Problem | undefined
@@ -30,11 +32,7 @@ export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNotic
       )}
       {(requestId !== undefined || onRetry) && (
         <p class="notice-foot">
-          {onRetry && (
-            <button type="button" class="button" onClick={onRetry}>
-              Try again
-            </button>
-          )}
+          {onRetry && <Button onClick={onRetry}>Try again</Button>}
           {requestId !== undefined && <small>Request {requestId}</small>}
         </p>
       )}
@@ -46,10 +44,11 @@ export function Notice({ children }: { readonly children: ComponentChildren }) {
   return <div class="notice">{children}</div>
 }
 
-interface LoadedProps<T> {
-  readonly of: Loaded<T>
-  /** Room to reserve while loading. */
-  readonly room?: 'line' | 'block' | 'tall'
+/** Room to reserve while loading. */
+export type Room = 'line' | 'block' | 'tall'
+
+interface LoadedProps<T> extends Of<Loaded<T>> {
+  readonly room?: Room | undefined
   readonly children: (data: T) => ComponentChildren
 }
 
@@ -65,18 +64,33 @@ export function LoadedView<T>({ of, room = 'block', children }: LoadedProps<T>) 
   )
 }
 
-/** Shown instead of an empty list. */
-export function Empty({
-  title,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string
   readonly children?: ComponentChildren
-}) {
+}
+
+/** Shown instead of an empty list. */
+export function Empty({ title, children }: EmptyProps) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
-      {children}
+      {children && <p>{children}</p>}
     </div>
+  )
+}
+
+interface NoResultsProps {
+  /** Of the whole list. */
+  readonly href: string
+  /** @defaultValue `Clear filters` */
+  readonly verb?: string
+}
+
+/** Shown instead of a list in which a search found nothing. */
+export function NoResults({ href, verb = 'Clear filters' }: NoResultsProps) {
+  return (
+    <Empty title="No results">
+      <a href={href}>{verb}</a>
+    </Empty>
   )
 }

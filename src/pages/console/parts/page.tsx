@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { announce } from '../state/announce.js'
+import { Button } from './button.js'
 
 /** The first view after loading leaves the focus to the browser. */
 let isFirst = true
@@ -9,7 +11,7 @@ interface PageProps {
   /** Shown next to the title. */
   readonly actions?: ComponentChildren
   /** Leads to the view above. */
-  readonly back?: { readonly href: string; readonly label: string }
+  readonly back?: { readonly href: string; readonly label: string } | undefined
   readonly children: ComponentChildren
 }
 
@@ -62,5 +64,47 @@ export function Section({ title, note, actions, class: className = '', children 
       {note && <p class="note">{note}</p>}
       {children}
     </section>
+  )
+}
+
+interface EditableSectionProps extends Omit<SectionProps, 'actions'> {
+  readonly mayEdit: boolean
+  /** The name of its button for screen readers, if `Edit` says too little. */
+  readonly label?: string
+  /** Said once it is saved. */
+  readonly saved: string
+  readonly onSaved: () => void
+  /** Shown above what can be edited, or its form. */
+  readonly lead?: ComponentChildren
+  readonly form: (end: FormEnd) => ComponentChildren
+}
+
+interface FormEnd {
+  readonly onCancel: () => void
+  readonly onSaved: () => void
+}
+
+/** A section that a form takes the place of. */
+export function EditableSection(props: EditableSectionProps) {
+  const { mayEdit, label, saved, onSaved, lead, form, children, ...section } = props
+  const [isEdited, setEdited] = useState(false)
+  const end = {
+    onCancel: () => setEdited(false),
+    onSaved: () => {
+      announce(saved)
+      setEdited(false)
+      onSaved()
+    },
+  }
+  const edit = mayEdit && !isEdited && (
+    <Button scope="manage" label={label} onClick={() => setEdited(true)}>
+      Edit
+    </Button>
+  )
+  return (
+    <Section {...section} actions={edit}>
+      {lead}
+      {isEdited ? form(end) : children}
+    </Section>
   )
 }

@@ -1,10 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../format/text.js'
+import { ownZone } from '../format/zone.js'
 import { setAnnouncer } from '../state/announce.js'
 import { linkTo, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
-import { ZoneField } from './zone-field.js'
+import { useZone } from '../state/use-zone.js'
+import { Button } from './button.js'
+import { SelectField } from './field.js'
 
 const PAYMENTS = [
   ['overview', 'Overview'],
@@ -73,9 +76,7 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
               <span>{words(adminRole ?? role)}</span>
             </p>
             <ZoneField />
-            <button type="button" class="button" onClick={onSignOut}>
-              Sign out
-            </button>
+            <Button onClick={onSignOut}>Sign out</Button>
             <small>Version {version}</small>
           </div>
         </div>
@@ -120,5 +121,22 @@ function LiveRegion() {
     <div class="hidden" role="status" aria-live="polite">
       {text}
     </div>
+  )
+}
+
+/** Chooses between the browser's time zone and UTC, for all times and days of the page. */
+function ZoneField() {
+  const [zone, choose] = useZone()
+  if (ownZone === 'UTC') return <small>Times in UTC</small>
+  return (
+    <SelectField
+      label="Times in"
+      value={zone}
+      onValue={choose}
+      options={[
+        [ownZone, ownZone.replaceAll('_', ' ')],
+        ['UTC', 'UTC'],
+      ]}
+    />
   )
 }

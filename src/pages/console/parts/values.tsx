@@ -6,6 +6,8 @@ import { linkTo } from '../state/route.js'
 import { explorerLink, findAsset, findNetwork, useSession } from '../state/session.js'
 import { TestBadge } from './badge.js'
 import { CopyButton } from './copy.js'
+import type { Of } from './of.js'
+import type { Column } from './table.js'
 
 interface TimeProps {
   readonly at: string
@@ -28,8 +30,7 @@ export function Time({ at, as }: TimeProps) {
   )
 }
 
-interface MoneyProps {
-  readonly of: TokenAmount & Pick<Settlement, 'quote' | 'maximum'>
+interface MoneyProps extends Of<TokenAmount & Pick<Settlement, 'quote' | 'maximum'>> {
   readonly class?: string
 }
 
@@ -50,7 +51,7 @@ export function Money({ of, class: className = '' }: MoneyProps) {
   )
 }
 
-export function NetworkName({ of: { network } }: { readonly of: Pick<TokenAmount, 'network'> }) {
+export function NetworkName({ of: { network } }: Of<Pick<TokenAmount, 'network'>>) {
   return <>{findNetwork(useSession(), network)?.name ?? network}</>
 }
 
@@ -65,6 +66,12 @@ export function MerchantLink({ id }: { readonly id: string | undefined }) {
     </a>
   )
 }
+
+/** The column of merchants: for operators. */
+export const merchantColumns = <Row extends { readonly project?: string | undefined }>(
+  role: 'admin' | 'merchant',
+): ReadonlyArray<Column<Row>> =>
+  role === 'admin' ? [['Merchant', ({ project }) => <MerchantLink id={project} />, 'minor']] : []
 
 interface HexProps {
   readonly value: string

@@ -41,6 +41,23 @@ export function queryOf(query: Readonly<Record<string, string | undefined>>): st
 /** The cursor of the page of a list that is shown, the last one of the URL. Those before it lead back. */
 export const cursorOf = ({ query }: Route): string => query.getAll('cursor').at(-1) ?? ''
 
+/** What a list is filtered by, as the URL has it. Empty values do not apply. */
+export function filtersOf<Name extends string>({ path, query }: Route, names: readonly Name[]) {
+  const given = names.map((name) => [name, query.get(name) ?? ''])
+  const values = Object.fromEntries(given) as Readonly<Record<Name, string>>
+  const go = (change: Partial<Record<Name, string>>): void =>
+    navigate(linkTo(path, { ...values, ...change }))
+  return {
+    values,
+    go,
+    field: (name: Name) => ({
+      value: values[name],
+      onValue: (value: string) => go({ [name]: value } as Partial<Record<Name, string>>),
+    }),
+    isFiltered: given.some(([, value]) => value !== ''),
+  }
+}
+
 /** The link to another page of the list that is shown. */
 export function linkToPage({ path, query }: Route, cursors: readonly string[]): string {
   const changed = new URLSearchParams(query)

@@ -1,70 +1,52 @@
-import type { AuditEntry } from '../api/documents.js'
+import type { AuditEntry, ListOf } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { words } from '../format/text.js'
-import { Empty, LoadedView } from '../parts/notice.js'
+import { Empty } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Page } from '../parts/page.js'
-import { Pager } from '../parts/pager.js'
 import { ProjectField } from '../parts/project-field.js'
-import { Table } from '../parts/table.js'
+import { List } from '../parts/table.js'
 import { MerchantLink, Time } from '../parts/values.js'
-import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
-
-interface Entries {
-  readonly entries: readonly AuditEntry[]
-  readonly nextCursor?: string
-}
+import { cursorOf, filtersOf, linkTo, queryOf, type Route } from '../state/route.js'
 
 export function AuditLog({ route }: { readonly route: Route }) {
-  const project = route.query.get('project') ?? ''
-  const cursor = cursorOf(route)
-  const loaded = useLoad<Entries>(`admin/audit-log${queryOf({ project, cursor, limit: '50' })}`)
+  const { values, field } = filtersOf(route, ['project'])
+  const query = { ...values, cursor: cursorOf(route), limit: '50' }
   return (
     <Page title="Audit log">
       <div class="toolbar">
-        <ProjectField
-          value={project}
-          onValue={(chosen) => navigate(linkTo(['audit'], { project: chosen }))}
-        />
+        <ProjectField {...field('project')} />
       </div>
-      <LoadedView of={loaded} room="tall">
-        {({ entries, nextCursor }) => (
-          <>
-            {entries.length === 0 ? <Empty title="No changes yet" /> : <AuditTable of={entries} />}
-            <Pager route={route} next={nextCursor} />
-          </>
-        )}
-      </LoadedView>
+      <List
+        of={useLoad<ListOf<'entries', AuditEntry>>(`admin/audit-log${queryOf(query)}`)}
+        rows={({ entries }) => entries}
+        room="tall"
+        route={route}
+        empty={() => <Empty title="No changes yet" />}
+        caption="Changes, newest first"
+        columns={[
+          ['Time', (entry) => <When of={entry} />],
+          ['Action', actionOf, 'minor'],
+          ['Merchant', ({ project }) => <MerchantLink id={project} />, 'minor'],
+          ['By', ({ actor }) => actor, 'minor'],
+          ['Change', (entry) => <Change of={entry} />],
+        ]}
+      />
     </Page>
   )
 }
 
-function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
+function When({ of }: Of<AuditEntry>) {
   return (
-    <Table
-      caption="Changes, newest first"
-      rows={of}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: 'Time',
-          cell: (entry) => (
-            <>
-              <Time at={entry.at} as="short" />
-              <span class="phone">
-                {actionOf(entry)}
-                <small class="sub">
-                  <MerchantLink id={entry.project} />
-                </small>
-              </span>
-            </>
-          ),
-        },
-        { title: 'Action', isMinor: true, cell: actionOf },
-        { title: 'Merchant', isMinor: true, cell: ({ project }) => <MerchantLink id={project} /> },
-        { title: 'By', isMinor: true, cell: ({ actor }) => actor },
-        { title: 'Change', cell: (entry) => <Change of={entry} /> },
-      ]}
-    />
+    <>
+      <Time at={of.at} as="short" />
+      <span class="phone">
+        {actionOf(of)}
+        <small class="sub">
+          <MerchantLink id={of.project} />
+        </small>
+      </span>
+    </>
   )
 }
 
@@ -72,7 +54,7 @@ function AuditTable({ of }: { readonly of: readonly AuditEntry[] }) {
 const actionOf = ({ action }: AuditEntry): string => words(action.replace('project', 'merchant'))
 
 /** Members that differ, with old and new values. */
-function Change({ of: { token, before = {}, after = {} } }: { readonly of: AuditEntry }) {
+function Change({ of: { token, before = {}, after = {} } }: Of<AuditEntry>) {
   const [was, is] = [flatten(before), flatten(after)]
   const names = [...new Set([...was.keys(), ...is.keys()])]
   return (

@@ -1,68 +1,31 @@
-import { useState } from 'preact/hooks'
-import { ask } from '../api/client.js'
-import type { MerchantSettings, Project } from '../api/documents.js'
-import { useAction } from '../api/use-load.js'
-import { FormFoot } from '../parts/dialog.js'
+import type { MerchantSettings } from '../api/documents.js'
+import { Button } from '../parts/button.js'
 import { Field, TextField } from '../parts/field.js'
-import { May } from '../parts/may.js'
-import { ProblemNotice } from '../parts/notice.js'
-import { Section } from '../parts/page.js'
+import { Form, useForm, type FieldState } from '../parts/form.js'
+import type { Of, OfProject } from '../parts/of.js'
+import { EditableSection } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
-import { announce } from '../state/announce.js'
 
 type Branding = NonNullable<MerchantSettings['branding']>
 
-interface BrandingProps {
-  readonly of: Project
-  /** Path of the project in the API. */
-  readonly path: string
-  readonly onSaved: () => void
-}
-
 /** How the payment page of a merchant looks, and the form to change it. */
-export function BrandingSection({ of, path, onSaved }: BrandingProps) {
-  const [isEdited, setEdited] = useState(false)
-  const { branding = {} } = of.merchant ?? {}
-  const isStored = of.source === 'database'
+export function BrandingSection({ of, path, onChange }: OfProject) {
   return (
-    <Section
+    <EditableSection
       title="Payment page"
       note="What people see who pay in a browser."
-      actions={
-        isStored &&
-        !isEdited && (
-          <May scope="manage">
-            <button
-              type="button"
-              class="button"
-              aria-label="Edit the payment page"
-              onClick={() => setEdited(true)}
-            >
-              Edit
-            </button>
-          </May>
-        )
-      }
+      mayEdit={of.source === 'database'}
+      label="Edit the payment page"
+      saved="The payment page was saved."
+      onSaved={onChange}
+      form={(end) => <BrandingForm of={of} path={path} {...end} />}
     >
-      {isEdited ? (
-        <BrandingForm
-          of={of}
-          path={path}
-          onCancel={() => setEdited(false)}
-          onSaved={() => {
-            announce('The payment page was saved.')
-            setEdited(false)
-            onSaved()
-          }}
-        />
-      ) : (
-        <BrandingFacts of={branding} />
-      )}
-    </Section>
+      <BrandingFacts of={of.merchant?.branding ?? {}} />
+    </EditableSection>
   )
 }
 
-function BrandingFacts({ of: { logo, accent, texts } }: { readonly of: Branding }) {
+function BrandingFacts({ of: { logo, accent, texts } }: Of<Branding>) {
   return (
     <Facts
       of={[
@@ -75,12 +38,12 @@ function BrandingFacts({ of: { logo, accent, texts } }: { readonly of: Branding 
 }
 
 /** A path leads to a picture of the app that sells, which this page does not load. */
-function Logo({ of }: { readonly of: string }) {
+function Logo({ of }: Of<string>) {
   if (!of.startsWith('data:')) return <code>{of}</code>
   return <img class="logo" src={of} alt="The logo" height="40" />
 }
 
-function Swatch({ of }: { readonly of: string }) {
+function Swatch({ of }: Of<string>) {
   return (
     <>
       <span class="swatch" style={{ background: of }} aria-hidden="true" /> <code>{of}</code>
@@ -88,112 +51,68 @@ function Swatch({ of }: { readonly of: string }) {
   )
 }
 
-/** Contents of the form. */
-interface Draft {
-  readonly name: string
-  readonly logo: string | undefined
-  readonly accent: string
-  readonly heading: string
-}
-
-function draftOf({ name = '', branding = {} }: MerchantSettings): Draft {
+function valuesOf({ name = '', branding = {} }: MerchantSettings) {
   const { logo, accent = '', texts = {} } = branding
   return { name, logo, accent, heading: texts['heading'] ?? '' }
 }
 
 /** Removes empty members; texts that the form does not show stay (RFC 7396). */
-function changesOf({ name, logo, accent, heading }: Draft) {
+function bodyOf({ name, logo, accent, heading }: ReturnType<typeof valuesOf>) {
   const text = (value: string): string | null => value.trim() || null
   const texts = { heading: text(heading) }
-  return { name: text(name), branding: { logo: logo ?? null, accent: text(accent), texts } }
+  const branding = { logo: logo ?? null, accent: text(accent), texts }
+  return { merchant: { name: text(name), branding } }
 }
 
-interface BrandingFormProps extends BrandingProps {
+/** Members of the project, by their fields. */
+const PATHS = {
+  name: 'merchant.name',
+  logo: 'merchant.branding.logo',
+  accent: 'merchant.branding.accent',
+  heading: 'merchant.branding.texts',
+}
+
+interface BrandingFormProps extends Omit<OfProject, 'onChange'> {
   readonly onCancel: () => void
+  readonly onSaved: () => void
 }
 
 function BrandingForm({ of, path, onCancel, onSaved }: BrandingFormProps) {
-  const [draft, setDraft] = useState(() => draftOf(of.merchant ?? {}))
-  const action = useAction()
-  const save = async (): Promise<void> => {
-    await ask('PATCH', path, { body: { merchant: changesOf(draft) }, version: of.version })
-    onSaved()
-  }
+  const form = useForm({
+    initial: () => valuesOf(of.merchant ?? {}),
+    method: 'PATCH',
+    path,
+    version: of.version,
+    bodyOf,
+    pathOf: (name) => PATHS[name],
+    onSaved,
+  })
+  const accent = form.field('accent')
+  const isColour = /^#[0-9a-f]{6}$/i.test(accent.value)
   return (
-    <form
-      class="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        void action.run(save)
-      }}
-    >
-      <ProblemNotice
-        problem={action.problem}
-        shownElsewhere={(at) => /^merchant\.(name|branding)/.test(at)}
-      />
-      <BrandingFields
-        draft={draft}
-        change={(members) => setDraft({ ...draft, ...members })}
-        errorOf={(member) => action.problem?.errorOf(`merchant.${member}`)}
-      />
-      <FormFoot verb="Save" isBusy={action.isBusy} onCancel={onCancel} />
-    </form>
-  )
-}
-
-interface BrandingFieldsProps {
-  readonly draft: Draft
-  readonly change: (members: Partial<Draft>) => void
-  readonly errorOf: (member: string) => string | undefined
-}
-
-function BrandingFields({ draft, change, errorOf }: BrandingFieldsProps) {
-  const { name, logo, accent, heading } = draft
-  return (
-    <>
-      <TextField
-        label="Name"
-        value={name}
-        onValue={(typed) => change({ name: typed })}
-        error={errorOf('name')}
-        hint="Shown to buyers."
-      />
-      <LogoField
-        value={logo}
-        onValue={(chosen) => change({ logo: chosen })}
-        error={errorOf('branding.logo')}
-      />
+    <Form of={form} verb="Save" onCancel={onCancel}>
+      <TextField label="Name" hint="Shown to buyers." {...form.field('name')} />
+      <LogoField {...form.field('logo')} />
       <TextField
         label="Button colour"
-        value={accent}
-        onValue={(typed) => change({ accent: typed })}
         placeholder="#0b5d4d"
-        error={errorOf('branding.accent')}
-        hint={/^#[0-9a-f]{6}$/i.test(accent) ? <Swatch of={accent} /> : 'Such as #0b5d4d.'}
+        hint={isColour ? <Swatch of={accent.value} /> : 'Such as #0b5d4d.'}
+        {...accent}
       />
       <TextField
         label="Heading"
-        value={heading}
-        onValue={(typed) => change({ heading: typed })}
         placeholder="Payment required"
-        error={errorOf('branding.texts')}
         hint="In every language. The API can replace the other texts, too."
+        {...form.field('heading')}
       />
-    </>
+    </Form>
   )
 }
 
 /** Pictures that pages may show as `data:` URLs. */
 const PICTURES = 'image/png,image/jpeg,image/gif,image/webp,image/avif,image/svg+xml'
 
-interface LogoFieldProps {
-  readonly value: string | undefined
-  readonly onValue: (logo: string | undefined) => void
-  readonly error: string | undefined
-}
-
-function LogoField({ value, onValue, error }: LogoFieldProps) {
+function LogoField({ value, onValue, error }: FieldState<string | undefined>) {
   const read = (file: File | undefined): void => {
     if (file === undefined) return
     const reader = new FileReader()
@@ -217,9 +136,9 @@ function LogoField({ value, onValue, error }: LogoFieldProps) {
       {value !== undefined && (
         <div class="actions">
           <Logo of={value} />
-          <button type="button" class="button button-small" onClick={() => onValue(undefined)}>
+          <Button kind="small" onClick={() => onValue(undefined)}>
             Remove the logo
-          </button>
+          </Button>
         </div>
       )}
     </>

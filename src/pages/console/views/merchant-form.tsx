@@ -1,11 +1,7 @@
-import { useState } from 'preact/hooks'
-import { ask } from '../api/client.js'
 import type { Project } from '../api/documents.js'
-import { useKey } from '../api/use-key.js'
-import { useAction } from '../api/use-load.js'
-import { FormFoot } from '../parts/dialog.js'
 import { CheckField, SelectField, TextField } from '../parts/field.js'
-import { ProblemNotice } from '../parts/notice.js'
+import { Form, useForm, type FormState } from '../parts/form.js'
+import type { Of } from '../parts/of.js'
 import { useSession } from '../state/session.js'
 import {
   changesOf,
@@ -25,67 +21,56 @@ interface MerchantFormProps {
 
 /** Creates or changes a merchant. The gateway's errors are shown next to the fields. */
 export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) {
-  const [draft, setDraft] = useState(() => draftOf(project))
-  const key = useKey(draft)
-  const action = useAction()
-  const change = (members: Partial<Draft>): void => setDraft({ ...draft, ...members })
-  const errorOf = (path: string): string | undefined => action.problem?.errorOf(path)
-  const isMoved = project !== undefined && draft.payTo.trim() !== project.merchant?.payTo
-  const fields: Fields = { draft, change, errorOf, isMoved }
+  const form = useForm({
+    initial: () => draftOf(project),
+    method: project ? 'PATCH' : 'POST',
+    path: project ? `admin/projects/${encodeURIComponent(project.id)}` : 'admin/projects',
+    version: project?.version,
+    bodyOf: (draft) =>
+      project
+        ? { merchant: changesOf(project, draft) }
+        : { id: draft.id.trim(), merchant: newSettingsOf(draft) },
+    pathOf: (name) => (name === 'id' ? 'id' : `merchant.${name}`),
+    onSaved,
+  })
+  const { values, problem, field } = form
+  const isMoved = project !== undefined && values.payTo.trim() !== project.merchant?.payTo
+  const conflict = CONFLICTS.includes(problem?.code ?? '') ? problem?.message : undefined
+  const submit = async (element: HTMLFormElement): Promise<void> => {
+    if (isMoved && !isRepeated(values)) focusFirstError(element)
+    else if (!(await form.run())) requestAnimationFrame(() => focusFirstError(element))
+  }
   return (
-    <form
-      class="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        const form = event.currentTarget
-        if (isMoved && !isRepeated(draft)) return focusFirstError(form)
-        void action
-          .run(async () => onSaved(await save(project, draft, key)))
-          .then((isSaved) => isSaved || requestAnimationFrame(() => focusFirstError(form)))
-      }}
+    <Form
+      of={form}
+      verb={project ? 'Save' : 'Create merchant'}
+      onCancel={onCancel}
+      onSubmit={(element) => void submit(element)}
     >
-      <ProblemNotice
-        problem={action.problem}
-        shownElsewhere={(path) => SHOWN.some((one) => path === one || path.startsWith(`${one}.`))}
-      />
       {project === undefined && (
         <TextField
           label="Id"
-          value={draft.id}
-          onValue={(id) => change({ id })}
-          error={errorOf('id') ?? conflictOf(action.problem?.code, action.problem?.message)}
           hint="Letters, digits, dots, dashes and underscores. Cannot be changed later."
+          {...field('id')}
+          error={form.errorOf('id') ?? conflict}
         />
       )}
-      <MainFields {...fields} />
-      <Accepted {...fields} />
-      <details>
-        <summary>Limits, rates and protocol</summary>
-        <MoreFields {...fields} />
-      </details>
-      <FormFoot
-        verb={project === undefined ? 'Create merchant' : 'Save'}
-        isBusy={action.isBusy}
-        onCancel={onCancel}
+      <TextField label="Name" hint="Shown to buyers." {...field('name')} />
+      <PaidTo of={form} isMoved={isMoved} />
+      <SelectField
+        label="Currency"
+        hint="Of prices that name none."
+        options={currenciesWith(values.currency)}
+        {...field('currency')}
       />
-    </form>
+      <Accepted of={form} />
+      <More of={form} />
+    </Form>
   )
 }
 
-/** Members whose errors are shown next to their fields. */
-const SHOWN = [
-  'id',
-  ...['name', 'payTo', 'currency', 'accepts', 'minAmount', 'maxAmount'].map(
-    (one) => `merchant.${one}`,
-  ),
-  ...['fxBufferBps', 'maxTimeoutSeconds', 'redeemWithoutProof', 'listed', 'v1'].map(
-    (one) => `merchant.${one}`,
-  ),
-]
-
-const conflictOf = (code: string | undefined, message: string | undefined): string | undefined =>
-  code === 'project_exists' || code === 'project_configured' ? message : undefined
+/** Problems of an id that is taken. */
+const CONFLICTS = ['project_exists', 'project_configured']
 
 function focusFirstError(form: HTMLFormElement): void {
   const first = form.querySelector<HTMLElement>('[aria-invalid]')
@@ -93,61 +78,24 @@ function focusFirstError(form: HTMLFormElement): void {
   first?.focus()
 }
 
-function save(project: Project | undefined, draft: Draft, key: string): Promise<Project> {
-  if (project === undefined) {
-    const body = { id: draft.id.trim(), merchant: newSettingsOf(draft) }
-    return ask<Project>('POST', 'admin/projects', { body, key })
-  }
-  return ask<Project>('PATCH', `admin/projects/${encodeURIComponent(project.id)}`, {
-    body: { merchant: changesOf(project, draft) },
-    version: project.version,
-  })
-}
-
-interface Fields {
-  readonly draft: Draft
-  readonly change: (members: Partial<Draft>) => void
-  readonly errorOf: (path: string) => string | undefined
-  /** Whether another address is to be paid. */
-  readonly isMoved: boolean
-}
-
-function MainFields({ draft, change, errorOf, isMoved }: Fields) {
+function PaidTo({ of: form, isMoved }: Of<FormState<Draft>> & { readonly isMoved: boolean }) {
   return (
     <>
       <TextField
-        label="Name"
-        value={draft.name}
-        onValue={(name) => change({ name })}
-        error={errorOf('merchant.name')}
-        hint="Shown to buyers."
-      />
-      <TextField
         label="Paid to"
-        value={draft.payTo}
-        onValue={(payTo) => change({ payTo })}
-        error={errorOf('merchant.payTo')}
         placeholder="0x…"
         hint="The address that receives every payment."
+        {...form.field('payTo')}
       />
       {isMoved && (
         <TextField
           label="Paid to, again"
-          value={draft.payToAgain}
-          onValue={(payToAgain) => change({ payToAgain })}
-          error={isRepeated(draft) ? undefined : 'Enter the new address a second time.'}
           placeholder="0x…"
           hint="Payments to a wrong address are lost. The merchant’s webhooks are told of the new one."
+          {...form.field('payToAgain')}
+          error={isRepeated(form.values) ? undefined : 'Enter the new address a second time.'}
         />
       )}
-      <SelectField
-        label="Currency"
-        value={draft.currency}
-        onValue={(currency) => change({ currency })}
-        error={errorOf('merchant.currency')}
-        hint="Of prices that name none."
-        options={currenciesWith(draft.currency)}
-      />
     </>
   )
 }
@@ -161,19 +109,19 @@ function currenciesWith(chosen: string): ReadonlyArray<readonly [value: string, 
 }
 
 /** Which tokens are taken: all, also those that the gateway gets later, or some. */
-function Accepted({ draft, change, errorOf }: Fields) {
+function Accepted({ of: form }: Of<FormState<Draft>>) {
   const { networks } = useSession()
-  const choices = choicesOf(networks, draft.accepts)
-  const takesAll = draft.accepts.length === 0
-  const taken = takesAll ? choices.map(([value]) => value) : draft.accepts
-  const error = errorOf('merchant.accepts')
+  const { value: accepts, onValue, error } = form.field('accepts')
+  const choices = choicesOf(networks, accepts)
+  const takesAll = accepts.length === 0
+  const taken = takesAll ? choices.map(([value]) => value) : accepts
   return (
     <fieldset>
       <legend>Accepted tokens</legend>
       <CheckField
         label="All tokens of the gateway, also later ones"
         isChecked={takesAll}
-        onChange={(isChecked) => change({ accepts: isChecked ? [] : taken })}
+        onChange={(isChecked) => onValue(isChecked ? [] : taken)}
       />
       {choices.map(([value, label]) => (
         <CheckField
@@ -181,9 +129,7 @@ function Accepted({ draft, change, errorOf }: Fields) {
           label={label}
           isChecked={taken.includes(value)}
           onChange={(isChecked) =>
-            change({
-              accepts: isChecked ? [...taken, value] : taken.filter((one) => one !== value),
-            })
+            onValue(isChecked ? [...taken, value] : taken.filter((one) => one !== value))
           }
         />
       ))}
@@ -192,74 +138,60 @@ function Accepted({ draft, change, errorOf }: Fields) {
   )
 }
 
-function MoreFields({ draft, change, errorOf }: Fields) {
-  const text = (name: 'minAmount' | 'maxAmount' | 'fxBufferBps' | 'maxTimeoutSeconds') => ({
-    value: draft[name],
-    onValue: (value: string) => change({ [name]: value }),
-    error: errorOf(`merchant.${name}`),
-  })
+function More({ of: { values, change, field } }: Of<FormState<Draft>>) {
   return (
-    <div class="form">
-      <TextField label="Minimum amount" inputMode="decimal" {...text('minAmount')} />
-      <TextField label="Maximum amount" inputMode="decimal" {...text('maxAmount')} />
-      <CheckField
-        label="Accept tokens of other currencies, at a rate"
-        isChecked={draft.crossCurrency}
-        onChange={(crossCurrency) => change({ crossCurrency })}
-      />
-      <TextField
-        label="FX margin (hundredths of a percent)"
-        inputMode="numeric"
-        {...text('fxBufferBps')}
-      />
-      <TextField
-        label="Offer expires after (seconds)"
-        inputMode="numeric"
-        placeholder="300"
-        {...text('maxTimeoutSeconds')}
-      />
-      <ProtocolFields draft={draft} change={change} errorOf={errorOf} />
-    </div>
-  )
-}
-
-function ProtocolFields({ draft, change, errorOf }: Omit<Fields, 'isMoved'>) {
-  return (
-    <>
-      <CheckField
-        label="Repeat success for the same payment id"
-        isChecked={draft.repeatSettlements}
-        onChange={(repeatSettlements) => change({ repeatSettlements })}
-      />
-      <SelectField
-        label="Retry without the offer id"
-        value={draft.redeemWithoutProof}
-        onValue={(redeemWithoutProof) => change({ redeemWithoutProof })}
-        error={errorOf('merchant.redeemWithoutProof')}
-        options={[
-          ['', 'Default: from the same address'],
-          ['same-address', 'From the same address'],
-          ['never', 'Never'],
-        ]}
-      />
-      <CheckField
-        label="List what was sold in the public catalogue"
-        hint="Agents find it there: URL, description, price, how often and when last."
-        isChecked={draft.listed !== false}
-        onChange={(listed) => change({ listed })}
-      />
-      <SelectField
-        label="Buyers of x402 version 1"
-        value={draft.v1}
-        onValue={(v1) => change({ v1 })}
-        error={errorOf('merchant.v1')}
-        hint="Many buyers still speak it. They retry from their address, because it has no offer id."
-        options={[
-          ['', 'Default: as the gateway does'],
-          ['yes', 'Served'],
-          ['no', 'Not served'],
-        ]}
-      />
-    </>
+    <details>
+      <summary>Limits, rates and protocol</summary>
+      <div class="form">
+        <TextField label="Minimum amount" inputMode="decimal" {...field('minAmount')} />
+        <TextField label="Maximum amount" inputMode="decimal" {...field('maxAmount')} />
+        <CheckField
+          label="Accept tokens of other currencies, at a rate"
+          isChecked={values.crossCurrency}
+          onChange={(crossCurrency) => change({ crossCurrency })}
+        />
+        <TextField
+          label="FX margin (hundredths of a percent)"
+          inputMode="numeric"
+          {...field('fxBufferBps')}
+        />
+        <TextField
+          label="Offer expires after (seconds)"
+          inputMode="numeric"
+          placeholder="300"
+          {...field('maxTimeoutSeconds')}
+        />
+        <CheckField
+          label="Repeat success for the same payment id"
+          isChecked={values.repeatSettlements}
+          onChange={(repeatSettlements) => change({ repeatSettlements })}
+        />
+        <SelectField
+          label="Retry without the offer id"
+          options={[
+            ['', 'Default: from the same address'],
+            ['same-address', 'From the same address'],
+            ['never', 'Never'],
+          ]}
+          {...field('redeemWithoutProof')}
+        />
+        <CheckField
+          label="List what was sold in the public catalogue"
+          hint="Agents find it there: URL, description, price, how often and when last."
+          isChecked={values.listed !== false}
+          onChange={(listed) => change({ listed })}
+        />
+        <SelectField
+          label="Buyers of x402 version 1"
+          hint="Many buyers still speak it. They retry from their address, because it has no offer id."
+          options={[
+            ['', 'Default: as the gateway does'],
+            ['yes', 'Served'],
+            ['no', 'Not served'],
+          ]}
+          {...field('v1')}
+        />
+      </div>
+    </details>
   )
 }

@@ -1,17 +1,21 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api/client.js'
 import type { Project } from '../api/documents.js'
-import { useLoad } from '../api/use-load.js'
+import { useAction, useLoad } from '../api/use-load.js'
+import { formatFiat } from '../format/money.js'
+import { formatDuration } from '../format/text.js'
+import { Button, May } from '../parts/button.js'
+import { CopyButton } from '../parts/copy.js'
 import { Confirm } from '../parts/dialog.js'
-import { May } from '../parts/may.js'
-import { LoadedView, Notice } from '../parts/notice.js'
-import { Page, Section } from '../parts/page.js'
+import { LoadedView, Notice, ProblemNotice } from '../parts/notice.js'
+import type { Of, OfProject } from '../parts/of.js'
+import { EditableSection, Page, Section } from '../parts/page.js'
+import { Facts } from '../parts/table.js'
+import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
 import { linkTo, navigate } from '../state/route.js'
 import { BrandingSection } from './branding.js'
 import { MerchantForm } from './merchant-form.js'
-import { MerchantFacts } from './merchant-facts.js'
-import { NextPayTo } from './next-pay-to.js'
 import { PauseButton, PausedNotice } from './pause.js'
 import { Tokens } from './tokens.js'
 import { WebhookList } from './webhook-list.js'
@@ -21,8 +25,7 @@ import { webhooksOf } from './webhook-owner.js'
 export function MerchantView({ id }: { readonly id: string }) {
   const path = `admin/projects/${encodeURIComponent(id)}`
   const loaded = useLoad<Project>(path)
-  const [isDeleting, setDeleting] = useState(false)
-  const isStored = loaded.data?.source === 'database'
+  const { data, reload } = loaded
   return (
     <Page
       title={id}
@@ -35,109 +38,171 @@ export function MerchantView({ id }: { readonly id: string }) {
           <a class="button" href={linkTo(['merchants', id, 'links'])}>
             Payment links
           </a>
-          {loaded.data && <PauseButton of={loaded.data} path={path} onChange={loaded.reload} />}
-          {isStored && (
-            <May scope="own">
-              <button type="button" class="button" onClick={() => setDeleting(true)}>
-                Delete…
-              </button>
-            </May>
-          )}
+          {data && <PauseButton of={data} path={path} onChange={reload} />}
+          {data?.source === 'database' && <DeleteButton id={id} path={path} />}
         </>
       }
     >
       <LoadedView of={loaded} room="tall">
         {(project) => (
           <>
-            <PausedNotice of={project} path={path} onChange={loaded.reload} />
-            <Settings of={project} onSaved={loaded.reload} />
-            <BrandingSection of={project} path={path} onSaved={loaded.reload} />
+            <PausedNotice of={project} path={path} onChange={reload} />
+            <Settings of={project} path={path} onChange={reload} />
+            <BrandingSection of={project} path={path} onChange={reload} />
           </>
         )}
       </LoadedView>
-      {loaded.data && (
+      {data && (
         <>
           <Tokens path={`${path}/tokens`} />
           <WebhookList owner={webhooksOf(id)} />
         </>
       )}
-      {isDeleting && <Delete id={id} path={path} onClose={() => setDeleting(false)} />}
     </Page>
   )
 }
 
-interface DeleteProps {
-  readonly id: string
-  readonly path: string
-  readonly onClose: () => void
-}
+const OWN = 'merchant/project'
 
-/** Deletes a merchant, after asking. */
-function Delete({ id, path, onClose }: DeleteProps) {
+/** A merchant's own settings, payment page and tokens. */
+export function OwnProject() {
+  const loaded = useLoad<Project>(OWN)
+  const { data, reload } = loaded
   return (
-    <Confirm
-      title={`Delete ${id}?`}
-      verb="Delete merchant"
-      act={() => ask('DELETE', path)}
-      onClose={onClose}
-      onDone={() => {
-        announce(`${id} was deleted.`)
-        navigate(linkTo(['merchants']))
-      }}
-    >
-      <p>
-        Tokens and webhooks stop working at once. Payments are kept, and the id cannot be used
-        again.
-      </p>
-    </Confirm>
+    <Page title="Settings" actions={data && <PauseButton of={data} path={OWN} onChange={reload} />}>
+      <LoadedView of={loaded} room="tall">
+        {(project) => (
+          <>
+            <PausedNotice of={project} path={OWN} onChange={reload} />
+            <Section title="Payments" note="Only the operator can change these, except the name.">
+              <NextPayTo of={project} path={OWN} onChange={reload} />
+              <MerchantFacts of={project} />
+            </Section>
+            <BrandingSection of={project} path={OWN} onChange={reload} />
+          </>
+        )}
+      </LoadedView>
+      <May scope="manage">
+        <Tokens path="merchant/tokens" />
+      </May>
+    </Page>
   )
 }
 
-function Settings({ of, onSaved }: { readonly of: Project; readonly onSaved: () => void }) {
-  const [isEdited, setEdited] = useState(false)
+/** Deletes a merchant, after asking. */
+function DeleteButton({ id, path }: { readonly id: string; readonly path: string }) {
+  const [isAsked, setAsked] = useState(false)
+  return (
+    <May scope="own">
+      <Button onClick={() => setAsked(true)}>Delete…</Button>
+      {isAsked && (
+        <Confirm
+          title={`Delete ${id}?`}
+          verb="Delete merchant"
+          act={() => ask('DELETE', path)}
+          onClose={() => setAsked(false)}
+          onDone={() => {
+            announce(`${id} was deleted.`)
+            navigate(linkTo(['merchants']))
+          }}
+        >
+          <p>
+            Tokens and webhooks stop working at once. Payments are kept, and the id cannot be used
+            again.
+          </p>
+        </Confirm>
+      )}
+    </May>
+  )
+}
+
+function Settings({ of, path, onChange }: OfProject) {
   const isStored = of.source === 'database'
   return (
-    <Section
+    <EditableSection
       title="Settings"
-      actions={
-        isStored &&
-        !isEdited && (
-          <May scope="manage">
-            <button type="button" class="button" onClick={() => setEdited(true)}>
-              Edit
-            </button>
-          </May>
-        )
-      }
-    >
-      {!isStored && (
-        <Notice>
-          This merchant is defined in the configuration and must be changed there. You can manage
-          its tokens and webhooks here.
-        </Notice>
-      )}
-      {of.errors && (
-        <Notice>
-          This merchant cannot be paid: its settings are no longer valid for this gateway:{' '}
-          {of.errors.map(({ path, message }) => `${path} ${message}`).join('; ')}
-        </Notice>
-      )}
-      {isEdited ? (
-        <MerchantForm
-          project={of}
-          onCancel={() => setEdited(false)}
-          onSaved={() => {
-            announce('The settings were saved.')
-            setEdited(false)
-            onSaved()
-          }}
-        />
-      ) : (
+      mayEdit={isStored}
+      saved="The settings were saved."
+      onSaved={onChange}
+      lead={
         <>
-          <NextPayTo of={of} onChange={onSaved} />
-          <MerchantFacts of={of} />
+          {!isStored && (
+            <Notice>
+              This merchant is defined in the configuration and must be changed there. You can
+              manage its tokens and webhooks here.
+            </Notice>
+          )}
+          {of.errors && (
+            <Notice>
+              This merchant cannot be paid: its settings are no longer valid for this gateway:{' '}
+              {of.errors.map((error) => `${error.path} ${error.message}`).join('; ')}
+            </Notice>
+          )}
         </>
-      )}
-    </Section>
+      }
+      form={(end) => <MerchantForm project={of} {...end} />}
+    >
+      <NextPayTo of={of} path={path} onChange={onChange} />
+      <MerchantFacts of={of} />
+    </EditableSection>
+  )
+}
+
+/** The address that will be paid, and how to take it back. */
+function NextPayTo({ of: { merchant, nextPayTo, version }, path, onChange }: OfProject) {
+  const takeBack = useAction(async () => {
+    // The version: once the new address is paid, this would redirect payments.
+    await ask('PATCH', path, { body: { merchant: { payTo: merchant?.payTo } }, version })
+    announce('The new address was taken back.')
+    onChange()
+  })
+  if (nextPayTo === undefined) return null
+  return (
+    <>
+      <Notice>
+        <p>
+          From <Time at={nextPayTo.at} /> on, payments go to{' '}
+          <code class="break">{nextPayTo.payTo}</code>.
+        </p>
+        <Button scope="own" action={takeBack}>
+          Keep the current address
+        </Button>
+      </Notice>
+      <ProblemNotice problem={takeBack.problem} />
+    </>
+  )
+}
+
+const V1 = { true: 'served', false: 'not served', default: 'as the gateway does' }
+
+/** Settings of a merchant, with defaults. */
+function MerchantFacts({ of: { merchant, createdAt, updatedAt } }: Of<Project>) {
+  if (merchant === undefined) return <p>This project has tokens but no merchant.</p>
+  const { payTo, currency = 'USD', accepts, minAmount, maxAmount, maxTimeoutSeconds } = merchant
+  const limit = (amount: string | undefined): string =>
+    amount === undefined ? 'none' : formatFiat(amount, currency)
+  const tokens = accepts?.map(({ network, asset }) => `${asset} on ${network}`).join(', ')
+  const address = payTo && (
+    <>
+      <code class="break">{payTo}</code> <CopyButton text={payTo} label="address" />
+    </>
+  )
+  return (
+    <Facts
+      of={[
+        ['Name', merchant.name],
+        ['Paid to', address],
+        ['Currency', currency],
+        ['Accepts', tokens ?? 'all tokens of the gateway'],
+        ['Other currencies', merchant.crossCurrency ? 'accepted' : 'not accepted'],
+        ['Minimum amount', limit(minAmount)],
+        ['Maximum amount', limit(maxAmount)],
+        ['Offer expires after', formatDuration((maxTimeoutSeconds ?? 300) * 1000)],
+        ['Public catalogue', merchant.listed === false ? 'not listed' : 'listed'],
+        ['x402 version 1', V1[`${merchant.v1 ?? 'default'}`]],
+        ['Created', createdAt && <Time at={createdAt} />],
+        ['Changed', updatedAt && updatedAt !== createdAt && <Time at={updatedAt} />],
+      ]}
+    />
   )
 }

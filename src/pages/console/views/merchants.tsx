@@ -3,13 +3,13 @@ import type { Project, ProjectList } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { formatNumber, shorten } from '../format/text.js'
 import { Badge } from '../parts/badge.js'
+import { Button } from '../parts/button.js'
 import { Dialog } from '../parts/dialog.js'
-import { May } from '../parts/may.js'
-import { Empty, LoadedView } from '../parts/notice.js'
+import { Empty, NoResults } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Page } from '../parts/page.js'
-import { Pager } from '../parts/pager.js'
-import { SearchField } from '../parts/search-field.js'
-import { Table } from '../parts/table.js'
+import { Search } from '../parts/search.js'
+import { List } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { MerchantForm } from './merchant-form.js'
@@ -19,40 +19,48 @@ export function Merchants({ route }: { readonly route: Route }) {
   const [isNew, setNew] = useState(false)
   const search = route.query.get('search') ?? ''
   const sort = route.query.get('sort') ?? '-created'
-  const query = { search, sort, cursor: cursorOf(route), limit: '50' }
-  const loaded = useLoad<ProjectList>(`admin/projects${queryOf(query)}`)
+  const query = queryOf({ search, sort, cursor: cursorOf(route), limit: '50' })
+  /** Sorts by a column; if it is sorted by that already, the other way round. */
+  const sortBy = (name: string, first = name) => ({
+    href: linkTo(['merchants'], { search, sort: sort === first ? reversed(first) : first }),
+    now: DIRECTIONS[sort.replace(name, '')],
+  })
   return (
     <Page
       title="Merchants"
       actions={
-        <May scope="manage">
-          <button type="button" class="button button-main" onClick={() => setNew(true)}>
-            New merchant
-          </button>
-        </May>
+        <Button kind="main" scope="manage" onClick={() => setNew(true)}>
+          New merchant
+        </Button>
       }
     >
-      <SearchField
-        key={search}
-        value={search}
-        hint="A part of an id, a name or an address."
-        onSearch={(text) => navigate(linkTo(['merchants'], { sort, search: text }))}
-      />
-      <LoadedView of={loaded} room="tall">
-        {({ projects, total, nextCursor }) => (
-          <>
-            <p class="note" role="status">
-              {formatNumber(total)} {total === 1 ? 'merchant' : 'merchants'}
-            </p>
-            {projects.length === 0 ? (
-              <NoMerchants search={search} />
-            ) : (
-              <MerchantTable of={projects} search={search} sort={sort} />
-            )}
-            <Pager route={route} next={nextCursor} />
-          </>
+      <SearchField key={search} of={search} sort={sort} />
+      <List
+        of={useLoad<ProjectList>(`admin/projects${query}`)}
+        rows={({ projects }) => projects}
+        room="tall"
+        route={route}
+        lead={({ total }) => (
+          <p class="note" role="status">
+            {formatNumber(total)} {total === 1 ? 'merchant' : 'merchants'}
+          </p>
         )}
-      </LoadedView>
+        empty={() => (search === '' ? NONE : NOT_FOUND)}
+        caption="Merchants"
+        columns={[
+          ['Merchant', (one) => <Name of={one} />, '', sortBy('id')],
+          ['Name', ({ merchant }) => merchant?.name ?? '–', 'minor', sortBy('name')],
+          ['State', (one) => <State of={one} />],
+          ['Currency', ({ merchant }) => merchant && (merchant.currency ?? 'USD'), 'minor'],
+          ['Paid to', (one) => <PaidTo of={one} />],
+          [
+            'Created',
+            ({ createdAt }) => (createdAt ? <Time at={createdAt} as="ago" /> : 'configured'),
+            'minor',
+            sortBy('created', '-created'),
+          ],
+        ]}
+      />
       {isNew && (
         <Dialog title="New merchant" onClose={() => setNew(false)}>
           <MerchantForm
@@ -66,77 +74,21 @@ export function Merchants({ route }: { readonly route: Route }) {
   )
 }
 
-function NoMerchants({ search }: { readonly search: string }) {
-  if (search === '')
-    return (
-      <Empty title="No merchants yet">
-        <p>Create a merchant and give it a token.</p>
-      </Empty>
-    )
+function SearchField({ of, sort }: Of<string> & { readonly sort: string }) {
+  const [text, setText] = useState(of)
   return (
-    <Empty title="No results">
-      <p>
-        <a href={linkTo(['merchants'])}>Clear the search</a>
-      </p>
-    </Empty>
-  )
-}
-
-interface MerchantTableProps {
-  readonly of: readonly Project[]
-  readonly search: string
-  readonly sort: string
-}
-
-function MerchantTable({ of, search, sort }: MerchantTableProps) {
-  /** Sorts by a column; if it is sorted by that already, the other way round. */
-  const sortBy = (name: string, first = name) => ({
-    href: linkTo(['merchants'], { search, sort: sort === first ? reversed(first) : first }),
-    now: DIRECTIONS[sort.replace(name, '')],
-  })
-  return (
-    <Table
-      caption="Merchants"
-      rows={of}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: 'Merchant',
-          sort: sortBy('id'),
-          cell: ({ id, merchant }) => (
-            <>
-              <a href={linkTo(['merchants', id])}>{id}</a>
-              <small class="sub phone">{merchant?.name}</small>
-            </>
-          ),
-        },
-        {
-          title: 'Name',
-          isMinor: true,
-          sort: sortBy('name'),
-          cell: ({ merchant }) => merchant?.name ?? '–',
-        },
-        { title: 'State', cell: (project) => <State of={project} /> },
-        {
-          title: 'Currency',
-          isMinor: true,
-          cell: ({ merchant }) => merchant && (merchant.currency ?? 'USD'),
-        },
-        {
-          title: 'Paid to',
-          cell: ({ merchant }) =>
-            merchant?.payTo && <code title={merchant.payTo}>{shorten(merchant.payTo)}</code>,
-        },
-        {
-          title: 'Created',
-          isMinor: true,
-          sort: sortBy('created', '-created'),
-          cell: ({ createdAt }) => (createdAt ? <Time at={createdAt} as="ago" /> : 'configured'),
-        },
-      ]}
+    <Search
+      value={text}
+      onValue={setText}
+      hint="A part of an id, a name or an address."
+      onSearch={() => navigate(linkTo(['merchants'], { sort, search: text.trim() }))}
     />
   )
 }
+
+const NONE = <Empty title="No merchants yet">Create a merchant and give it a token.</Empty>
+
+const NOT_FOUND = <NoResults href={linkTo(['merchants'])} verb="Clear the search" />
 
 const DIRECTIONS: Readonly<Record<string, 'ascending' | 'descending'>> = {
   '': 'ascending',
@@ -145,8 +97,18 @@ const DIRECTIONS: Readonly<Record<string, 'ascending' | 'descending'>> = {
 
 const reversed = (sort: string): string => (sort.startsWith('-') ? sort.slice(1) : `-${sort}`)
 
+const Name = ({ of: { id, merchant } }: Of<Project>) => (
+  <>
+    <a href={linkTo(['merchants', id])}>{id}</a>
+    <small class="sub phone">{merchant?.name}</small>
+  </>
+)
+
+const PaidTo = ({ of: { merchant } }: Of<Project>) =>
+  merchant?.payTo ? <code title={merchant.payTo}>{shorten(merchant.payTo)}</code> : null
+
 /** Whether a merchant can be paid. */
-function State({ of: { errors, merchant, paused } }: { readonly of: Project }) {
+function State({ of: { errors, merchant, paused } }: Of<Project>) {
   if (paused) return <Badge tone="wait">paused</Badge>
   if (errors !== undefined || merchant === undefined)
     return <Badge tone="bad">cannot be paid</Badge>

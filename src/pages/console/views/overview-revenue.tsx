@@ -1,20 +1,19 @@
 import { useMemo, useState } from 'preact/hooks'
-import type { Revenue, RevenueGroup } from '../api/documents.js'
+import type { Revenue, RevenueGroup, TokenAmount } from '../api/documents.js'
 import { decimalOf, formatDecimal, formatToken } from '../format/money.js'
 import { formatDay, formatNumber } from '../format/text.js'
+import { Button } from '../parts/button.js'
 import { Chart } from '../parts/chart.js'
-import { today, type DateRange } from '../parts/date-range.js'
+import { daysOf, today, type DateRange } from '../parts/date-range.js'
 import { SelectField } from '../parts/field.js'
 import { Empty } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Table } from '../parts/table.js'
 import { Money, NetworkName, StrangerUrl } from '../parts/values.js'
 import { linkTo } from '../state/route.js'
 import { findNetwork, useSession } from '../state/session.js'
-import { daysOf } from './days.js'
-import { netOf, sumByToken, tokenOf } from './sum-by-token.js'
 
-interface RevenueChartProps {
-  readonly of: Revenue
+interface RevenueChartProps extends Of<Revenue> {
   readonly range: DateRange
 }
 
@@ -54,15 +53,11 @@ export function RevenueChart({ of: { revenue }, range }: RevenueChartProps) {
           rows={rows}
           keyOf={({ day = '' }) => day}
           columns={[
-            { title: 'Day', cell: ({ day }) => day && formatDay(day) },
-            { title: 'Gross', isNumber: true, cell: (row) => <Money of={row} /> },
-            {
-              title: 'Refunded',
-              isNumber: true,
-              cell: (row) => formatToken({ ...row, amount: row.refunded }),
-            },
-            { title: 'Net', isNumber: true, cell: (row) => formatToken(netOf(row)) },
-            { title: 'Payments', isNumber: true, cell: ({ count }) => formatNumber(count) },
+            ['Day', ({ day }) => day && formatDay(day)],
+            ['Gross', (row) => <Money of={row} />, 'number'],
+            ['Refunded', (row) => formatToken({ ...row, amount: row.refunded }), 'number'],
+            ['Net', (row) => formatToken(netOf(row)), 'number'],
+            ['Payments', ({ count }) => formatNumber(count), 'number'],
           ]}
         />
       </details>
@@ -89,8 +84,7 @@ function seriesOf(
   }
 }
 
-interface RevenueSharesProps {
-  readonly of: readonly RevenueGroup[]
+interface RevenueSharesProps extends Of<readonly RevenueGroup[]> {
   readonly by: 'project' | 'resource'
 }
 
@@ -108,9 +102,9 @@ export function RevenueShares({ of, by }: RevenueSharesProps) {
         rows={rows}
         keyOf={(group) => `${group[by] ?? ''} ${String(group.other)} ${tokenOf(group)}`}
         columns={[
-          {
-            title: by === 'project' ? 'Merchant' : 'Resource',
-            cell: (group) => (
+          [
+            by === 'project' ? 'Merchant' : 'Resource',
+            (group) => (
               <>
                 <Name of={group} />
                 <small class="sub">
@@ -118,27 +112,52 @@ export function RevenueShares({ of, by }: RevenueSharesProps) {
                 </small>
               </>
             ),
-          },
-          {
-            title: 'Payments',
-            isNumber: true,
-            isMinor: true,
-            cell: ({ count }) => formatNumber(count),
-          },
-          { title: 'Net revenue', isNumber: true, cell: (group) => <Money of={netOf(group)} /> },
+          ],
+          ['Payments', ({ count }) => formatNumber(count), 'number minor'],
+          ['Net revenue', (group) => <Money of={netOf(group)} />, 'number'],
         ]}
       />
       {rows.length < of.length && (
-        <button type="button" class="button" onClick={() => setShowsAll(true)}>
-          Show all {formatNumber(of.length)}
-        </button>
+        <Button onClick={() => setShowsAll(true)}>Show all {formatNumber(of.length)}</Button>
       )}
     </>
   )
 }
 
-function Name({ of: { project, resource, other } }: { readonly of: RevenueGroup }) {
+function Name({ of: { project, resource, other } }: Of<RevenueGroup>) {
   if (other) return <>All others</>
   if (project) return <a href={linkTo(['overview'], { project })}>{project}</a>
   return resource ? <StrangerUrl url={resource} /> : <>Unknown</>
 }
+
+/** Sums groups of one token each, those with most payments first. */
+export function sumByToken(groups: readonly RevenueGroup[]): readonly RevenueGroup[] {
+  const sums = new Map<string, RevenueGroup>()
+  for (const group of groups) {
+    const name = tokenOf(group)
+    const before = sums.get(name)
+    sums.set(name, before === undefined ? group : added(before, group))
+  }
+  return [...sums.values()].toSorted((one, other) => other.count - one.count)
+}
+
+function added(one: RevenueGroup, other: RevenueGroup): RevenueGroup {
+  const sum = (name: 'amount' | 'refunded' | 'net'): string =>
+    String(BigInt(one[name]) + BigInt(other[name]))
+  return {
+    ...one,
+    amount: sum('amount'),
+    refunded: sum('refunded'),
+    net: sum('net'),
+    count: one.count + other.count,
+    refunds: one.refunds + other.refunds,
+  }
+}
+
+/** What is left after refunds. */
+export function netOf(group: RevenueGroup): TokenAmount {
+  return { ...group, amount: group.net }
+}
+
+/** Names the token of a group. */
+export const tokenOf = ({ network, asset }: RevenueGroup): string => `${network} ${asset}`

@@ -33,19 +33,19 @@ export function RefundForm({ payment, network, left, path, onRefund }: RefundFor
   const [amount, setAmount] = useState(left)
   const [reason, setReason] = useState('')
   const [step, setStep] = useState('')
-  const action = useAction()
   const { decimals = 0, symbol = 'tokens' } = payment
   const units = unitsOf(amount, decimals)
   const most = unitsOf(left, decimals) ?? 0n
   const error = errorOf(units, { most, shown: `${left} ${symbol}`, decimals })
   const shownOf = ({ authorization: { value } }: SignedRefund): string =>
     formatToken({ ...payment, amount: value })
+  const action = useAction(async (sign: () => Promise<SignedRefund>) => {
+    const signed = await sign()
+    setStep('Sent to the gateway; waiting for the chain…')
+    announce(`Refund of ${shownOf(await sendOnce(payment.id, path, signed))} was sent.`)
+  })
   const send = async (sign: () => Promise<SignedRefund>): Promise<void> => {
-    const isDone = await action.run(async () => {
-      const signed = await sign()
-      setStep('Sent to the gateway; waiting for the chain…')
-      announce(`Refund of ${shownOf(await sendOnce(payment.id, path, signed))} was sent.`)
-    })
+    const isDone = await action.run(sign)
     setStep('')
     // Without an answer, the list may tell.
     if (isDone || findKept(payment.id) !== undefined) onRefund()

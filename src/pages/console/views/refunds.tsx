@@ -1,19 +1,19 @@
-import type { Settlement } from '../api/documents.js'
+import type { ListOf, Settlement } from '../api/documents.js'
 import { findKept, forget } from '../api/kept-refund.js'
 import { useLoad, useReloadWhile } from '../api/use-load.js'
 import { decimalOf, formatToken } from '../format/money.js'
 import { reasonInWords } from '../format/reasons.js'
 import { StatusBadge } from '../parts/badge.js'
-import { May } from '../parts/may.js'
+import { May } from '../parts/button.js'
 import { LoadedView, Notice } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Section } from '../parts/page.js'
 import { Table } from '../parts/table.js'
 import { Hex, Money, Time } from '../parts/values.js'
 import { findAsset, findNetwork, useSession } from '../state/session.js'
 import { RefundForm } from './refund-form.js'
 
-interface RefundsProps {
-  readonly of: Settlement
+interface RefundsProps extends Of<Settlement> {
   /** Called when the settlement may have changed. */
   readonly onChange: () => void
 }
@@ -22,7 +22,7 @@ interface RefundsProps {
 export function Refunds({ of, onChange }: RefundsProps) {
   const { role } = useSession()
   const path = `${role}/settlements/${encodeURIComponent(of.id)}/refunds`
-  const loaded = useLoad<{ readonly refunds: readonly Settlement[] }>(path)
+  const loaded = useLoad<ListOf<'refunds', Settlement>>(path)
   const { data, reload } = loaded
   const isOpen = data?.refunds.some(({ status }) => status === 'pending') ?? false
   useReloadWhile(loaded, isOpen)
@@ -48,9 +48,7 @@ export function Refunds({ of, onChange }: RefundsProps) {
   )
 }
 
-interface RefundStatusProps {
-  readonly of: Pick<Settlement, 'status' | 'errorReason' | 'heldUntil'>
-}
+type RefundStatusProps = Of<Pick<Settlement, 'status' | 'errorReason' | 'heldUntil'>>
 
 /** The status of a refund, and why it failed. */
 export function RefundStatus({ of: { status, errorReason, heldUntil } }: RefundStatusProps) {
@@ -67,23 +65,22 @@ export function RefundStatus({ of: { status, errorReason, heldUntil } }: RefundS
   )
 }
 
-function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
+function RefundTable({ of }: Of<readonly Settlement[]>) {
   return (
     <Table
       caption="Refunds of this settlement"
       rows={of}
-      keyOf={({ id }) => id}
       columns={[
-        { title: 'Time', cell: ({ createdAt }) => <Time at={createdAt} as="short" /> },
-        { title: 'Status', cell: (one) => <RefundStatus of={one} /> },
-        { title: 'Amount', isNumber: true, cell: (one) => <Money of={one} /> },
-        { title: 'Reason', isMinor: true, cell: (one) => <Why of={one} /> },
-        {
-          title: 'Transaction',
-          isMinor: true,
-          cell: ({ transaction, network }) =>
-            transaction ? <Hex value={transaction} network={network} kind="tx" /> : '–',
-        },
+        ['Time', ({ createdAt }) => <Time at={createdAt} as="short" />],
+        ['Status', (one) => <RefundStatus of={one} />],
+        ['Amount', (one) => <Money of={one} />, 'number'],
+        ['Reason', (one) => <Why of={one} />, 'minor'],
+        [
+          'Transaction',
+          ({ transaction: hash, network }) =>
+            hash ? <Hex value={hash} network={network} kind="tx" /> : '–',
+          'minor',
+        ],
       ]}
     />
   )
@@ -92,9 +89,7 @@ function RefundTable({ of }: { readonly of: readonly Settlement[] }) {
 /** Why a refund was made, and who asked for it. */
 export function Why({
   of: { reason, requestedBy },
-}: {
-  readonly of: Pick<Settlement, 'reason' | 'requestedBy'>
-}) {
+}: Of<Pick<Settlement, 'reason' | 'requestedBy'>>) {
   return (
     <span class="what">
       {reason !== undefined && <span>{reason}</span>}
@@ -103,8 +98,7 @@ export function Why({
   )
 }
 
-interface RemainingProps {
-  readonly of: Settlement
+interface RemainingProps extends Of<Settlement> {
   readonly refunds: readonly Settlement[]
   readonly path: string
   readonly onRefund: () => void
@@ -140,7 +134,7 @@ function Remaining({ of, refunds, path, onRefund }: RemainingProps) {
 }
 
 /** Says how to pay back what the gateway cannot. */
-function ByHand({ of }: { readonly of: Settlement }) {
+function ByHand({ of }: Of<Settlement>) {
   return (
     <Notice>
       {of.status === 'failed'

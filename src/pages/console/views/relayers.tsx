@@ -1,159 +1,148 @@
-import type { GasOfProject, NetworkFinding, Relayer } from '../api/documents.js'
-import { useLoad } from '../api/use-load.js'
+import type { GasOfProject, ListOf, NetworkFinding, Relayer } from '../api/documents.js'
+import { useLoad, type Loaded } from '../api/use-load.js'
 import { decimalOf, formatDecimal } from '../format/money.js'
 import { formatNumber } from '../format/text.js'
 import { Badge, StatusBadge } from '../parts/badge.js'
-import { Empty, LoadedView } from '../parts/notice.js'
+import { Button } from '../parts/button.js'
+import { Empty } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Page, Section } from '../parts/page.js'
-import { Table } from '../parts/table.js'
+import { List } from '../parts/table.js'
 import { Hex, MerchantLink, NetworkName } from '../parts/values.js'
 
 const COIN_DECIMALS = 18
 
 export function Relayers() {
-  const relayers = useLoad<{ readonly relayers: readonly Relayer[] }>('admin/relayers')
-  const networks = useLoad<{ readonly networks: readonly NetworkFinding[] }>('admin/networks')
-  const gas = useLoad<{ readonly gas: readonly GasOfProject[] }>('admin/gas')
+  const relayers = useLoad<ListOf<'relayers', Relayer>>('admin/relayers')
+  const networks = useLoad<ListOf<'networks', NetworkFinding>>('admin/networks')
+  const gas = useLoad<ListOf<'gas', GasOfProject>>('admin/gas')
   const reload = (): void => {
     relayers.reload()
     gas.reload()
     networks.reload()
   }
   return (
-    <Page
-      title="Relayers and networks"
-      actions={
-        <button type="button" class="button" onClick={reload}>
-          Refresh
-        </button>
-      }
-    >
-      <Section title="Networks">
-        <LoadedView of={networks}>
-          {({ networks: found }) =>
-            found.length === 0 ? <NotHere /> : <NetworkTable of={found} />
-          }
-        </LoadedView>
-      </Section>
-      <Section title="Relayers" note="They send the transactions, and pay for gas.">
-        <LoadedView of={relayers}>
-          {({ relayers: found }) =>
-            found.length === 0 ? <NotHere /> : <RelayerTable of={found} />
-          }
-        </LoadedView>
-      </Section>
-      <Section title="Gas by merchant" note="What payments and refunds have cost in 30 days.">
-        <LoadedView of={gas}>{({ gas: found }) => <GasTable of={found} />}</LoadedView>
-      </Section>
-      <Section title="Pending transactions">
-        <LoadedView of={relayers}>{({ relayers: found }) => <Waiting of={found} />}</LoadedView>
-      </Section>
+    <Page title="Relayers and networks" actions={<Button onClick={reload}>Refresh</Button>}>
+      <Networks of={networks} />
+      <Accounts of={relayers} />
+      <Gas of={gas} />
+      <Pending of={relayers} />
     </Page>
   )
 }
 
-function NotHere() {
-  return (
-    <Empty title="This gateway sends no transactions">
-      <p>Another facilitator settles its payments.</p>
-    </Empty>
-  )
-}
+const notHere = () => (
+  <Empty title="This gateway sends no transactions">
+    Another facilitator settles its payments.
+  </Empty>
+)
 
-function NetworkTable({ of }: { readonly of: readonly NetworkFinding[] }) {
-  return (
-    <Table
+const Networks = ({ of }: Of<Loaded<ListOf<'networks', NetworkFinding>>>) => (
+  <Section title="Networks">
+    <List
+      of={of}
+      rows={({ networks }) => networks}
+      empty={notHere}
       caption="Networks"
-      rows={of}
       keyOf={({ chainId, code, message }) => `${chainId} ${code} ${message}`}
       columns={[
-        {
-          title: 'Network',
-          cell: ({ name, chainId }) => (
+        [
+          'Network',
+          ({ name, chainId }) => (
             <>
               {name}
               <small class="sub">chain {chainId}</small>
             </>
           ),
-        },
-        { title: 'State', cell: ({ status }) => <StatusBadge status={status} /> },
-        { title: 'Details', cell: ({ message }) => message },
+        ],
+        ['State', ({ status }) => <StatusBadge status={status} />],
+        ['Details', ({ message }) => message],
       ]}
     />
-  )
-}
+  </Section>
+)
 
-function RelayerTable({ of }: { readonly of: readonly Relayer[] }) {
-  return (
-    <Table
+const Accounts = ({ of }: Of<Loaded<ListOf<'relayers', Relayer>>>) => (
+  <Section title="Relayers" note="They send the transactions, and pay for gas.">
+    <List
+      of={of}
+      rows={({ relayers }) => relayers}
+      empty={notHere}
       caption="Relayers"
-      rows={of}
       keyOf={({ network, address }) => `${network} ${address}`}
       columns={[
-        {
-          title: 'Account',
-          cell: (one) => (
-            <>
-              <Hex value={one.address} network={one.network} kind="address" />
-              <small class="sub">
-                <NetworkName of={one} />
-              </small>
-              <span class="phone">
-                <State of={one} />
-              </span>
-            </>
-          ),
-        },
-        { title: 'State', isMinor: true, cell: (one) => <State of={one} /> },
-        { title: 'Balance', isMinor: true, isNumber: true, cell: ({ balance }) => coins(balance) },
-        {
-          title: 'Enough for',
-          isNumber: true,
-          cell: (one) => (
+        ['Account', (one) => <Account of={one} />],
+        ['State', (one) => <State of={one} />, 'minor'],
+        ['Balance', ({ balance }) => coins(balance), 'number minor'],
+        [
+          'Enough for',
+          (one) => (
             <>
               <Runway of={one} />
               <small class="sub phone">{coins(one.balance)} left</small>
             </>
           ),
-        },
-        {
-          title: 'Spent in 30 days',
-          isNumber: true,
-          isMinor: true,
-          cell: ({ spent }) => coins(spent),
-        },
-        {
-          title: 'Pending',
-          isNumber: true,
-          isMinor: true,
-          cell: ({ pending = [] }) => formatNumber(pending.length),
-        },
+          'number',
+        ],
+        ['Spent in 30 days', ({ spent }) => coins(spent), 'number minor'],
+        ['Pending', ({ pending = [] }) => formatNumber(pending.length), 'number minor'],
       ]}
     />
-  )
-}
+  </Section>
+)
 
-function GasTable({ of }: { readonly of: readonly GasOfProject[] }) {
-  if (of.length === 0) return <Empty title="No gas was spent" />
-  return (
-    <Table
+const Account = ({ of }: Of<Relayer>) => (
+  <>
+    <Hex value={of.address} network={of.network} kind="address" />
+    <small class="sub">
+      <NetworkName of={of} />
+    </small>
+    <span class="phone">
+      <State of={of} />
+    </span>
+  </>
+)
+
+const Gas = ({ of }: Of<Loaded<ListOf<'gas', GasOfProject>>>) => (
+  <Section title="Gas by merchant" note="What payments and refunds have cost in 30 days.">
+    <List
+      of={of}
+      rows={({ gas }) =>
+        gas.toSorted((one, other) => (BigInt(one.wei) < BigInt(other.wei) ? 1 : -1))
+      }
+      empty={() => <Empty title="No gas was spent" />}
       caption="Gas by merchant"
-      rows={of.toSorted((one, other) => (BigInt(one.wei) < BigInt(other.wei) ? 1 : -1))}
       keyOf={({ project, network }) => `${network} ${project}`}
       columns={[
-        {
-          title: 'Merchant',
-          cell: ({ project }) => <MerchantLink id={project} />,
-        },
-        {
-          title: 'Network',
-          cell: (one) => <NetworkName of={one} />,
-        },
-        { title: 'Gas', isNumber: true, cell: ({ wei }) => coins(wei) },
+        ['Merchant', ({ project }) => <MerchantLink id={project} />],
+        ['Network', (one) => <NetworkName of={one} />],
+        ['Gas', ({ wei }) => coins(wei), 'number'],
       ]}
     />
-  )
-}
+  </Section>
+)
+
+const Pending = ({ of }: Of<Loaded<ListOf<'relayers', Relayer>>>) => (
+  <Section title="Pending transactions">
+    <List
+      of={of}
+      rows={({ relayers }) =>
+        relayers.flatMap(({ network, pending = [] }) =>
+          pending.map((transaction) => ({ network, ...transaction })),
+        )
+      }
+      empty={() => <Empty title="None pending" />}
+      caption="Pending transactions"
+      keyOf={({ transaction }) => transaction}
+      columns={[
+        ['Transaction', (one) => <Hex value={one.transaction} network={one.network} kind="tx" />],
+        ['Account nonce', ({ accountNonce }) => accountNonce, 'number'],
+        ['Age (s)', ({ ageSeconds }) => formatNumber(ageSeconds), 'number'],
+        ['Replacements', ({ replacements }) => replacements, 'number'],
+      ]}
+    />
+  </Section>
+)
 
 /** Native currency, to a millionth. */
 function coins(wei: string | undefined): string {
@@ -162,7 +151,7 @@ function coins(wei: string | undefined): string {
   return formatDecimal(`${whole}.${fraction.slice(0, 6).padEnd(1, '0')}`)
 }
 
-function State({ of: { error, isLow } }: { readonly of: Relayer }) {
+function State({ of: { error, isLow } }: Of<Relayer>) {
   if (error !== undefined)
     return (
       <>
@@ -177,7 +166,7 @@ function State({ of: { error, isLow } }: { readonly of: Relayer }) {
 const MANY_PAYMENTS = 1_000_000
 const MANY_DAYS = 3650
 
-function Runway({ of: { runway } }: { readonly of: Relayer }) {
+function Runway({ of: { runway } }: Of<Relayer>) {
   if (runway === undefined) return <>–</>
   const { payments, days } = runway
   return (
@@ -189,30 +178,5 @@ function Runway({ of: { runway } }: { readonly of: Relayer }) {
         </small>
       )}
     </>
-  )
-}
-
-function Waiting({ of }: { readonly of: readonly Relayer[] }) {
-  const rows = of.flatMap(({ network, pending = [] }) =>
-    pending.map((transaction) => ({ network, ...transaction })),
-  )
-  if (rows.length === 0) return <Empty title="None pending" />
-  return (
-    <Table
-      caption="Pending transactions"
-      rows={rows}
-      keyOf={({ transaction }) => transaction}
-      columns={[
-        {
-          title: 'Transaction',
-          cell: ({ transaction, network }) => (
-            <Hex value={transaction} network={network} kind="tx" />
-          ),
-        },
-        { title: 'Account nonce', isNumber: true, cell: ({ accountNonce }) => accountNonce },
-        { title: 'Age (s)', isNumber: true, cell: ({ ageSeconds }) => formatNumber(ageSeconds) },
-        { title: 'Replacements', isNumber: true, cell: ({ replacements }) => replacements },
-      ]}
-    />
   )
 }

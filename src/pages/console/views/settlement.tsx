@@ -1,16 +1,19 @@
+import type { ComponentChildren } from 'preact'
 import type { Settlement } from '../api/documents.js'
 import { useLoad, useReloadWhile } from '../api/use-load.js'
-import { formatToken } from '../format/money.js'
+import { formatFiat, formatToken } from '../format/money.js'
+import { reasonInWords } from '../format/reasons.js'
+import { formatDuration } from '../format/text.js'
 import { PaymentBadge, TestBadge } from '../parts/badge.js'
 import { CopyButton } from '../parts/copy.js'
 import { LoadedView } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Page, Section } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
-import { Hex, MerchantLink, Money, NetworkName, StrangerUrl } from '../parts/values.js'
+import { Hex, MerchantLink, Money, NetworkName, StrangerUrl, Time } from '../parts/values.js'
 import { linkTo } from '../state/route.js'
 import { useSession } from '../state/session.js'
 import { Refunds } from './refunds.js'
-import { Story } from './story.js'
 
 export function SettlementView({ id }: { readonly id: string }) {
   const { role } = useSession()
@@ -46,7 +49,7 @@ export function SettlementView({ id }: { readonly id: string }) {
   )
 }
 
-function Purchase({ of }: { readonly of: Settlement }) {
+function Purchase({ of }: Of<Settlement>) {
   const { method, route, resource, reference, askedPrice, project, maximum, refunded, amount } = of
   return (
     <Facts
@@ -76,7 +79,7 @@ function Purchase({ of }: { readonly of: Settlement }) {
   )
 }
 
-function OnChain({ of }: { readonly of: Settlement }) {
+function OnChain({ of }: Of<Settlement>) {
   const { network, payer, payTo, transaction, asset, symbol, nonce, amount, maximum } = of
   return (
     <Facts
@@ -110,5 +113,80 @@ function OnChain({ of }: { readonly of: Settlement }) {
         ['Authorization nonce', <code class="break">{nonce}</code>],
       ]}
     />
+  )
+}
+
+function Story({ of }: Of<Settlement>) {
+  const { quote, maximum, createdAt, status } = of
+  return (
+    <ol class="story">
+      {quote && (
+        <Step title="Price quoted" at={quote.asOf}>
+          {maximum === undefined && `${formatFiat(quote.price, quote.currency)} at `}a rate of{' '}
+          {quote.rate}, from {quote.source}
+        </Step>
+      )}
+      <Step title="Payment verified" at={createdAt} />
+      {status === 'reserved' && <Step title="Not sent yet" isOpen />}
+      {status === 'pending' && (
+        <Step title="Transaction sent" isOpen>
+          It is not mined yet. This page refreshes by itself.
+        </Step>
+      )}
+      {status === 'settled' && <Settled of={of} />}
+      {status === 'failed' && <Failed of={of} />}
+    </ol>
+  )
+}
+
+function Settled({ of: { createdAt, updatedAt, refunded, amount } }: Of<Settlement>) {
+  const took = Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt))
+  return (
+    <>
+      <Step
+        title={amount === '0' ? 'Nothing was charged' : 'Payment settled'}
+        at={updatedAt}
+        tone="good"
+      >
+        {took < 3_600_000 && `${formatDuration(took)} after verification.`}
+      </Step>
+      {refunded !== undefined && (
+        <Step title={refunded === amount ? 'Refunded' : 'Partially refunded'}>
+          See the refunds below.
+        </Step>
+      )}
+    </>
+  )
+}
+
+function Failed({ of: { updatedAt, errorReason } }: Of<Settlement>) {
+  return (
+    <Step title="Payment failed" at={updatedAt} tone="bad">
+      {errorReason !== undefined && (
+        <>
+          {reasonInWords(errorReason)} <code>{errorReason}</code>
+        </>
+      )}
+    </Step>
+  )
+}
+
+interface StepProps {
+  readonly title: string
+  readonly at?: string
+  readonly tone?: 'good' | 'bad'
+  readonly isOpen?: boolean
+  readonly children?: ComponentChildren
+}
+
+function Step({ title, at, tone, isOpen, children }: StepProps) {
+  return (
+    <li class={`step ${tone ? `step-${tone}` : ''} ${isOpen ? 'step-open' : ''}`}>
+      <p class="step-title">
+        {title}
+        {at !== undefined && <Time at={at} />}
+      </p>
+      {children && <p class="step-text">{children}</p>}
+    </li>
   )
 }

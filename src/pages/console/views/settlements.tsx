@@ -1,28 +1,49 @@
-import type { SettlementPage, SettlementSummary } from '../api/documents.js'
+import { useState } from 'preact/hooks'
 import { apiUrl } from '../api/client.js'
+import type { ListOf, Settlement, SettlementSummary } from '../api/documents.js'
 import { useFresh } from '../api/use-load.js'
 import { formatToken } from '../format/money.js'
-import { formatNumber } from '../format/text.js'
-import { spanOf } from '../parts/date-range.js'
-import { Empty, LoadedView } from '../parts/notice.js'
+import { formatNumber, shorten } from '../format/text.js'
+import { PaymentBadge } from '../parts/badge.js'
+import { DateRangeFields, spanOf } from '../parts/date-range.js'
+import { SelectField, TextField } from '../parts/field.js'
+import { NetworkField } from '../parts/network-field.js'
+import { Empty, NoResults } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Page } from '../parts/page.js'
-import { Pager } from '../parts/pager.js'
-import { Money, NetworkName } from '../parts/values.js'
-import { cursorOf, linkTo, queryOf, type Route } from '../state/route.js'
+import { ProjectField } from '../parts/project-field.js'
+import { Search } from '../parts/search.js'
+import { List } from '../parts/table.js'
+import { merchantColumns, Money, NetworkName, Time } from '../parts/values.js'
+import { cursorOf, filtersOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
-import { FILTERS, SettlementFilters, type Filters } from './settlement-filters.js'
-import { SettlementTable } from './settlement-table.js'
+import { readSearch, type Search as Found } from './search.js'
+
+/** Their names in the URL, and in the API. Days are inclusive. */
+const FILTERS = [
+  'search',
+  'status',
+  'network',
+  'project',
+  'token',
+  'minAmount',
+  'maxAmount',
+  'from',
+  'to',
+] as const
+
+type Filters = ReturnType<typeof filtersOf<(typeof FILTERS)[number]>>
+
+const HERE = linkTo(['settlements'])
 
 export function Settlements({ route }: { readonly route: Route }) {
   const { role } = useSession()
-  const filters = filtersOf(route)
-  const query = { ...filters, ...spanOf(filters) }
-  const page = useFresh<SettlementPage>(
-    `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`,
-  )
-  const isFiltered = Object.values(filters).some((value) => value !== '')
+  const filters = filtersOf(route, FILTERS)
+  const { values, isFiltered } = filters
+  const query = { ...values, ...spanOf(values) }
+  const page = `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`
   // The gateway sums those of one merchant, or what a search finds.
-  const isSummed = isFiltered && (role === 'merchant' || filters.project + filters.search !== '')
+  const isSummed = isFiltered && (role === 'merchant' || values.project + values.search !== '')
   const summary = useFresh<SettlementSummary>(
     isSummed ? `${role}/settlements-summary${queryOf(query)}` : undefined,
   )
@@ -35,26 +56,125 @@ export function Settlements({ route }: { readonly route: Route }) {
         </a>
       }
     >
-      <SettlementFilters key={JSON.stringify(filters)} value={filters} />
+      <Toolbar key={JSON.stringify(values)} of={filters} />
       {isSummed && summary.data && <Summary of={summary.data} />}
-      <LoadedView of={page} room="tall">
-        {({ settlements, nextCursor }) => (
-          <>
-            {settlements.length === 0 ? (
-              <NoSettlements isFiltered={isFiltered} hasOlder={nextCursor !== undefined} />
-            ) : (
-              <SettlementTable caption="Settlements" rows={settlements} />
-            )}
-            <Pager route={route} next={nextCursor} />
-          </>
-        )}
-      </LoadedView>
+      <List
+        of={useFresh<ListOf<'settlements', Settlement>>(page)}
+        rows={({ settlements }) => settlements}
+        room="tall"
+        route={route}
+        empty={({ nextCursor }) => (nextCursor === undefined ? none(isFiltered) : NONE_HERE)}
+        caption="Settlements"
+        columns={[
+          ['Time', (one) => <When of={one} />],
+          ['Status', (one) => <Status of={one} />],
+          ['Amount', (one) => <Money of={one} />, 'number'],
+          ['Network', (one) => <NetworkName of={one} />, 'minor'],
+          ...merchantColumns<Settlement>(role),
+          ['For', (one) => <What of={one} />, 'minor'],
+          ['Payer', (one) => <Payer of={one} />, 'minor'],
+        ]}
+      />
     </Page>
   )
 }
 
+/** A search looks through some payments for each page. */
+const NONE_HERE = (
+  <Empty title="No results among these payments">
+    Older ones follow on the next page. Dates or a merchant narrow the search down.
+  </Empty>
+)
+
+const none = (isFiltered: boolean) =>
+  isFiltered ? (
+    <NoResults href={HERE} />
+  ) : (
+    <Empty title="No payments yet">Payments appear here as buyers pay.</Empty>
+  )
+
+const STATUSES = [
+  ['', 'Any status'],
+  ['settled', 'Settled'],
+  ['pending', 'Pending'],
+  ['failed', 'Failed'],
+  ['reserved', 'Reserved'],
+] as const
+
+const HINTS = {
+  nothing: 'Part of a payer (0x12…ab) or reference; a whole transaction, URL or id',
+  payer: 'Searches by payer',
+  transaction: 'Searches by transaction',
+  settlement: 'Opens the payment with this id',
+  resource: 'Searches for exactly this URL',
+  part: 'Searches in references',
+} as const satisfies Record<Found, string>
+
+function Toolbar({ of: { values, go: filter } }: Of<Filters>) {
+  const [search, setSearch] = useState(values.search)
+  const [minAmount, setLeast] = useState(values.minAmount)
+  const [maxAmount, setMost] = useState(values.maxAmount)
+  const found = readSearch(search)
+  const go = (change: Partial<typeof values>): void => {
+    const typed = {
+      search: search.trim(),
+      minAmount: minAmount.trim(),
+      maxAmount: maxAmount.trim(),
+    }
+    if (found === 'settlement') navigate(linkTo(['settlements', typed.search]))
+    else filter({ ...typed, ...change })
+  }
+  return (
+    <Search value={search} onValue={setSearch} hint={HINTS[found]} onSearch={() => go({})}>
+      <SelectField
+        label="Status"
+        value={values.status}
+        onValue={(status) => go({ status })}
+        options={STATUSES}
+      />
+      <NetworkField value={values.network} onValue={(network) => go({ network })} />
+      <ProjectField value={values.project} onValue={(project) => go({ project })} />
+      <TokenField value={values.token} onValue={(token) => go({ token })} />
+      <div class="amounts">
+        <TextField
+          label="Amount from"
+          inputMode="decimal"
+          value={minAmount}
+          onValue={setLeast}
+          placeholder="0.25"
+        />
+        <TextField label="Amount to" inputMode="decimal" value={maxAmount} onValue={setMost} />
+      </div>
+      <DateRangeFields value={values} onValue={({ from, to }) => go({ from, to })} mayBeOpen />
+    </Search>
+  )
+}
+
+interface TokenFieldProps {
+  readonly value: string
+  readonly onValue: (token: string) => void
+}
+
+/** Chooses a token, where the gateway has several. */
+function TokenField({ value, onValue }: TokenFieldProps) {
+  const { networks } = useSession()
+  const symbols = new Set(networks.flatMap(({ assets }) => assets.map(({ symbol }) => symbol)))
+  // A link may name another one.
+  if (value !== '') symbols.add(value)
+  if (symbols.size < 2) return null
+  const options = [...symbols].map((symbol) => [symbol, symbol] as const)
+  return (
+    <SelectField
+      label="Token"
+      value={value}
+      onValue={onValue}
+      options={[['', 'All tokens'], ...options]}
+    />
+  )
+}
+
 /** How many payments were found, and what they come to. */
-function Summary({ of: { count, isMore, sums } }: { readonly of: SettlementSummary }) {
+function Summary({ of: { count, isMore, sums } }: Of<SettlementSummary>) {
   return (
     <div class="found" role="status">
       <p>
@@ -73,35 +193,55 @@ function Summary({ of: { count, isMore, sums } }: { readonly of: SettlementSumma
   )
 }
 
-interface NoSettlementsProps {
-  readonly isFiltered: boolean
-  /** A search looks through some payments for each page. */
-  readonly hasOlder: boolean
-}
+const When = ({ of }: Of<Settlement>) => (
+  <>
+    <a class="whole-row" href={linkTo(['settlements', of.id])}>
+      <Time at={of.createdAt} as="short" />
+    </a>
+    <span class="phone">
+      <What of={of} />
+    </span>
+  </>
+)
 
-function NoSettlements({ isFiltered, hasOlder }: NoSettlementsProps) {
-  if (hasOlder)
-    return (
-      <Empty title="No results among these payments">
-        <p>Older ones follow on the next page. Dates or a merchant narrow the search down.</p>
-      </Empty>
-    )
-  if (!isFiltered)
-    return (
-      <Empty title="No payments yet">
-        <p>Payments appear here as buyers pay.</p>
-      </Empty>
-    )
+function Status({ of }: Of<Settlement>) {
+  const { refunded, amount } = of
   return (
-    <Empty title="No results">
-      <p>
-        <a href={linkTo(['settlements'])}>Clear filters</a>
-      </p>
-    </Empty>
+    <>
+      <PaymentBadge of={of} />
+      {refunded !== undefined && refunded !== amount && (
+        <small class="sub">{formatToken({ ...of, amount: refunded })} back</small>
+      )}
+    </>
   )
 }
 
-function filtersOf({ query }: Route): Filters {
-  const values = FILTERS.map((name) => [name, query.get(name) ?? ''])
-  return Object.fromEntries(values) as Filters
+/** The purchase: its reference and where it was made. */
+function What({ of: { reference, resource, route, method } }: Of<Settlement>) {
+  const place = route ?? pathOf(resource)
+  return (
+    <span class="what">
+      {reference !== undefined && <span>{reference}</span>}
+      {place !== undefined && (
+        <small class="sub" title={resource}>
+          {method} {place}
+        </small>
+      )}
+    </span>
+  )
+}
+
+function pathOf(resource: string | undefined): string | undefined {
+  if (resource === undefined || !URL.canParse(resource)) return resource
+  const { pathname, search } = new URL(resource)
+  return pathname + search
+}
+
+function Payer({ of: { payer } }: Of<Settlement>) {
+  const href = linkTo(['settlements'], { search: payer })
+  return (
+    <a class="above" href={href} title={`Payments of ${payer}`}>
+      <code>{shorten(payer)}</code>
+    </a>
+  )
 }

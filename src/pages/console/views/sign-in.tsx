@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { send } from '../api/client.js'
 import type { SessionDocument } from '../api/documents.js'
 import { useAction } from '../api/use-load.js'
+import { Button } from '../parts/button.js'
 import { Dialog } from '../parts/dialog.js'
 import { TextField } from '../parts/field.js'
 import { Notice, ProblemNotice } from '../parts/notice.js'
@@ -34,9 +35,7 @@ export function SignInAgain({ onSignIn, onLeave }: SignInProps & { readonly onLe
     <Dialog title="Sign in again" class="curtain">
       <Notice>Your session has ended. Sign in again to continue.</Notice>
       <SignInForm onSignIn={onSignIn} />
-      <button type="button" class="button" onClick={onLeave}>
-        Leave the console
-      </button>
+      <Button onClick={onLeave}>Leave the console</Button>
     </Dialog>
   )
 }
@@ -44,20 +43,19 @@ export function SignInAgain({ onSignIn, onLeave }: SignInProps & { readonly onLe
 /** Exchanges a token for a session. The browser does not store the token. */
 function SignInForm({ onSignIn }: SignInProps) {
   const [token, setToken] = useState('')
-  const action = useAction()
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => form.current?.querySelector('input')?.focus(), [])
-  const submit = async (): Promise<void> => {
+  const action = useAction(async () => {
     const body = { token: token.trim() }
     onSignIn(await send<SessionDocument>('POST', './session', { body }))
-  }
+  })
   return (
     <form
       ref={form}
       class="form"
       onSubmit={(event) => {
         event.preventDefault()
-        void action.run(submit)
+        void action.run()
       }}
     >
       <ProblemNotice problem={action.problem} />

@@ -1,25 +1,47 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api/client.js'
-import type { Token } from '../api/documents.js'
-import { useLoad } from '../api/use-load.js'
+import type { ListOf, Token } from '../api/documents.js'
+import { useAction, useLoad } from '../api/use-load.js'
 import { Badge } from '../parts/badge.js'
-import { Confirm } from '../parts/dialog.js'
-import { May } from '../parts/may.js'
-import { Empty, LoadedView } from '../parts/notice.js'
+import { Button, May } from '../parts/button.js'
+import { Copyable } from '../parts/copy.js'
+import { Confirm, Dialog } from '../parts/dialog.js'
+import { CheckFields, TextField } from '../parts/field.js'
+import { Form, useForm } from '../parts/form.js'
+import { Empty, ProblemNotice } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Section } from '../parts/page.js'
-import { Table } from '../parts/table.js'
+import { List } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
-import { NewToken } from './new-token.js'
-import { nameOf, scopesInWords } from './token-name.js'
+
+type TokenScope = Token['scopes'][number]
+
+/** What each scope of a token allows. */
+const MEANINGS: Readonly<Record<TokenScope, string>> = {
+  settle: 'Make offers, verify and settle payments.',
+  read: 'See payments, refunds and reports, and sign in here.',
+  refund: 'Refund payments.',
+  webhooks: 'Manage webhooks.',
+}
+
+const SCOPES = Object.entries(MEANINGS) as ReadonlyArray<
+  readonly [scope: TokenScope, meaning: string]
+>
+
+const nameOf = ({ label, id }: Token): string => (label ? `“${label}”` : id)
 
 type Doing =
-  | { readonly kind: 'create' }
-  | { readonly kind: 'rotate'; readonly token: Token }
-  | { readonly kind: 'revoke'; readonly token: Token }
+  | { readonly kind: 'create'; readonly token?: undefined }
+  | { readonly kind: 'rotate' | 'revoke'; readonly token: Token }
+
+const NONE = 'Without one, the merchant’s own programs cannot use the API.'
+
+const REVOKED =
+  'Programs that use it stop working at once, and anyone signed in with it is signed out.'
 
 export function Tokens({ path }: { readonly path: string }) {
-  const loaded = useLoad<{ readonly tokens: readonly Token[] }>(path)
+  const loaded = useLoad<ListOf<'tokens', Token>>(path)
   const [doing, setDoing] = useState<Doing>()
   const end = (): void => {
     setDoing(undefined)
@@ -31,31 +53,32 @@ export function Tokens({ path }: { readonly path: string }) {
       title="Tokens"
       note="A token lets its holder call the API as the merchant, and sign in here."
       actions={
-        <May scope="manage">
-          <button type="button" class="button" onClick={() => setDoing({ kind: 'create' })}>
-            New token
-          </button>
-        </May>
+        <Button scope="manage" onClick={() => setDoing({ kind: 'create' })}>
+          New token
+        </Button>
       }
     >
-      <LoadedView of={loaded}>
-        {({ tokens }) =>
-          tokens.length === 0 ? (
-            <Empty title="No tokens yet">
-              <p>Without one, the merchant’s own programs cannot use the API.</p>
-            </Empty>
-          ) : (
-            <TokenTable of={tokens} onDo={setDoing} />
-          )
-        }
-      </LoadedView>
-      {(doing?.kind === 'create' || doing?.kind === 'rotate') && (
-        <NewToken
-          path={path}
-          replaced={doing.kind === 'rotate' ? doing.token : undefined}
-          onRevoke={revoke}
-          onClose={end}
-        />
+      <List
+        of={loaded}
+        rows={({ tokens }) => tokens}
+        empty={() => <Empty title="No tokens yet">{NONE}</Empty>}
+        caption="Tokens"
+        rowClass={({ revokedAt }) => (revokedAt ? 'is-over' : '')}
+        columns={[
+          ['Label', (token) => <Label of={token} />],
+          ['Scopes', ({ scopes }) => (scopes.length === SCOPES.length ? 'all' : scopes.join(', '))],
+          ['State', (token) => <State of={token} />],
+          ['Created', ({ createdAt: at }) => (at ? <Time at={at} as="ago" /> : '–'), 'minor'],
+          [
+            'Last used',
+            ({ lastUsedAt: at }) => (at ? <Time at={at} as="ago" /> : 'never'),
+            'minor',
+          ],
+          ['Actions', (token) => <Actions of={token} onDo={setDoing} />],
+        ]}
+      />
+      {doing !== undefined && doing.kind !== 'revoke' && (
+        <NewToken path={path} replaced={doing.token} onRevoke={revoke} onClose={end} />
       )}
       {doing?.kind === 'revoke' && (
         <Confirm
@@ -68,95 +91,117 @@ export function Tokens({ path }: { readonly path: string }) {
             end()
           }}
         >
-          <p>
-            Programs that use it stop working at once, and anyone signed in with it is signed out.
-          </p>
+          <p>{REVOKED}</p>
         </Confirm>
       )}
     </Section>
   )
 }
 
-interface TokenTableProps {
-  readonly of: readonly Token[]
-  readonly onDo: (doing: Doing) => void
-}
+const Label = ({ of: { label, id } }: Of<Token>) => (
+  <>
+    {label || 'No label'}
+    <small class="sub">
+      <code>{id}</code>
+    </small>
+  </>
+)
 
-function TokenTable({ of, onDo }: TokenTableProps) {
-  return (
-    <Table
-      caption="Tokens"
-      rows={of}
-      keyOf={({ id }) => id}
-      rowClass={({ revokedAt }) => (revokedAt ? 'is-over' : '')}
-      columns={[
-        {
-          title: 'Label',
-          cell: ({ label, id }) => (
-            <>
-              {label || 'No label'}
-              <small class="sub">
-                <code>{id}</code>
-              </small>
-            </>
-          ),
-        },
-        { title: 'Scopes', cell: ({ scopes }) => scopesInWords(scopes) },
-        { title: 'State', cell: (token) => <State of={token} /> },
-        {
-          title: 'Created',
-          isMinor: true,
-          cell: ({ createdAt }) => (createdAt ? <Time at={createdAt} as="ago" /> : '–'),
-        },
-        {
-          title: 'Last used',
-          isMinor: true,
-          cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} as="ago" /> : 'never'),
-        },
-        {
-          title: 'Actions',
-          cell: (token) => (
-            <May scope="manage">
-              <Actions of={token} onDo={onDo} />
-            </May>
-          ),
-        },
-      ]}
-    />
-  )
-}
-
-function State({ of: { source, revokedAt } }: { readonly of: Token }) {
+function State({ of: { source, revokedAt } }: Of<Token>) {
   if (source === 'configuration') return <Badge tone="plain">from configuration</Badge>
   return revokedAt ? <Badge tone="bad">revoked</Badge> : <Badge tone="good">in use</Badge>
 }
 
-function Actions({
-  of: token,
-  onDo,
-}: {
-  readonly of: Token
-  readonly onDo: (doing: Doing) => void
-}) {
+function Actions({ of: token, onDo }: Of<Token> & { readonly onDo: (doing: Doing) => void }) {
   if (token.source === 'configuration' || token.revokedAt) return null
+  const [rotate, revoke] = [`Rotate ${nameOf(token)}`, `Revoke ${nameOf(token)}`]
   return (
-    <div class="actions">
-      <button
-        type="button"
-        class="button button-small"
-        aria-label={`Rotate ${nameOf(token)}`}
-        onClick={() => onDo({ kind: 'rotate', token })}
-      >
-        Rotate
-      </button>
-      <button
-        type="button"
-        class="button button-small"
-        aria-label={`Revoke ${nameOf(token)}`}
-        onClick={() => onDo({ kind: 'revoke', token })}
-      >
-        Revoke
-      </button>
-    </div>
+    <May scope="manage">
+      <div class="actions">
+        <Button kind="small" label={rotate} onClick={() => onDo({ kind: 'rotate', token })}>
+          Rotate
+        </Button>
+        <Button kind="small" label={revoke} onClick={() => onDo({ kind: 'revoke', token })}>
+          Revoke
+        </Button>
+      </div>
+    </May>
+  )
+}
+
+interface NewTokenProps {
+  readonly path: string
+  readonly replaced: Token | undefined
+  readonly onRevoke: (token: Token) => Promise<unknown>
+  readonly onClose: () => void
+}
+
+/** Creates a token and shows it once. A rotation revokes the old one after the new one is in place. */
+function NewToken({ path, replaced, onRevoke, onClose }: NewTokenProps) {
+  const [created, setCreated] = useState<string>()
+  const title = replaced ? `Rotate ${nameOf(replaced)}` : 'New token'
+  return (
+    <Dialog title={title} onClose={created === undefined ? onClose : undefined}>
+      {created === undefined ? (
+        <Create path={path} replaced={replaced} onCancel={onClose} onCreated={setCreated} />
+      ) : (
+        <Created token={created} replaced={replaced} onRevoke={onRevoke} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+interface CreateProps extends Pick<NewTokenProps, 'path' | 'replaced'> {
+  readonly onCancel: () => void
+  readonly onCreated: (token: string) => void
+}
+
+function Create({ path, replaced, onCancel, onCreated }: CreateProps) {
+  const form = useForm({
+    initial: () => ({
+      label: replaced?.label ?? '',
+      scopes: replaced?.scopes ?? SCOPES.map(([scope]) => scope),
+    }),
+    method: 'POST',
+    path,
+    bodyOf: ({ label, scopes }) => ({ label: label.trim(), scopes }),
+    onSaved: ({ token }: { readonly token: string }) => onCreated(token),
+  })
+  const lead = replaced && <p>The old token works until you revoke it.</p>
+  return (
+    <Form of={form} lead={lead} verb="Create token" onCancel={onCancel}>
+      <TextField
+        label="Label"
+        hint="Where it is used, such as “shop server”."
+        {...form.field('label')}
+      />
+      {!replaced && <CheckFields legend="It may" names={SCOPES} {...form.field('scopes')} />}
+    </Form>
+  )
+}
+
+interface CreatedProps extends Omit<NewTokenProps, 'path'> {
+  readonly token: string
+}
+
+function Created({ token, replaced, onRevoke, onClose }: CreatedProps) {
+  const revoke = useAction(async () => replaced && onRevoke(replaced).then(onClose))
+  return (
+    <>
+      <p>Copy this token now. You will not see it again.</p>
+      <Copyable text={token} label="Token" />
+      {replaced && <p>Put the new token in place, then revoke the old one.</p>}
+      <ProblemNotice problem={revoke.problem} />
+      <div class="actions dialog-foot">
+        {replaced && (
+          <Button kind="danger" action={revoke}>
+            Revoke the old token
+          </Button>
+        )}
+        <Button kind="main" onClick={onClose}>
+          {replaced ? 'Later' : 'Done'}
+        </Button>
+      </div>
+    </>
   )
 }

@@ -1,44 +1,67 @@
 import { useState } from 'preact/hooks'
-import type { Webhook } from '../api/documents.js'
+import type { ListOf, Webhook } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
+import { Button } from '../parts/button.js'
 import { SecretOnce } from '../parts/copy.js'
 import { Dialog } from '../parts/dialog.js'
-import { May } from '../parts/may.js'
-import { Empty, LoadedView } from '../parts/notice.js'
-import { Section } from '../parts/page.js'
-import { Table } from '../parts/table.js'
+import { Empty } from '../parts/notice.js'
+import { Page, Section } from '../parts/page.js'
+import { List } from '../parts/table.js'
 import { Time } from '../parts/values.js'
+import { useSession } from '../state/session.js'
 import { WebhookForm } from './webhook-form.js'
-import type { WebhookOwner } from './webhook-owner.js'
+import { ownWebhooks, type WebhookOwner } from './webhook-owner.js'
+
+export function Webhooks() {
+  const { role } = useSession()
+  return (
+    <Page title="Webhooks">
+      <WebhookList owner={ownWebhooks(role)} />
+    </Page>
+  )
+}
 
 export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
-  const { path, note, invitation } = owner
-  const loaded = useLoad<{ readonly webhooks: readonly Webhook[] }>(path)
+  const { path, heading, note, invitation, linkOf } = owner
+  const loaded = useLoad<ListOf<'webhooks', Webhook>>(path)
   const [isNew, setNew] = useState(false)
   const [secret, setSecret] = useState<string>()
+  const created = (webhook: Webhook): void => {
+    setNew(false)
+    setSecret(webhook.secret)
+    loaded.reload()
+  }
   return (
     <Section
-      title={owner.heading}
+      title={heading}
       note={note}
       actions={
-        <May scope="webhooks">
-          <button type="button" class="button" onClick={() => setNew(true)}>
-            New webhook
-          </button>
-        </May>
+        <Button scope="webhooks" onClick={() => setNew(true)}>
+          New webhook
+        </Button>
       }
     >
-      <LoadedView of={loaded}>
-        {({ webhooks }) =>
-          webhooks.length === 0 ? (
-            <Empty title="No webhooks yet">
-              <p>{invitation}</p>
-            </Empty>
-          ) : (
-            <WebhookTable of={webhooks} owner={owner} />
-          )
-        }
-      </LoadedView>
+      <List
+        of={loaded}
+        rows={({ webhooks }) => webhooks}
+        empty={() => <Empty title="No webhooks yet">{invitation}</Empty>}
+        caption="Webhooks"
+        columns={[
+          [
+            'URL',
+            ({ id, url }) => (
+              <a class="break" href={linkOf(id)}>
+                {url}
+              </a>
+            ),
+          ],
+          [
+            'Events',
+            ({ events }) => (events.length === owner.events.length ? 'all' : events.join(', ')),
+          ],
+          ['Created', ({ createdAt }) => <Time at={createdAt} as="ago" />, 'minor'],
+        ]}
+      />
       {isNew && (
         <Dialog title="New webhook" onClose={() => setNew(false)}>
           <WebhookForm
@@ -46,11 +69,7 @@ export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
             events={owner.events}
             webhook={undefined}
             onCancel={() => setNew(false)}
-            onSaved={(created) => {
-              setNew(false)
-              setSecret(created.secret)
-              loaded.reload()
-            }}
+            onSaved={created}
           />
         </Dialog>
       )}
@@ -60,39 +79,5 @@ export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
         </SecretOnce>
       )}
     </Section>
-  )
-}
-
-interface WebhookTableProps {
-  readonly of: readonly Webhook[]
-  readonly owner: WebhookOwner
-}
-
-function WebhookTable({ of, owner }: WebhookTableProps) {
-  return (
-    <Table
-      caption="Webhooks"
-      rows={of}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: 'URL',
-          cell: ({ id, url }) => (
-            <a class="break" href={owner.linkOf(id)}>
-              {url}
-            </a>
-          ),
-        },
-        {
-          title: 'Events',
-          cell: ({ events }) => (events.length === owner.events.length ? 'all' : events.join(', ')),
-        },
-        {
-          title: 'Created',
-          isMinor: true,
-          cell: ({ createdAt }) => <Time at={createdAt} as="ago" />,
-        },
-      ]}
-    />
   )
 }

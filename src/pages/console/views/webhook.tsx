@@ -1,17 +1,19 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api/client.js'
-import type { Webhook } from '../api/documents.js'
-import { useAction, useLoad } from '../api/use-load.js'
+import type { Delivery, ListOf, Webhook } from '../api/documents.js'
+import { useAction, useLoad, useReloadWhile } from '../api/use-load.js'
+import { StatusBadge } from '../parts/badge.js'
+import { Button, May } from '../parts/button.js'
 import { SecretOnce } from '../parts/copy.js'
 import { Confirm, Dialog } from '../parts/dialog.js'
-import { May } from '../parts/may.js'
-import { LoadedView, ProblemNotice } from '../parts/notice.js'
+import { SelectField } from '../parts/field.js'
+import { Empty, LoadedView, ProblemNotice } from '../parts/notice.js'
+import type { Of } from '../parts/of.js'
 import { Page, Section } from '../parts/page.js'
-import { Facts } from '../parts/table.js'
+import { Facts, List } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
-import { navigate, type Route } from '../state/route.js'
-import { Deliveries } from './deliveries.js'
+import { cursorOf, filtersOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { WebhookForm } from './webhook-form.js'
 import type { WebhookOwner } from './webhook-owner.js'
 
@@ -26,63 +28,46 @@ type Doing = 'edit' | 'rotate' | 'delete' | undefined
 export function WebhookView({ id, owner, route }: WebhookViewProps) {
   const path = `${owner.path}/${encodeURIComponent(id)}`
   const loaded = useLoad<Webhook>(path)
-  const test = useAction()
   const [turn, setTurn] = useState(0)
   const [doing, setDoing] = useState<Doing>()
-  const sendTest = async (): Promise<void> => {
+  const test = useAction(async () => {
     await ask('POST', `${path}/test`)
     announce('A test event is on its way.')
     setTurn(turn + 1)
-  }
+  })
   return (
     <Page
       title="Webhook"
       back={owner}
       actions={
         <May scope="webhooks">
-          <button
-            type="button"
-            class="button"
-            aria-disabled={test.isBusy}
-            onClick={() => void test.run(sendTest)}
-          >
-            Send a test
-          </button>
-          <button type="button" class="button" onClick={() => setDoing('edit')}>
-            Edit
-          </button>
-          <button type="button" class="button" onClick={() => setDoing('rotate')}>
-            New secret
-          </button>
-          <button type="button" class="button" onClick={() => setDoing('delete')}>
-            Delete…
-          </button>
+          <Button action={test}>Send a test</Button>
+          <Button onClick={() => setDoing('edit')}>Edit</Button>
+          <Button onClick={() => setDoing('rotate')}>New secret</Button>
+          <Button onClick={() => setDoing('delete')}>Delete…</Button>
         </May>
       }
     >
       <ProblemNotice problem={test.problem} />
       <LoadedView of={loaded}>{(webhook) => <WebhookFacts of={webhook} />}</LoadedView>
-      {loaded.data && <Deliveries key={turn} path={`${path}/deliveries`} route={route} />}
       {loaded.data && (
-        <Dialogs
-          doing={doing}
-          path={path}
-          events={owner.events}
-          webhook={loaded.data}
-          onEnd={() => setDoing(undefined)}
-          onChange={loaded.reload}
-          onDelete={() => navigate(owner.href)}
-        />
+        <>
+          <Deliveries key={turn} path={`${path}/deliveries`} route={route} />
+          <Dialogs
+            of={loaded.data}
+            owner={owner}
+            path={path}
+            doing={doing}
+            onEnd={() => setDoing(undefined)}
+            onChange={loaded.reload}
+          />
+        </>
       )}
     </Page>
   )
 }
 
-function WebhookFacts({
-  of: { url, events, createdAt, previousSecretUntil },
-}: {
-  readonly of: Webhook
-}) {
+function WebhookFacts({ of: { url, events, createdAt, previousSecretUntil } }: Of<Webhook>) {
   return (
     <Section title="Settings">
       <Facts
@@ -97,17 +82,15 @@ function WebhookFacts({
   )
 }
 
-interface DialogsProps {
-  readonly doing: Doing
+interface DialogsProps extends Of<Webhook> {
+  readonly owner: WebhookOwner
   readonly path: string
-  readonly events: WebhookOwner['events']
-  readonly webhook: Webhook
+  readonly doing: Doing
   readonly onEnd: () => void
   readonly onChange: () => void
-  readonly onDelete: () => void
 }
 
-function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: DialogsProps) {
+function Dialogs({ of, owner, path, doing, onEnd, onChange }: DialogsProps) {
   const [secret, setSecret] = useState<string>()
   const changed = (): void => {
     onEnd()
@@ -121,8 +104,8 @@ function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: Di
         <Dialog title="Edit the webhook" onClose={onEnd}>
           <WebhookForm
             path={path}
-            events={events}
-            webhook={webhook}
+            events={owner.events}
+            webhook={of}
             onCancel={onEnd}
             onSaved={changed}
           />
@@ -145,7 +128,7 @@ function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: Di
           verb="Delete the webhook"
           act={() => ask('DELETE', path)}
           onClose={onEnd}
-          onDone={onDelete}
+          onDone={() => navigate(owner.href)}
         >
           <p>Undelivered events are dropped.</p>
         </Confirm>
@@ -154,6 +137,117 @@ function Dialogs({ doing, path, events, webhook, onEnd, onChange, onDelete }: Di
         <SecretOnce title="New secret" secret={secret} onClose={() => setSecret(undefined)}>
           Give it to the receiver within a day.
         </SecretOnce>
+      )}
+    </>
+  )
+}
+
+const STATES = [
+  ['', 'Any state'],
+  ['pending', 'Pending'],
+  ['delivered', 'Delivered'],
+  ['failed', 'Failed'],
+] as const
+
+interface DeliveriesProps {
+  readonly path: string
+  readonly route: Route
+}
+
+/** Deliveries of a webhook, newest first. */
+function Deliveries({ path, route }: DeliveriesProps) {
+  const { values, field } = filtersOf(route, ['state'])
+  const query = queryOf({ ...values, cursor: cursorOf(route) })
+  const loaded = useLoad<ListOf<'deliveries', Delivery>>(path + query)
+  const isOpen = loaded.data?.deliveries.some(({ state }) => state === 'pending') ?? false
+  useReloadWhile(loaded, isOpen)
+  return (
+    <Section title="Deliveries">
+      <div class="toolbar">
+        <SelectField label="State" options={STATES} {...field('state')} />
+      </div>
+      <List
+        of={loaded}
+        rows={({ deliveries }) => deliveries}
+        route={route}
+        empty={() => <Empty title="No deliveries yet" />}
+        caption="Deliveries"
+        columns={[
+          ['Time', ({ createdAt }) => <Time at={createdAt} as="short" />, 'minor'],
+          ['Event', (one) => <Event of={one} />],
+          ['State', (one) => <State of={one} />],
+          ['Attempts', ({ attempts }) => attempts, 'number minor'],
+          ['Response', (one) => <Answer of={one} path={path} onSent={loaded.reload} />],
+        ]}
+      />
+    </Section>
+  )
+}
+
+const Event = ({ of: { type, payment, createdAt } }: Of<Delivery>) => (
+  <>
+    <code>{type}</code>
+    <small class="sub phone">
+      <Time at={createdAt} as="short" />
+    </small>
+    {payment !== undefined && (
+      <small class="sub">
+        <a href={linkTo(['settlements', payment])}>View payment</a>
+      </small>
+    )}
+  </>
+)
+
+const isOver = (time: string): boolean => Date.parse(time) <= Date.now()
+
+const State = ({ of: { state, nextAttemptAt } }: Of<Delivery>) => (
+  <>
+    <StatusBadge status={state} />
+    {nextAttemptAt !== undefined && (
+      <small class="sub">
+        next attempt {isOver(nextAttemptAt) ? 'now' : <Time at={nextAttemptAt} as="ago" />}
+      </small>
+    )}
+  </>
+)
+
+interface AnswerProps extends Of<Delivery> {
+  readonly path: string
+  readonly onSent: () => void
+}
+
+/** Shows the receiver's response as text, and sends the event again. */
+function Answer({ of, path, onSent }: AnswerProps) {
+  const { id, type, state, lastStatus, lastError, lastResponse } = of
+  const [isSent, setSent] = useState(false)
+  const resend = useAction(async () => {
+    await ask('POST', `${path}/${encodeURIComponent(id)}/resend`)
+    announce('The event is being sent again.')
+    setSent(true)
+    onSent()
+  })
+  return (
+    <>
+      {lastStatus === undefined && lastError === undefined ? (
+        '–'
+      ) : (
+        <div class="answer">
+          {lastStatus === undefined ? lastError : `HTTP ${lastStatus}`}
+          {lastResponse && (
+            <details>
+              <summary>Response</summary>
+              <pre tabIndex={0}>{lastResponse}</pre>
+            </details>
+          )}
+        </div>
+      )}
+      {state !== 'pending' && (
+        <May scope="webhooks">
+          <Button kind="small" label={`Resend ${type}`} action={resend}>
+            {isSent ? 'Sent' : 'Resend'}
+          </Button>
+          <ProblemNotice problem={resend.problem} />
+        </May>
       )}
     </>
   )
