@@ -3,8 +3,14 @@ import { announce } from '../state/announce.js'
 import { Button } from './button.js'
 import { Dialog } from './dialog.js'
 
+interface CopyProps {
+  readonly text: string
+  /** What is copied, for screen readers. */
+  readonly label: string
+}
+
 /** A text with a button that copies it. */
-export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
+export function Copyable({ text, label }: CopyProps) {
   const [isCopied, setCopied] = useState(false)
   const shown = useRef<HTMLElement>(null)
   const button = useRef<HTMLButtonElement>(null)
@@ -26,28 +32,17 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   )
 }
 
-interface CopyButtonProps {
-  readonly text: string
-  /** What is copied, for screen readers. */
-  readonly label: string
-}
-
 /** A small button that copies a value beside it. */
-export function CopyButton({ text, label }: CopyButtonProps) {
+export function CopyButton({ text, label }: CopyProps) {
   const [isCopied, setCopied] = useState(false)
   const copy = async (): Promise<void> => {
     const isDone = await copyText(text)
     setCopied(isDone)
     announce(isDone ? `${label} copied.` : 'The browser does not allow copying here.')
   }
+  const name = `Copy ${label}`
   return (
-    <button
-      type="button"
-      class="copy"
-      aria-label={`Copy ${label}`}
-      title={text}
-      onClick={() => void copy()}
-    >
+    <button type="button" class="copy" aria-label={name} title={text} onClick={() => void copy()}>
       {isCopied ? 'Copied' : 'Copy'}
     </button>
   )
@@ -56,12 +51,11 @@ export function CopyButton({ text, label }: CopyButtonProps) {
 /** The clipboard is missing over plain HTTP, and may be forbidden. */
 async function copyText(text: string): Promise<boolean> {
   const clipboard = navigator.clipboard as Clipboard | undefined
-  return clipboard === undefined
-    ? false
-    : clipboard.writeText(text).then(
-        () => true,
-        () => false,
-      )
+  const copied = clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  )
+  return copied ?? false
 }
 
 interface SecretProps {

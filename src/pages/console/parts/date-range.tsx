@@ -80,14 +80,14 @@ export function DateRangeFields({ value, onValue, mayBeOpen = false }: DateRange
         label="From"
         type="date"
         value={value.from}
-        max={value.to}
+        max={value.to || undefined}
         onValue={(from) => (mayBeOpen || from !== '') && onValue({ ...value, from })}
       />
       <TextField
         label="To"
         type="date"
         value={value.to}
-        min={value.from}
+        min={value.from || undefined}
         onValue={(to) => (mayBeOpen || to !== '') && onValue({ ...value, to })}
       />
     </>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { words } from '../format/text.js'
 
 interface FieldProps {
   readonly label: string
@@ -50,28 +51,23 @@ interface TextFieldProps extends Omit<FieldProps, 'children'> {
   readonly placeholder?: string
   readonly isRequired?: boolean
   readonly autoComplete?: string
-  readonly min?: string
-  readonly max?: string
+  readonly min?: string | undefined
+  readonly max?: string | undefined
 }
 
 /** A field for one line of text. */
 export function TextField(props: TextFieldProps) {
-  const { value, onValue, type = 'text', isRequired, inputMode, ...rest } = props
-  const { label, hint, error, placeholder, autoComplete = 'off', min, max } = rest
+  const { label, hint, error, onValue, type = 'text', isRequired = false, ...rest } = props
   return (
     <Field label={label} hint={hint} error={error}>
       {(control) => (
         <input
           {...control}
-          {...(inputMode && { inputMode })}
-          {...(placeholder && { placeholder })}
-          {...(min && { min })}
-          {...(max && { max })}
           // Preact's types tell the kinds of inputs apart by literals.
           {...({ type } as { readonly type: 'text' })}
-          value={value}
-          required={isRequired === true}
-          autoComplete={autoComplete}
+          required={isRequired}
+          autoComplete="off"
+          {...rest}
           spellcheck={false}
           autoCapitalize="off"
           onInput={(event) => onValue(event.currentTarget.value)}
@@ -86,6 +82,12 @@ interface SelectFieldProps extends Omit<FieldProps, 'children'> {
   readonly onValue: (value: string) => void
   readonly options: ReadonlyArray<readonly [value: string, label: string]>
 }
+
+/** The options of a filter: its values, after what applies none. */
+export const optionsOf = (none: string, values: readonly string[]): SelectFieldProps['options'] => [
+  ['', none],
+  ...values.map((value) => [value, words(value)] as const),
+]
 
 export function SelectField({ value, onValue, options, ...field }: SelectFieldProps) {
   return (

@@ -9,24 +9,18 @@ import { useZone } from '../state/use-zone.js'
 import { Button } from './button.js'
 import { SelectField } from './field.js'
 
-const PAYMENTS = [
+/** The views of the menu, and the role that has them, if only one has. */
+const VIEWS = [
   ['overview', 'Overview'],
   ['settlements', 'Settlements'],
   ['refunds', 'Refunds'],
-] as const
-
-const OPERATOR = [
-  ['merchants', 'Merchants'],
-  ['relayers', 'Relayers'],
+  ['merchants', 'Merchants', 'admin'],
+  ['relayers', 'Relayers', 'admin'],
+  ['links', 'Payment links', 'merchant'],
   ['webhooks', 'Webhooks'],
-  ['audit', 'Audit log'],
+  ['audit', 'Audit log', 'admin'],
+  ['settings', 'Settings', 'merchant'],
 ] as const
-
-const LINKS = ['links', 'Payment links'] as const
-
-const WEBHOOKS = [['webhooks', 'Webhooks']] as const
-
-const SETTINGS = ['settings', 'Settings'] as const
 
 interface ShellProps {
   readonly route: Route
@@ -39,8 +33,9 @@ export function Shell({ route, onSignOut, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const here = route.path[0] ?? 'overview'
   useEffect(() => setOpen(false), [here])
-  const own = [LINKS, ...(scopes.includes('webhooks') ? WEBHOOKS : []), SETTINGS]
-  const views = [...PAYMENTS, ...(role === 'admin' ? OPERATOR : own)]
+  const mayHave = (path: string): boolean =>
+    path !== 'webhooks' || role === 'admin' || scopes.includes('webhooks')
+  const views = VIEWS.filter(([path, , only = role]) => only === role && mayHave(path))
   return (
     <div class="shell">
       <SkipLink />

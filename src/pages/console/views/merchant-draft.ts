@@ -1,38 +1,21 @@
 /** Contents of a merchant's form, and its request. */
 import type { MerchantSettings, Project, SessionNetwork } from '../api/documents.js'
 
-/** Texts as they are typed. */
-export interface Draft {
-  readonly id: string
-  readonly name: string
-  readonly payTo: string
-  /** The new address a second time. */
-  readonly payToAgain: string
-  readonly currency: string
-  /** `network asset`; none accepts all. */
-  readonly accepts: readonly string[]
-  readonly crossCurrency: boolean
-  readonly fxBufferBps: string
-  readonly minAmount: string
-  readonly maxAmount: string
-  readonly maxTimeoutSeconds: string
-  readonly repeatSettlements: boolean
-  readonly redeemWithoutProof: string
-  readonly listed: boolean | readonly string[]
-  /** `yes` or `no`; `''` as the gateway does. */
-  readonly v1: string
-}
+/** Contents of the form: texts as they are typed. */
+export type Draft = ReturnType<typeof draftOf>
 
 /** Makes the draft of a merchant, or of a new one. */
-export function draftOf(project: Project | undefined): Draft {
+export function draftOf(project: Project | undefined) {
   const { merchant = {} } = project ?? {}
   const text = (value: string | number | undefined): string => String(value ?? '')
   return {
     id: project?.id ?? '',
     name: text(merchant.name),
     payTo: text(merchant.payTo),
+    /** The new address a second time. */
     payToAgain: '',
     currency: merchant.currency ?? 'USD',
+    /** `network asset`; none accepts all. */
     accepts: (merchant.accepts ?? []).map(({ network, asset }) => `${network} ${asset}`),
     crossCurrency: merchant.crossCurrency ?? false,
     fxBufferBps: text(merchant.fxBufferBps),
@@ -42,6 +25,7 @@ export function draftOf(project: Project | undefined): Draft {
     repeatSettlements: merchant.repeatSettlements ?? false,
     redeemWithoutProof: merchant.redeemWithoutProof ?? '',
     listed: merchant.listed ?? true,
+    /** `yes` or `no`; `''` as the gateway does. */
     v1: merchant.v1 === undefined ? '' : merchant.v1 ? 'yes' : 'no',
   }
 }

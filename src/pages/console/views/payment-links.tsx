@@ -8,7 +8,7 @@ import { StatusBadge } from '../parts/badge.js'
 import { Button } from '../parts/button.js'
 import { Copyable } from '../parts/copy.js'
 import { Dialog } from '../parts/dialog.js'
-import { SelectField, TextField } from '../parts/field.js'
+import { optionsOf, SelectField, TextField } from '../parts/field.js'
 import { Form, useForm } from '../parts/form.js'
 import { Empty, NoResults, ProblemNotice } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
@@ -24,13 +24,7 @@ interface PaymentLinksProps {
   readonly project?: string
 }
 
-const STATUSES = [
-  ['', 'Any status'],
-  ['open', 'Open'],
-  ['paid', 'Paid'],
-  ['expired', 'Expired'],
-  ['canceled', 'Canceled'],
-] as const
+const STATUSES = optionsOf('Any status', ['open', 'paid', 'expired', 'canceled'])
 
 /** Payment links of a merchant. */
 export function PaymentLinks({ route, project }: PaymentLinksProps) {

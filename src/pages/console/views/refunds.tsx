@@ -1,17 +1,73 @@
-import type { ListOf, Settlement } from '../api/documents.js'
+import type { ListOf, Refund, Settlement } from '../api/documents.js'
 import { findKept, forget } from '../api/kept-refund.js'
 import { useLoad, useReloadWhile } from '../api/use-load.js'
 import { decimalOf, formatToken } from '../format/money.js'
 import { reasonInWords } from '../format/reasons.js'
+import { shorten } from '../format/text.js'
 import { StatusBadge } from '../parts/badge.js'
 import { May } from '../parts/button.js'
-import { LoadedView, Notice } from '../parts/notice.js'
+import { DateRangeFields, spanOf } from '../parts/date-range.js'
+import { optionsOf, SelectField } from '../parts/field.js'
+import { NetworkField } from '../parts/network-field.js'
+import { Empty, LoadedView, Notice } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
-import { Section } from '../parts/page.js'
-import { Table } from '../parts/table.js'
-import { Hex, Money, Time } from '../parts/values.js'
+import { Page, Section } from '../parts/page.js'
+import { ProjectField } from '../parts/project-field.js'
+import { List, Table } from '../parts/table.js'
+import { Hex, merchantColumns, Money, NetworkName, Time } from '../parts/values.js'
+import { cursorOf, filtersOf, linkTo, queryOf, type Route } from '../state/route.js'
 import { findAsset, findNetwork, useSession } from '../state/session.js'
 import { RefundForm } from './refund-form.js'
+
+const STATUSES = optionsOf('Any status', ['settled', 'pending', 'failed'])
+
+/** The refunds of all settlements. */
+export function RefundList({ route }: { readonly route: Route }) {
+  const { role } = useSession()
+  const { values, go, field } = filtersOf(route, ['status', 'network', 'project', 'from', 'to'])
+  const query = { ...values, ...spanOf(values), cursor: cursorOf(route) }
+  return (
+    <Page title="Refunds">
+      <div class="toolbar">
+        <SelectField label="Status" options={STATUSES} {...field('status')} />
+        <NetworkField {...field('network')} />
+        <ProjectField {...field('project')} />
+        <DateRangeFields value={values} onValue={go} mayBeOpen />
+      </div>
+      <List
+        of={useLoad<ListOf<'refunds', Refund>>(`${role}/refunds${queryOf(query)}`)}
+        rows={({ refunds }) => refunds}
+        room="tall"
+        route={route}
+        empty={() => <Empty title="No refunds">Open a settlement to refund it.</Empty>}
+        caption="Refunds"
+        columns={[
+          ['Time', (one) => <When of={one} />],
+          ['Status', (one) => <RefundStatus of={one} />],
+          ['Amount', (one) => <Money of={one} />, 'number'],
+          ['Reason', (one) => <Why of={one} />, 'minor'],
+          ['For', (one) => one.reference ?? one.route ?? '–', 'minor'],
+          ['Network', (one) => <NetworkName of={one} />, 'minor'],
+          ...merchantColumns<Refund>(role),
+          ['Buyer', ({ payTo }) => <code title={payTo}>{shorten(payTo)}</code>, 'minor'],
+        ]}
+      />
+    </Page>
+  )
+}
+
+function When({ of }: Of<Refund>) {
+  return (
+    <>
+      <a href={linkTo(['settlements', of.settlement])}>
+        <Time at={of.createdAt} as="short" />
+      </a>
+      <span class="phone">
+        <Why of={of} />
+      </span>
+    </>
+  )
+}
 
 interface RefundsProps extends Of<Settlement> {
   /** Called when the settlement may have changed. */
@@ -51,7 +107,7 @@ export function Refunds({ of, onChange }: RefundsProps) {
 type RefundStatusProps = Of<Pick<Settlement, 'status' | 'errorReason' | 'heldUntil'>>
 
 /** The status of a refund, and why it failed. */
-export function RefundStatus({ of: { status, errorReason, heldUntil } }: RefundStatusProps) {
+function RefundStatus({ of: { status, errorReason, heldUntil } }: RefundStatusProps) {
   return (
     <>
       <StatusBadge status={status} />
@@ -87,9 +143,7 @@ function RefundTable({ of }: Of<readonly Settlement[]>) {
 }
 
 /** Why a refund was made, and who asked for it. */
-export function Why({
-  of: { reason, requestedBy },
-}: Of<Pick<Settlement, 'reason' | 'requestedBy'>>) {
+function Why({ of: { reason, requestedBy } }: Of<Pick<Settlement, 'reason' | 'requestedBy'>>) {
   return (
     <span class="what">
       {reason !== undefined && <span>{reason}</span>}

@@ -6,7 +6,7 @@ import { formatToken } from '../format/money.js'
 import { formatNumber, shorten } from '../format/text.js'
 import { PaymentBadge } from '../parts/badge.js'
 import { DateRangeFields, spanOf } from '../parts/date-range.js'
-import { SelectField, TextField } from '../parts/field.js'
+import { optionsOf, SelectField, TextField } from '../parts/field.js'
 import { NetworkField } from '../parts/network-field.js'
 import { Empty, NoResults } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
@@ -93,13 +93,7 @@ const none = (isFiltered: boolean) =>
     <Empty title="No payments yet">Payments appear here as buyers pay.</Empty>
   )
 
-const STATUSES = [
-  ['', 'Any status'],
-  ['settled', 'Settled'],
-  ['pending', 'Pending'],
-  ['failed', 'Failed'],
-  ['reserved', 'Reserved'],
-] as const
+const STATUSES = optionsOf('Any status', ['settled', 'pending', 'failed', 'reserved'])
 
 const HINTS = {
   nothing: 'Part of a payer (0x12…ab) or reference; a whole transaction, URL or id',
@@ -111,39 +105,37 @@ const HINTS = {
 } as const satisfies Record<Found, string>
 
 function Toolbar({ of: { values, go: filter } }: Of<Filters>) {
-  const [search, setSearch] = useState(values.search)
-  const [minAmount, setLeast] = useState(values.minAmount)
-  const [maxAmount, setMost] = useState(values.maxAmount)
-  const found = readSearch(search)
+  const [typed, setTyped] = useState(values)
+  const found = readSearch(typed.search)
   const go = (change: Partial<typeof values>): void => {
-    const typed = {
-      search: search.trim(),
-      minAmount: minAmount.trim(),
-      maxAmount: maxAmount.trim(),
-    }
-    if (found === 'settlement') navigate(linkTo(['settlements', typed.search]))
-    else filter({ ...typed, ...change })
+    const search = typed.search.trim()
+    const [minAmount, maxAmount] = [typed.minAmount.trim(), typed.maxAmount.trim()]
+    if (found === 'settlement') navigate(linkTo(['settlements', search]))
+    else filter({ search, minAmount, maxAmount, ...change })
   }
+  // These apply once they are submitted, or when another one is chosen.
+  const typing = (name: 'search' | 'minAmount' | 'maxAmount') => ({
+    value: typed[name],
+    onValue: (text: string) => setTyped({ ...typed, [name]: text }),
+  })
+  const choice = (name: keyof typeof values) => ({
+    value: values[name],
+    onValue: (chosen: string) => go({ [name]: chosen }),
+  })
   return (
-    <Search value={search} onValue={setSearch} hint={HINTS[found]} onSearch={() => go({})}>
-      <SelectField
-        label="Status"
-        value={values.status}
-        onValue={(status) => go({ status })}
-        options={STATUSES}
-      />
-      <NetworkField value={values.network} onValue={(network) => go({ network })} />
-      <ProjectField value={values.project} onValue={(project) => go({ project })} />
-      <TokenField value={values.token} onValue={(token) => go({ token })} />
+    <Search {...typing('search')} hint={HINTS[found]} onSearch={() => go({})}>
+      <SelectField label="Status" options={STATUSES} {...choice('status')} />
+      <NetworkField {...choice('network')} />
+      <ProjectField {...choice('project')} />
+      <TokenField {...choice('token')} />
       <div class="amounts">
         <TextField
           label="Amount from"
           inputMode="decimal"
-          value={minAmount}
-          onValue={setLeast}
           placeholder="0.25"
+          {...typing('minAmount')}
         />
-        <TextField label="Amount to" inputMode="decimal" value={maxAmount} onValue={setMost} />
+        <TextField label="Amount to" inputMode="decimal" {...typing('maxAmount')} />
       </div>
       <DateRangeFields value={values} onValue={({ from, to }) => go({ from, to })} mayBeOpen />
     </Search>

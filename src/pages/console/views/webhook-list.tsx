@@ -4,12 +4,13 @@ import { useLoad } from '../api/use-load.js'
 import { Button } from '../parts/button.js'
 import { SecretOnce } from '../parts/copy.js'
 import { Dialog } from '../parts/dialog.js'
+import { CheckFields, TextField } from '../parts/field.js'
+import { Form, useForm } from '../parts/form.js'
 import { Empty } from '../parts/notice.js'
 import { Page, Section } from '../parts/page.js'
 import { List } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { useSession } from '../state/session.js'
-import { WebhookForm } from './webhook-form.js'
 import { ownWebhooks, type WebhookOwner } from './webhook-owner.js'
 
 export function Webhooks() {
@@ -79,5 +80,40 @@ export function WebhookList({ owner }: { readonly owner: WebhookOwner }) {
         </SecretOnce>
       )}
     </Section>
+  )
+}
+
+interface WebhookFormProps {
+  /** Path of the list, or of the webhook to change. */
+  readonly path: string
+  /** Events that it can subscribe to. */
+  readonly events: WebhookOwner['events']
+  readonly webhook: Webhook | undefined
+  readonly onCancel: () => void
+  readonly onSaved: (webhook: Webhook) => void
+}
+
+export function WebhookForm({ path, events, webhook, onCancel, onSaved }: WebhookFormProps) {
+  const form = useForm({
+    initial: () => ({
+      url: webhook?.url ?? '',
+      events: (webhook?.events as readonly string[] | undefined) ?? events.map(([name]) => name),
+    }),
+    method: webhook ? 'PATCH' : 'POST',
+    path,
+    bodyOf: (values) => ({ url: values.url.trim(), events: values.events }),
+    onSaved,
+  })
+  return (
+    <Form of={form} verb={webhook ? 'Save' : 'Add webhook'} onCancel={onCancel}>
+      <TextField
+        label="URL"
+        type="url"
+        placeholder="https://shop.example/webhooks"
+        hint="HTTPS, at a public address."
+        {...form.field('url')}
+      />
+      <CheckFields legend="Events" names={events} {...form.field('events')} />
+    </Form>
   )
 }

@@ -6,7 +6,7 @@ import { StatusBadge } from '../parts/badge.js'
 import { Button, May } from '../parts/button.js'
 import { SecretOnce } from '../parts/copy.js'
 import { Confirm, Dialog } from '../parts/dialog.js'
-import { SelectField } from '../parts/field.js'
+import { optionsOf, SelectField } from '../parts/field.js'
 import { Empty, LoadedView, ProblemNotice } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
 import { Page, Section } from '../parts/page.js'
@@ -14,7 +14,7 @@ import { Facts, List } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
 import { cursorOf, filtersOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
-import { WebhookForm } from './webhook-form.js'
+import { WebhookForm } from './webhook-list.js'
 import type { WebhookOwner } from './webhook-owner.js'
 
 interface WebhookViewProps {
@@ -142,12 +142,7 @@ function Dialogs({ of, owner, path, doing, onEnd, onChange }: DialogsProps) {
   )
 }
 
-const STATES = [
-  ['', 'Any state'],
-  ['pending', 'Pending'],
-  ['delivered', 'Delivered'],
-  ['failed', 'Failed'],
-] as const
+const STATES = optionsOf('Any state', ['pending', 'delivered', 'failed'])
 
 interface DeliveriesProps {
   readonly path: string
