@@ -138,7 +138,7 @@ function notForPages({ out, allowed }) {
     ...wingsButShared.map((name) => `${name}/`),
     ...['http', 'money', 'crypto'].map((name) => `shared/${name}/`),
     'shared/[a-z-]+\\.js$',
-    ...filesBut('shared/protocol', ['contracts', 'typed-data']),
+    ...filesBut('shared/protocol', ['contracts', 'random-hex', 'signable-payment', 'typed-data']),
     'sell/(flow|route|hold|respond|links|discovery)/',
     ...filesBut('sell/paywall', ['page-data']),
     '[a-z-]+\\.js$',

@@ -61,7 +61,7 @@ describe('the house', () => {
     ])
   })
 
-  it('knows ERC-3009 in its folder alone, and where buyers and merchants sign it', () => {
+  it('knows ERC-3009 in its folder alone, and where merchants sign it', () => {
     const isErc3009 = (file: string): boolean => /\/erc3009(?:\/|\.ts$)/.test(file)
     const users = files.filter((file) => !isErc3009(file) && importsOf(file).some(isErc3009))
     expect(users.map((file) => relative(SRC, file)).toSorted()).toEqual([
@@ -71,7 +71,6 @@ describe('the house', () => {
       'core/schemes/evm/methods.ts',
       // A transfer that an authorization has made is no permit's.
       'core/schemes/evm/permit2/judge.ts',
-      'shared/crypto/sign-authorization.ts',
     ])
   })
 

@@ -1,7 +1,8 @@
 import { expect, it } from '@jest/globals'
-import { signAuthorization } from '../../src/shared/crypto/sign-authorization.js'
+import { signTypedData } from '../../src/shared/crypto/sign-typed-data.js'
 import { parseErc3009Payload, type Erc3009Payload } from '../../src/shared/protocol/erc3009.js'
 import { parsePaymentPayload, type PaymentPayload } from '../../src/shared/protocol/payment.js'
+import { transferTypedData } from '../../src/shared/protocol/typed-data.js'
 import { page } from './documents.js'
 
 it('the payment of the page for agents is complete, and signed with the key that it names', async () => {
@@ -11,10 +12,8 @@ it('the payment of the page for agents is complete, and signed with the key that
   expect(parseErc3009Payload(payment.payload)).toMatchObject({ ok: true })
   const { accepted, payload } = payment
   const { name, version } = accepted.extra as { name: string; version: string }
-  const signed = await signAuthorization(payload.authorization, {
-    privateKey: `0x${'01'.repeat(32)}`,
-    domain: { name, version, chainId: 8453, verifyingContract: accepted.asset as `0x${string}` },
-  })
-  expect(payload.signature).toBe(signed.signature)
+  const domain = { name, version, chainId: 8453, verifyingContract: String(accepted.asset) }
+  const typedData = transferTypedData(payload.authorization, domain)
+  expect(payload.signature).toBe(await signTypedData(typedData, `0x${'01'.repeat(32)}`))
   expect(payload.authorization).toMatchObject({ to: accepted.payTo, value: accepted.amount })
 })

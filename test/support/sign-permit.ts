@@ -1,11 +1,13 @@
 /** Signs payments by Permit2, as a wallet would. */
 import type { Devnet } from '../../src/tools/devnet/index.js'
+import { signTypedData } from '../../src/shared/crypto/sign-typed-data.js'
+import { randomHex } from '../../src/shared/protocol/random-hex.js'
+import { signableApproval } from '../../src/shared/protocol/signable-payment.js'
 import {
-  permit2AuthorizationFor,
-  signApproval,
-  signPermit2,
-} from '../../src/shared/crypto/sign-permit2.js'
-import type { Permit2Authorization } from '../../src/shared/protocol/typed-data.js'
+  permit2Authorization,
+  permit2TypedData,
+  type Permit2Authorization,
+} from '../../src/shared/protocol/typed-data.js'
 import { findNetwork } from '../../src/shared/protocol/networks.js'
 import type { Hex, PaymentPayload, PaymentRequirements } from '../../src/shared/protocol/payment.js'
 import type { TestPayer } from './sign-payment.js'
@@ -20,9 +22,15 @@ export async function signPermit(
   accepted: PaymentRequirements,
   change: Partial<Permit2Authorization> = {},
 ): Promise<PaymentPayload> {
-  const authorization = { ...permit2AuthorizationFor(accepted, address), ...change }
-  const chainId = findNetwork(accepted.network)!.chainId
-  const payload = await signPermit2(authorization, { privateKey, chainId })
+  const part = {
+    from: address,
+    nonce: BigInt(`0x${randomHex(32)}`),
+    deadline: Math.floor(Date.now() / 1000) + accepted.maxTimeoutSeconds,
+  }
+  const authorization = { ...permit2Authorization(accepted, part), ...change }
+  const { chainId } = findNetwork(accepted.network)!
+  const signature = await signTypedData(permit2TypedData(authorization, chainId), privateKey)
+  const payload = { signature, permit2Authorization: authorization }
   return { x402Version: 2, accepted: { ...accepted }, payload }
 }
 
@@ -35,11 +43,19 @@ export async function withApproval(
   { privateKey }: TestPayer,
   payment: PaymentPayload,
 ): Promise<PaymentPayload> {
-  const authorization = payment.payload['permit2Authorization'] as Permit2Authorization
-  const domain = { name: 'USDC', version: '2', chainId }
-  const info = await signApproval({ authorization, nonce: 0n, domain }, privateKey)
+  const { from, permitted, deadline } = payment.payload[
+    'permit2Authorization'
+  ] as Permit2Authorization
+  const { typedData, infoOf } = signableApproval(
+    { asset: permitted.token, amount: permitted.amount, extra: USDC },
+    { from, chainId, validBefore: Number(deadline), nonce: 0n },
+  )
+  const info = infoOf(await signTypedData(typedData, privateKey))
   return { ...payment, extensions: { eip2612GasSponsoring: { info, schema: {} } } }
 }
+
+/** Of its EIP-712 domain. */
+const USDC = { name: 'USDC', version: '2' }
 
 /** Who has signed a payment, and the nonce that it uses up, 32 bytes, whatever moves its tokens. */
 export function keyOf({ payload }: PaymentPayload): { readonly from: Hex; readonly nonce: Hex } {

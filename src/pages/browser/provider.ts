@@ -1,3 +1,5 @@
+import { DOMAIN_TYPE, type TypedData } from '../../shared/protocol/typed-data.js'
+
 /** A wallet's provider (EIP-1193). */
 export interface Provider {
   request(asked: {
@@ -58,4 +60,54 @@ function codeOf(error: unknown): unknown {
 function messageOf(error: unknown): string {
   const { message } = (error ?? {}) as ErrorLike
   return typeof message === 'string' ? message : 'no reason given.'
+}
+
+/** Asks for the signature of typed data (EIP-712). @returns `undefined` if there is none. @throws `ProviderFailure` */
+export async function signTypedData(
+  provider: Provider,
+  from: string,
+  { domain, types, primaryType, message }: TypedData,
+): Promise<string | undefined> {
+  const EIP712Domain = DOMAIN_TYPE.filter(({ name }) => name in domain)
+  const typedData = { domain, types: { EIP712Domain, ...types }, primaryType, message }
+  const params = [from, JSON.stringify(typedData)]
+  const signature = await callProvider(provider, 'eth_signTypedData_v4', params)
+  return typeof signature === 'string' ? signature : undefined
+}
+
+/** The wallet's first account; `undefined` if it shares none. @throws `ProviderFailure` */
+export async function findFirstAccount(provider: Provider): Promise<string | undefined> {
+  const accounts = await callProvider(provider, 'eth_requestAccounts')
+  const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
+  return typeof account === 'string' ? account : undefined
+}
+
+/**
+ * Switches a wallet to a chain, and adds it if the wallet does not know it (EIP-3085).
+ *
+ * @param facts - Facts of the chain; without them, it is not added.
+ * @returns Whether the wallet is on the chain.
+ * @throws `ProviderFailure`
+ */
+export async function switchChain(
+  provider: Provider,
+  id: number,
+  facts?: object,
+): Promise<boolean> {
+  const chainId = `0x${id.toString(16)}`
+  const isThere = async (): Promise<boolean> =>
+    String(await callProvider(provider, 'eth_chainId')).toLowerCase() === chainId
+  const change = (): Promise<unknown> =>
+    callProvider(provider, 'wallet_switchEthereumChain', [{ chainId }])
+  if (await isThere()) return true
+  try {
+    await change()
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || error.kind !== 'unknown_chain') throw error
+    if (facts === undefined) return false
+    await callProvider(provider, 'wallet_addEthereumChain', [facts])
+    // Not all wallets switch after adding.
+    if (!(await isThere())) await change()
+  }
+  return isThere()
 }

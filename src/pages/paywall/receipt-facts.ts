@@ -1,5 +1,5 @@
 import { decimalOf } from '../browser/decimal.js'
-import { hexOf } from '../browser/sign-transfer.js'
+import { plainHexOf } from '../../shared/protocol/random-hex.js'
 import { data } from './data.js'
 
 /** Facts of a receipt, noted at signing: the offer may change later. */
@@ -74,7 +74,7 @@ export async function paymentNumber(key: PaymentKey): Promise<string | undefined
   const { chainId, contract, from, nonce } = key
   const text = `${chainId}:${contract}:${from}:${nonce}`.toLowerCase()
   const hash = new Uint8Array(await subtle.digest('SHA-256', new TextEncoder().encode(text)))
-  return hexOf(hash.slice(0, 16))
+  return plainHexOf(hash.slice(0, 16))
 }
 
 /** URL of the transaction at its block explorer. */

@@ -1,15 +1,19 @@
 /** Asks a wallet to sign a payment. */
-import { callProvider, ProviderFailure, type Provider } from '../browser/provider.js'
 import {
-  readAllowance,
-  readBalance,
-  sendApproval,
-  signApproval,
-  signPermit2,
-  type Permit2Transfer,
+  callProvider,
+  findFirstAccount,
+  ProviderFailure,
+  signTypedData,
+  switchChain,
+  type Provider,
+} from '../browser/provider.js'
+import { readAllowance, readApprovalNonce, readBalance, sendApproval } from '../browser/permit2.js'
+import { randomHex } from '../../shared/protocol/random-hex.js'
+import {
+  signableApproval,
+  signablePayment,
   type SignedApproval,
-} from '../browser/sign-permit2.js'
-import { findFirstAccount, randomHex, signTransfer, switchChain } from '../browser/sign-transfer.js'
+} from '../../shared/protocol/signable-payment.js'
 import { encodeJson } from './base64.js'
 import { data, serverNow } from './data.js'
 import type { KeptPayment } from './kept-payment.js'
@@ -37,9 +41,6 @@ export interface Purchase {
   readonly terms: PageTerms
   readonly offer: PageOffer
 }
-
-/** The authorization is valid from this long ago (s): clocks of chains differ. */
-const BACKDATED_SECONDS = 600
 
 /**
  * Connects the wallet, switches its network, checks the balance, and asks for the signature.
@@ -100,23 +101,21 @@ async function sign(
   tell(text('signing', { wallet }))
   const signedAt = serverNow()
   const validBefore = approval ? Number(approval.deadline) : signedAt + terms.maxTimeoutSeconds
-  const transfer = { ...terms, from, chainId, validBefore }
-  const signed = isPermit2(terms)
-    ? await signPermit2(provider, transfer)
-    : await signTransfer(provider, { ...transfer, validAfter: signedAt - BACKDATED_SECONDS })
-  if (signed === undefined) throw new NotSigned(text('walletFailed', { message: '' }))
+  const payment = signablePayment(terms, { from, chainId, signedAt, validBefore })
+  const signature = await signTypedData(provider, from, payment.typedData)
+  if (signature === undefined) throw new NotSigned(text('walletFailed', { message: '' }))
   const header = encodeJson({
     x402Version: 2,
     resource: document.resource,
     accepted: terms,
-    payload: signed.payload,
+    payload: payment.payloadOf(signature),
     // By this id, the seller recognises the payment: it sends the same response and never charges twice.
     extensions: {
       'payment-identifier': { info: { required: false, id: randomHex(16) } },
       ...(approval && { [SPONSORING]: { info: approval } }),
     },
   })
-  const number = await paymentNumber({ chainId, from, ...signed.key })
+  const number = await paymentNumber({ chainId, from, ...payment.key })
   return { header, signedAt, validBefore, receipt: receiptFacts(purchase, from, number) }
 }
 
@@ -149,27 +148,33 @@ async function approve(
   const { provider, wallet, document, terms, offer } = purchase
   const { chainId, amount } = offer
   const validBefore = serverNow() + terms.maxTimeoutSeconds
-  const transfer = { ...terms, from, chainId, validBefore }
-  const allowance = await readAllowance(provider, transfer)
+  const { asset } = terms
+  const allowance = await readAllowance(provider, { from, asset })
   if (allowance !== undefined && allowance >= BigInt(terms.amount)) return undefined
   const words = { wallet, amount }
   tell(text('approving', words))
-  const signed = isSponsored(document, terms) ? await signApproval(provider, transfer) : undefined
-  if (signed !== undefined) return signed
+  const nonce = isSponsored(document, terms)
+    ? await readApprovalNonce(provider, { from, asset })
+    : undefined
+  if (nonce !== undefined) {
+    const approval = signableApproval(terms, { from, chainId, validBefore, nonce })
+    const signature = await signTypedData(provider, from, approval.typedData)
+    if (signature !== undefined) return approval.infoOf(signature)
+  }
   // Some tokens, as USDT on Ethereum, let nothing be approved while something is.
   if (allowance) {
     tell(text('revoking', words))
-    await approveOnChain(provider, { ...transfer, amount: '0' }, tell)
+    await approveOnChain(provider, { from, asset, amount: '0' }, tell)
     tell(text('approving', words))
   }
-  await approveOnChain(provider, transfer, tell)
+  await approveOnChain(provider, { from, asset, amount: terms.amount }, tell)
   return undefined
 }
 
 /** Has the account approve an amount in a transaction, and waits until that is mined. */
 async function approveOnChain(
   provider: Provider,
-  transfer: Pick<Permit2Transfer, 'from' | 'asset' | 'amount'>,
+  transfer: Parameters<typeof sendApproval>[1],
   tell: (step: string) => void,
 ): Promise<void> {
   const hash = await sendApproval(provider, transfer)

@@ -21,7 +21,7 @@ export interface Permit2Authorization {
 }
 
 /** The entry of `accepts` that is paid. With `upto`, its amount is a maximum. */
-interface PaidOffer {
+export interface PaidOffer {
   readonly scheme: string
   readonly asset: string
   readonly payTo: string
@@ -165,9 +165,4 @@ export function approvalTypedData(
     primaryType: 'Permit',
     message: { owner: from, spender: PERMIT2, value: amount, nonce, deadline },
   }
-}
-
-/** `info` of the extension `eip2612GasSponsoring` with a signed approval. */
-export function sponsoredApproval(approval: Permit2Approval, signature: string) {
-  return { ...approval, spender: PERMIT2, signature, version: '1' } as const
 }

@@ -1,9 +1,4 @@
-import { authorizationFor, signAuthorization } from '../../shared/crypto/sign-authorization.js'
-import {
-  permit2AuthorizationFor,
-  signApproval,
-  signPermit2,
-} from '../../shared/crypto/sign-permit2.js'
+import { signTypedData } from '../../shared/crypto/sign-typed-data.js'
 import type { Devnet, DevnetAccount } from '../devnet/index.js'
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../../index.js'
 import {
@@ -14,6 +9,7 @@ import {
 } from '../../shared/protocol/headers.js'
 import { PERMIT_SPONSORING } from '../../shared/protocol/permit-sponsoring.js'
 import { isPermit2 } from '../../shared/protocol/same-offer.js'
+import { signableApproval, signablePayment } from '../../shared/protocol/signable-payment.js'
 import { PurchaseError } from './purchase-error.js'
 import { requireRealTimers } from './real-timers.js'
 import { permitNonceOf } from './token.js'
@@ -148,34 +144,22 @@ export class Buyer {
     }
   }
 
+  /** A token that Permit2 moves is approved beside each payment: the payer needs no gas money for that. */
   async #authorize(
     offer: PaymentRequirements,
   ): Promise<{ readonly payload: object; readonly extensions?: object }> {
     const { payer, devnet } = this.#options
-    if (isPermit2(offer)) return this.#authorizePermit2(offer)
-    const { name, version } = offer.extra as { name: string; version: string }
-    const { chainId, asset: verifyingContract } = devnet
-    const domain = { name, version, chainId, verifyingContract }
-    const { privateKey, address } = payer
-    const authorization = authorizationFor(offer, address)
-    return { payload: await signAuthorization(authorization, { privateKey, domain }) }
-  }
-
-  /** The token is approved beside each payment: the payer needs no gas money for that. */
-  async #authorizePermit2(offer: PaymentRequirements) {
-    const { payer, devnet } = this.#options
-    const { privateKey, address } = payer
-    const { chainId } = devnet
-    const { name, version } = offer.extra as { name: string; version: string }
-    const authorization = permit2AuthorizationFor(offer, address)
-    const nonce = await permitNonceOf(devnet, address)
-    const approval = { authorization, nonce, domain: { name, version, chainId } }
-    return {
-      payload: await signPermit2(authorization, { privateKey, chainId }),
-      extensions: {
-        [PERMIT_SPONSORING]: { info: await signApproval(approval, privateKey) },
-      },
-    }
+    const { privateKey, address: from } = payer
+    const signedAt = Math.floor(Date.now() / 1000)
+    const validBefore = signedAt + offer.maxTimeoutSeconds
+    const signing = { from, chainId: devnet.chainId, signedAt, validBefore }
+    const payment = signablePayment(offer, signing)
+    const payload = payment.payloadOf(await signTypedData(payment.typedData, privateKey))
+    if (!isPermit2(offer)) return { payload }
+    const nonce = await permitNonceOf(devnet, from)
+    const approval = signableApproval(offer, { ...signing, nonce })
+    const info = approval.infoOf(await signTypedData(approval.typedData, privateKey))
+    return { payload, extensions: { [PERMIT_SPONSORING]: { info } } }
   }
 }
 

@@ -1,5 +1,7 @@
 /** Requests of the page, and their problems. */
 
+import { randomHex } from '../../../shared/protocol/random-hex.js'
+
 /** A mistake in a member of a request. */
 export interface FieldError {
   readonly path: string
@@ -120,7 +122,4 @@ export function toProblem(error: unknown): Problem {
 }
 
 /** Makes an idempotency key. `crypto.randomUUID` is missing over plain HTTP. */
-export function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+export const newKey = (): string => randomHex(16)

@@ -4,9 +4,9 @@ import {
   callProvider,
   ProviderFailure,
   sameAddress,
+  switchChain,
   type Provider,
 } from '../../browser/provider.js'
-import { switchChain } from '../../browser/sign-transfer.js'
 
 /** The document to sign (EIP-712). */
 export interface TypedData {

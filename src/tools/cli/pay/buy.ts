@@ -5,7 +5,7 @@ import {
   PAYMENT_REQUIRED,
   PAYMENT_SIGNATURE,
 } from '../../../shared/protocol/headers.js'
-import { UPTO, X402_VERSION, type Address, type Hex } from '../../../shared/protocol/payment.js'
+import { UPTO, X402_VERSION, type Hex } from '../../../shared/protocol/payment.js'
 import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
 import {
   describeProblem,
@@ -17,7 +17,8 @@ import {
   type Answer,
   type PaidRequest,
 } from './http.js'
-import { paymentOf, prepare, type Unsigned } from './sign-offer.js'
+import { paymentOf, prepare } from './sign-offer.js'
+import { signTypedData } from '../../../shared/crypto/sign-typed-data.js'
 import { formatDecimal, trimDecimal } from '../../../shared/money/decimal.js'
 import { PERMIT2 } from '../../../shared/protocol/contracts.js'
 import { visible } from '../../../shared/protocol/visible-text.js'
@@ -73,25 +74,26 @@ export async function buy(purchase: Purchase): Promise<Bought> {
   const maxTimeoutSeconds = Math.min(requirements.maxTimeoutSeconds, MAX_VALID_SECONDS)
   const limited = { ...offer, requirements: { ...requirements, maxTimeoutSeconds } }
   const unsigned = prepare(limited, from)
-  announce(purchase, offer, { from, ...unsigned })
-  const payload = await unsigned.sign(purchase.privateKey)
+  announce(purchase, offer, unsigned)
+  const signature = await signTypedData(unsigned.typedData, purchase.privateKey)
+  const payload = unsigned.payloadOf(signature)
   return present(purchase, offer, encodeHeader(paymentOf(offer, payload, required)))
 }
 
 function announce(
   { tell }: Purchase,
   offer: PayableOffer,
-  { type, from, validBefore, nonce }: Unsigned & { readonly from: Address },
+  { typedData: { primaryType, message }, from, validBefore }: ReturnType<typeof prepare>,
 ): void {
   const { asset, requirements } = offer
   const { name } = asset.network
   const { payTo, scheme } = requirements
   const amount = `${scheme === UPTO ? 'up to ' : ''}${describeAmount(offer)}`
   tell(`Offer chosen: ${amount} on ${name}, to ${payTo}`)
-  tell(`Signing ${type} of ${amount}
+  tell(`Signing ${primaryType} of ${amount}
     from ${from}
     to ${payTo}
-    until ${new Date(Number(validBefore) * 1000).toISOString()}, nonce ${nonce}`)
+    until ${new Date(validBefore * 1000).toISOString()}, nonce ${String(message['nonce'])}`)
 }
 
 /** Presents a payment, and the same one again while its outcome is unknown. */

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { createHash } from 'node:crypto'
 import { privateKeyToAddress } from 'viem/accounts'
-import { permit2AuthorizationFor, signPermit2 } from '../../../../src/shared/crypto/sign-permit2.js'
+import { signTypedData } from '../../../../src/shared/crypto/sign-typed-data.js'
 import { readPermit } from '../../../../src/core/schemes/evm/permit2/payload.js'
 import type { PaymentRequired } from '../../../../src/shared/protocol/payment.js'
+import { signablePayment } from '../../../../src/shared/protocol/signable-payment.js'
 import { handlerDescriptor, HANDLER_VERSION } from '../../../../src/api/checkouts/ucp/handler.js'
 import { handlerSchema, instrumentSchema } from '../../../../src/api/checkouts/ucp/render.js'
 import { serveGateway, type GatewayApi } from '../../api.js'
@@ -62,8 +63,14 @@ const prepare = (api: GatewayApi) =>
 /** The wallet pays a plain token, as gateway.md says. */
 async function paidByPermit2({ accepts, resource }: PaymentRequired) {
   const offer = accepts.find(({ extra }) => extra?.['assetTransferMethod'] === 'permit2')!
-  const permit = permit2AuthorizationFor(offer, privateKeyToAddress(KEY))
-  const payload = await signPermit2(permit, { privateKey: KEY, chainId: 31337 })
+  const signedAt = Math.floor(Date.now() / 1000)
+  const { typedData, payloadOf } = signablePayment(offer, {
+    from: privateKeyToAddress(KEY),
+    chainId: 31337,
+    signedAt,
+    validBefore: signedAt + offer.maxTimeoutSeconds,
+  })
+  const payload = payloadOf(await signTypedData(typedData, KEY))
   const paymentPayload = { x402Version: 2, resource, accepted: { ...offer }, payload }
   const credential = { type: 'x402', x402Version: 2, paymentPayload, paymentRequirements: offer }
   return { id: 'instrument_1', handler_id: HANDLER, type: 'x402', credential }

@@ -1,6 +1,7 @@
 import { encodeAbiParameters, keccak256, numberToHex } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
-import { signPermit2 } from '../../../../src/shared/crypto/sign-permit2.js'
+import { signTypedData } from '../../../../src/shared/crypto/sign-typed-data.js'
+import { permit2TypedData } from '../../../../src/shared/protocol/typed-data.js'
 import type { Devnet } from '../../../../src/tools/devnet/index.js'
 import { sendBatch } from '../../../../src/tools/devnet/send-batch.js'
 import { sameHex } from '../../../../src/shared/protocol/hex.js'
@@ -43,7 +44,9 @@ async function permitOf(
       validAfter: String(terms.validAfter),
     },
   }
-  return signPermit2(authorization, { privateKey: payer.privateKey, chainId: terms.chainId })
+  const typedData = permit2TypedData(authorization, terms.chainId)
+  const signature = await signTypedData(typedData, payer.privateKey)
+  return { signature, permit2Authorization: authorization }
 }
 
 const NOBODY: Hex = `0x${'0'.repeat(40)}`
