@@ -8,6 +8,14 @@ export interface FieldError {
   readonly message: string
 }
 
+interface ProblemDocument {
+  readonly code?: string
+  readonly detail?: string
+  readonly errors?: readonly FieldError[]
+  readonly requestId?: string
+  readonly delivering?: boolean
+}
+
 /** A failed request: the gateway’s problem details, or no answer. */
 export class Problem extends Error {
   readonly status: number
@@ -17,7 +25,7 @@ export class Problem extends Error {
   /** Of a refund: what was paid for is being delivered at this moment. */
   readonly isDelivering: boolean
 
-  constructor(status: number, document: Partial<ProblemDocument>) {
+  constructor(status: number, document: ProblemDocument) {
     super(document.detail ?? `The gateway answered with status ${status}.`)
     this.status = status
     this.code = document.code ?? 'unknown'
@@ -30,14 +38,6 @@ export class Problem extends Error {
   errorOf(path: string): string | undefined {
     return this.errors.find((one) => one.path === path || one.path.startsWith(`${path}.`))?.message
   }
-}
-
-interface ProblemDocument {
-  readonly code: string
-  readonly detail: string
-  readonly errors: readonly FieldError[]
-  readonly requestId: string
-  readonly delivering: boolean
 }
 
 export interface RequestOptions {

@@ -12,15 +12,12 @@ export interface Loaded<T> {
   reload(): void
 }
 
-interface State<T> {
-  readonly data?: T
-  readonly problem?: Problem
-  readonly isLoading: boolean
+interface State<T> extends Omit<Loaded<T>, 'reload'> {
   /** What is loaded, or was. */
   readonly path: string | undefined
-  /** How long the answer took (ms). */
-  readonly tookMs?: number
 }
+
+const NOTHING = { data: undefined, problem: undefined, tookMs: 0 }
 
 /**
  * Loads a document, again whenever its path changes and after somebody has signed in again.
@@ -28,7 +25,7 @@ interface State<T> {
  * @param path - Below `/api/v2/`; nothing is loaded while it is `undefined`.
  */
 export function useLoad<T>(path: string | undefined): Loaded<T> {
-  const [state, setState] = useState<State<T>>({ isLoading: path !== undefined, path })
+  const [state, setState] = useState<State<T>>({ ...NOTHING, isLoading: path !== undefined, path })
   const [turn, setTurn] = useState(0)
   const session = useContext(SessionContext)
   useEffect(() => {
@@ -40,24 +37,20 @@ export function useLoad<T>(path: string | undefined): Loaded<T> {
       const tookMs = performance.now() - startedAt
       setState((before) => ({ ...change(before), isLoading: false, path, tookMs }))
     }
-    setState(({ problem, ...before }) => ({
-      ...before,
+    setState((before) => {
       // Somebody who looks at a problem is not told of it again and again.
-      ...(problem !== undefined && before.path === path && { problem }),
-      isLoading: true,
-      path,
-    }))
+      const problem = before.path === path ? before.problem : undefined
+      return { ...before, problem, isLoading: true, path }
+    })
     ask<T>('GET', path, { signal: aborting.signal }).then(
-      (data) => end((before) => ({ data: sameOr(data, before.data) })),
-      (error: unknown) =>
-        end(({ data }) => ({ ...(data !== undefined && { data }), problem: toProblem(error) })),
+      (data) => end((before) => ({ data: sameOr(data, before.data), problem: undefined })),
+      (error: unknown) => end(({ data }) => ({ data, problem: toProblem(error) })),
     )
     return () => aborting.abort()
   }, [path, turn, session])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  const { data, problem, tookMs = 0 } = state
   const isLoading = path !== undefined && (state.isLoading || state.path !== path)
-  return { data, problem, isLoading, tookMs, reload }
+  return { ...state, isLoading, reload }
 }
 
 /** Keeps a document that has not changed: charts are not drawn again, and nothing flickers. */

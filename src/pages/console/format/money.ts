@@ -1,6 +1,6 @@
 /** Amounts for people, computed with text and integers: only Intl rounds. */
 import { decimalOf as positiveDecimalOf } from '../../browser/decimal.js'
-import type { TokenAmount } from '../api/documents.js'
+import type { Settlement, TokenAmount } from '../api/documents.js'
 
 /** Atomic units as a decimal, which may be below zero. */
 export function decimalOf(units: string, decimals: number): string {
@@ -61,15 +61,13 @@ function fractionDigits(currency: string, locale?: string): number {
 const digitsOf = (decimal: string): number =>
   Math.min(decimal.split('.', 2)[1]?.length ?? 0, MAX_DIGITS)
 
+interface Priced extends Pick<TokenAmount, 'amount' | 'decimals'> {
+  readonly quote?: Pick<NonNullable<Settlement['quote']>, 'price' | 'currency'> | undefined
+}
+
 /** Value of a settlement in the merchant's currency: its quote, or the peg of its token. */
 export function fiatOf(
-  {
-    amount,
-    decimals,
-    quote,
-  }: Pick<TokenAmount, 'amount' | 'decimals'> & {
-    readonly quote?: { readonly price: string; readonly currency: string } | undefined
-  },
+  { amount, decimals, quote }: Priced,
   peg: string | undefined,
 ): { readonly decimal: string; readonly currency: string } | undefined {
   if (quote !== undefined) return { decimal: quote.price, currency: quote.currency }

@@ -49,7 +49,8 @@ export function useForm<Values extends object, Saved = unknown>(
   const action = useAction(async () =>
     onSaved(await ask(method, path, { body, version, key: content ? key : undefined })),
   )
-  const change = (members: Partial<Values>): void => setValues({ ...values, ...members })
+  const change = (members: Partial<Values>): void =>
+    setValues((before) => ({ ...before, ...members }))
   const errorOf = (name: keyof Values & string) => action.problem?.errorOf(pathOf(name))
   return {
     ...action,

@@ -117,7 +117,9 @@ function OnChain({ of }: Of<Settlement>) {
 }
 
 function Story({ of }: Of<Settlement>) {
-  const { quote, maximum, createdAt, status } = of
+  const { quote, maximum, createdAt, updatedAt, status, refunded, amount, errorReason } = of
+  const took = Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt))
+  const outcome = amount === '0' ? 'Nothing was charged' : 'Payment settled'
   return (
     <ol class="story">
       {quote && (
@@ -133,41 +135,26 @@ function Story({ of }: Of<Settlement>) {
           It is not mined yet. This page refreshes by itself.
         </Step>
       )}
-      {status === 'settled' && <Settled of={of} />}
-      {status === 'failed' && <Failed of={of} />}
-    </ol>
-  )
-}
-
-function Settled({ of: { createdAt, updatedAt, refunded, amount } }: Of<Settlement>) {
-  const took = Math.max(0, Date.parse(updatedAt) - Date.parse(createdAt))
-  return (
-    <>
-      <Step
-        title={amount === '0' ? 'Nothing was charged' : 'Payment settled'}
-        at={updatedAt}
-        tone="good"
-      >
-        {took < 3_600_000 && `${formatDuration(took)} after verification.`}
-      </Step>
-      {refunded !== undefined && (
+      {status === 'settled' && (
+        <Step title={outcome} at={updatedAt} tone="good">
+          {took < 3_600_000 && `${formatDuration(took)} after verification.`}
+        </Step>
+      )}
+      {status === 'settled' && refunded !== undefined && (
         <Step title={refunded === amount ? 'Refunded' : 'Partially refunded'}>
           See the refunds below.
         </Step>
       )}
-    </>
-  )
-}
-
-function Failed({ of: { updatedAt, errorReason } }: Of<Settlement>) {
-  return (
-    <Step title="Payment failed" at={updatedAt} tone="bad">
-      {errorReason !== undefined && (
-        <>
-          {reasonInWords(errorReason)} <code>{errorReason}</code>
-        </>
+      {status === 'failed' && (
+        <Step title="Payment failed" at={updatedAt} tone="bad">
+          {errorReason !== undefined && (
+            <>
+              {reasonInWords(errorReason)} <code>{errorReason}</code>
+            </>
+          )}
+        </Step>
       )}
-    </Step>
+    </ol>
   )
 }
 

@@ -139,24 +139,6 @@ interface NewTokenProps {
 /** Creates a token and shows it once. A rotation revokes the old one after the new one is in place. */
 function NewToken({ path, replaced, onRevoke, onClose }: NewTokenProps) {
   const [created, setCreated] = useState<string>()
-  const title = replaced ? `Rotate ${nameOf(replaced)}` : 'New token'
-  return (
-    <Dialog title={title} onClose={created === undefined ? onClose : undefined}>
-      {created === undefined ? (
-        <Create path={path} replaced={replaced} onCancel={onClose} onCreated={setCreated} />
-      ) : (
-        <Created token={created} replaced={replaced} onRevoke={onRevoke} onClose={onClose} />
-      )}
-    </Dialog>
-  )
-}
-
-interface CreateProps extends Pick<NewTokenProps, 'path' | 'replaced'> {
-  readonly onCancel: () => void
-  readonly onCreated: (token: string) => void
-}
-
-function Create({ path, replaced, onCancel, onCreated }: CreateProps) {
   const form = useForm({
     initial: () => ({
       label: replaced?.label ?? '',
@@ -165,18 +147,25 @@ function Create({ path, replaced, onCancel, onCreated }: CreateProps) {
     method: 'POST',
     path,
     bodyOf: ({ label, scopes }) => ({ label: label.trim(), scopes }),
-    onSaved: ({ token }: { readonly token: string }) => onCreated(token),
+    onSaved: ({ token }: { readonly token: string }) => setCreated(token),
   })
+  const title = replaced ? `Rotate ${nameOf(replaced)}` : 'New token'
   const lead = replaced && <p>The old token works until you revoke it.</p>
   return (
-    <Form of={form} lead={lead} verb="Create token" onCancel={onCancel}>
-      <TextField
-        label="Label"
-        hint="Where it is used, such as “shop server”."
-        {...form.field('label')}
-      />
-      {!replaced && <CheckFields legend="It may" names={SCOPES} {...form.field('scopes')} />}
-    </Form>
+    <Dialog title={title} onClose={created === undefined ? onClose : undefined}>
+      {created === undefined ? (
+        <Form of={form} lead={lead} verb="Create token" onCancel={onClose}>
+          <TextField
+            label="Label"
+            hint="Where it is used, such as “shop server”."
+            {...form.field('label')}
+          />
+          {!replaced && <CheckFields legend="It may" names={SCOPES} {...form.field('scopes')} />}
+        </Form>
+      ) : (
+        <Created token={created} replaced={replaced} onRevoke={onRevoke} onClose={onClose} />
+      )}
+    </Dialog>
   )
 }
 
