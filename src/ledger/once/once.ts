@@ -9,16 +9,19 @@ export interface OnceContext extends WaitContext {
   readonly noteFailure?: (error: OutsideFailure) => void
 }
 
-/** The outcome of a request that runs once. */
-export type OnceResult<T, Request> =
-  /** This request ran. */
-  | { readonly kind: 'produced'; readonly value: T }
+/** Why a key cannot be claimed. */
+type Taken<Request> =
   /** An earlier request with this key has finished; this is the answer it stored. */
   | { readonly kind: 'repeated'; readonly stored: string }
   /** An earlier request with this key still runs. */
   | { readonly kind: 'busy'; readonly request: Request }
   /** The key was used for another request. */
   | { readonly kind: 'conflict'; readonly request: Request }
+
+/** The outcome of a request that runs once. */
+export type OnceResult<T, Request> =
+  /** This request ran. */
+  { readonly kind: 'produced'; readonly value: T } | Taken<Request>
 
 /**
  * Runs `produce` once per key; requests that come later get the stored answer.
@@ -34,9 +37,30 @@ export async function once<T, Request extends WaitingRequest>(
   request: Request | undefined,
   produce: (claim: KeyClaim) => Promise<T>,
 ): Promise<OnceResult<T, Request>> {
+  const claimed = await claimKey(context, request)
+  if (claimed.kind !== 'claimed') return claimed
+  const { claim } = claimed
+  try {
+    const value = await produce(claim)
+    if (claim.isFinished) noteOnceSent(context, request)
+    return { kind: 'produced', value }
+  } finally {
+    await claim.pause()
+  }
+}
+
+/**
+ * Claims the key of a request, once no other request has it. The caller ends the claim.
+ *
+ * @param request - `undefined` for a request without a key.
+ * @throws `LedgerError` when the key could not be claimed.
+ */
+export async function claimKey<Request extends WaitingRequest>(
+  context: OnceContext,
+  request: Request | undefined,
+): Promise<{ readonly kind: 'claimed'; readonly claim: KeyClaim } | Taken<Request>> {
   const { logger } = context
-  if (request === undefined)
-    return { kind: 'produced', value: await produce(new KeyClaim(undefined, logger)) }
+  if (request === undefined) return { kind: 'claimed', claim: new KeyClaim(undefined, logger) }
   const begun = await askUntilFree(context, request, () => context.idempotency.begin(request))
   switch (begun.state) {
     case 'done':
@@ -50,19 +74,18 @@ export async function once<T, Request extends WaitingRequest>(
       const isOther = key !== request.key
       const beginVerified = () => context.idempotency.begin({ ...request, key })
       const claim = new KeyClaim(begun.claim, logger, isOther ? beginVerified : undefined)
-      try {
-        const value = await produce(claim)
-        if (claim.isFinished) noteOnceSent(context, request)
-        return { kind: 'produced', value }
-      } finally {
-        await claim.pause()
-      }
+      return { kind: 'claimed', claim }
     }
   }
 }
 
 /** Tells the store once a client has been sent its answer. */
-function noteOnceSent({ idempotency }: WaitContext, { key, res }: WaitingRequest): void {
+export function noteOnceSent(
+  { idempotency }: WaitContext,
+  request: WaitingRequest | undefined,
+): void {
+  if (request === undefined) return
+  const { key, res } = request
   if (res?.writableFinished === true) idempotency.noteSent(key)
   else res?.once('finish', () => idempotency.noteSent(key))
 }

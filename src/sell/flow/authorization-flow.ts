@@ -16,7 +16,6 @@ import { requestFields } from '../respond/log-fields.js'
 import {
   attachPayment,
   endReserved,
-  keepPaid,
   markDelivered,
   markUndelivered,
   releaseUnpaid,
@@ -178,35 +177,30 @@ async function settleThenSend(
   attempt: ReservedAttempt,
   { held, charge }: ChargedResponse,
 ): Promise<Exit> {
-  const { res, claim, charged, reservation } = attempt
+  const { res, keys, reservation } = attempt
   if (charge !== undefined) await keepCharged(context, attempt, { held, charge })
   const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
-  if (!settlement.success) {
-    // If the price is another one when the payment is presented again, this is what it has bought.
-    if (claim.hasKey && settlement.errorReason === 'settlement_pending')
-      await keepUnpaid(attempt, { held, charge })
-    return endReserved(attempt, settlement)
-  }
+  if (!settlement.success)
+    return endReserved(attempt, settlement, () => serializeUnpaid(held.response(), charge))
   held.amend(() => {
     setPaymentResponse(res, settlement)
     keepPrivate(res)
   })
-  const response = claim.hasKey ? held.response() : undefined
+  const response = keys.hasId ? held.response() : undefined
   // Nobody has received the response: the payer may ask once more, by id or with the same payment.
   if (held.clientGone && response?.body === undefined) {
     await reservation.reopen()
     return { kind: 'over' }
   }
   const stored = response && serializeResponse(response)
-  if (stored !== undefined) await keepPaid(attempt, stored)
+  if (stored !== undefined) await keys.keepPaid(stored, reservation.lock)
   await markDelivered(attempt, settlement)
   if (!held.clientGone) await sendDelivered(attempt, held)
   else if (response?.body === undefined) {
     await markUndelivered(attempt)
     return { kind: 'over' }
   }
-  if (stored !== undefined) await claim.finish(stored)
-  await charged.forget()
+  keys.give(stored)
   return { kind: 'over' }
 }
 
@@ -222,7 +216,7 @@ async function keepCharged(
   { held, charge }: { readonly held: HeldResponse; readonly charge: bigint },
 ): Promise<void> {
   const answer = serializeUnpaid(held.response(), charge)
-  if (answer === undefined || (await attempt.charged.keep({ answer }))) return
+  if (answer === undefined || (await attempt.keys.keepCharged(answer))) return
   await releaseUnpaid(context, attempt)
   throw new LedgerError(
     'ledger_unavailable',
@@ -238,15 +232,6 @@ async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Prom
     if (!attempt.res.headersSent) await markUndelivered(attempt)
     throw error
   }
-}
-
-/** Keeps a response whose payment is pending. */
-async function keepUnpaid(
-  { claim }: ReservedAttempt,
-  { held, charge }: ChargedResponse,
-): Promise<void> {
-  const answer = serializeUnpaid(held.response(), charge)
-  await claim.keep(answer === undefined ? claim.kept : { answer })
 }
 
 /** A response that is not charged for. */

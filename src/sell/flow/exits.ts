@@ -12,7 +12,8 @@ import { respondRouteProblem, setPaymentResponse } from '../respond/respond.js'
 import { respondAgain } from '../respond/stored-response.js'
 import type { Undelivered } from '../respond/undelivered.js'
 
-type Unsettled = Extract<SettleResponse, { success: false }>
+/** What became of a payment that was not settled, or is not known to be. */
+export type Unsettled = Extract<SettleResponse, { success: false }>
 
 /** Every way in which a paid request ends. */
 export type Exit =

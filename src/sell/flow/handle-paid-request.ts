@@ -4,10 +4,11 @@ import { isOutsideFailure } from '../../shared/errors.js'
 import { countRefusal } from '../../core/facilitator/count-events.js'
 import type { ReservingFacilitator } from '../../core/facilitator/facilitator.js'
 import { isClosed } from '../../shared/http/once-closed.js'
-import { once, type OnceContext } from '../../ledger/once/once.js'
+import type { OnceContext } from '../../ledger/once/once.js'
 import type { OpenRequests } from '../../shared/http/open-requests.js'
 import type { Counters } from '../../ledger/counters.js'
 import { isRefusal } from '../../core/schemes/scheme.js'
+import { claimAnswerKeys } from './answer-keys.js'
 import { runThenSettle } from './authorization-flow.js'
 import { outsideFailure, respondExit, type Exit } from './exits.js'
 import type { HeldBudget } from '../hold/held-budget.js'
@@ -17,8 +18,8 @@ import { countUnmatched, readMatchingPayment } from '../route/matched-payment.js
 import { offerAgain } from '../route/offer.js'
 import type { ProtectOptions } from '../route/options.js'
 import { requireOnce } from './paid-request.js'
-import { chargedKey, endRefused, paymentIdKey, releaseUnpaid } from './payment-attempt.js'
-import type { Exchange, PaymentAttempt } from './payment-attempt.js'
+import { endRefused, releaseUnpaid, type PaymentAttempt } from './payment-attempt.js'
+import type { Exchange } from './presented-attempt.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import type { ProblemPage } from '../paywall/problem-page.js'
 import { bringsPayment } from '../route/read-payment.js'
@@ -118,21 +119,13 @@ async function charge(
     const bought = route.purchaseOf(req, asked, payment)
     const attempt = { project, payment, offer: offered, bought, ...exchange }
     logged = attempt
-    const result = await once(context, await paymentIdKey(context, attempt), async (claim) => {
-      const taken = await once(context, chargedKey(attempt), async (charged) => {
-        try {
-          // The client may have disconnected while its request waited for a price, a limit or a key.
-          if (isClosed(res)) return await claim.abandon()
-          respondExit(res, await takePayment(context, route, { claim, charged, ...attempt }))
-        } finally {
-          await charged.letGo()
-        }
-      })
-      if (taken.kind === 'produced') return
-      await claim.abandon()
-      respondExit(res, taken)
-    })
-    if (result.kind !== 'produced') respondExit(res, result)
+    const keys = await claimAnswerKeys(context, attempt)
+    if ('kind' in keys) return respondExit(res, keys)
+    try {
+      respondExit(res, await takePayment(context, route, { keys, ...attempt }))
+    } finally {
+      await keys.end()
+    }
   } catch (error) {
     if (!isOutsideFailure(error)) throw error
     if (logged.payment !== undefined) context.noteFailure?.(error)
@@ -146,16 +139,19 @@ async function takePayment(
   route: PaidRoute,
   attempt: PaymentAttempt,
 ): Promise<Exit> {
-  const { req, res, payment, project } = attempt
-  const { claim, charged } = attempt
-  const kept = charged.kept ?? claim.kept
+  const { req, res, payment, project, keys } = attempt
   const holdsResponse = route.paymentFlow === 'authorization'
+  // The client may have disconnected while its request waited for a price, a limit or a key.
+  if (isClosed(res)) {
+    await keys.release()
+    return { kind: 'over' }
+  }
   context.counters.count(project, 'presented')
   if (holdsResponse && context.heldBudget.isFull) {
-    await claim.abandon()
+    await keys.release()
     return { kind: 'server_busy' }
   }
-  if (payment.storedOnly && kept === undefined) {
+  if (payment.storedOnly && keys.kept === undefined) {
     const refusal = await refuseUnstored(context, attempt)
     countRefusal(context.counters, { ...refusal, project, reason: refusal.refused })
     return endRefused(context, attempt, refusal)
@@ -169,7 +165,7 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return { kind: 'over' }
   }
-  const hasId = await claim.claimVerified().catch(async (error: unknown) => {
+  const hasId = await keys.claimVerified().catch(async (error: unknown) => {
     await releaseUnpaid(context, reserved)
     throw error
   })
@@ -183,6 +179,7 @@ async function takePayment(
     await releaseUnpaid(context, reserved)
     return exceeded
   }
-  if ((payment.storedOnly || charged.kept) && kept) return redeemStored(reserved, kept.answer)
+  const { kept } = keys
+  if ((payment.storedOnly || keys.isCharged) && kept) return redeemStored(reserved, kept)
   return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(context, reserved)
 }

@@ -10,14 +10,14 @@ import type { LedgerStore } from '../../ledger/index.js'
 import { bringsSameProof } from '../../ledger/purchase.js'
 import { isReadable } from '../../shared/protocol/decoded-payment.js'
 import type { Refusal } from '../../core/schemes/scheme.js'
-import { respondExit, type Exit } from './exits.js'
-import { endReserved, keepPaid, markDelivered, markUndelivered } from './payment-attempt.js'
+import type { Exit } from './exits.js'
+import { endReserved, markDelivered, markUndelivered } from './payment-attempt.js'
 import type { PaymentAttempt, ReservedAttempt } from './payment-attempt.js'
 import { chargeOf, withSettlement } from '../respond/stored-response.js'
 
 /** Redeems such a payment for a response that was kept while the payment was pending. */
 export async function redeemStored(attempt: ReservedAttempt, kept: string): Promise<Exit> {
-  const { res, claim, charged, reservation } = attempt
+  const { res, keys, reservation } = attempt
   const charge = chargeOf(kept)
   const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
   if (!settlement.success) return endReserved(attempt, settlement)
@@ -27,17 +27,15 @@ export async function redeemStored(attempt: ReservedAttempt, kept: string): Prom
     return { kind: 'over' }
   }
   const stored = withSettlement(kept, settlement)
-  await keepPaid(attempt, stored)
+  await keys.keepPaid(stored, reservation.lock)
   await markDelivered(attempt, settlement)
   // Its payer has left meanwhile, and has no id to ask for it by.
-  if (isClosed(res) && !claim.hasKey) {
+  if (isClosed(res) && !keys.hasId) {
     await markUndelivered(attempt)
     return { kind: 'over' }
   }
-  respondExit(res, { kind: 'repeated', stored })
-  await claim.finish(stored)
-  await charged.forget()
-  return { kind: 'over' }
+  keys.give(stored)
+  return { kind: 'repeated', stored }
 }
 
 /**

@@ -8,7 +8,6 @@ import { HeldResponse } from '../hold/held-response.js'
 import {
   attachPayment,
   endReserved,
-  keepPaid,
   markDelivered,
   markUndelivered,
   type ReservedAttempt,
@@ -34,7 +33,7 @@ export async function settleThenRun(
   { requests }: { readonly requests: OpenRequests },
   attempt: ReservedAttempt,
 ): Promise<Exit> {
-  const { req, res, next, claim, reservation } = attempt
+  const { req, res, next, keys, reservation } = attempt
   const settlement = await reservation.settle()
   if (!settlement.success) return endReserved(attempt, settlement)
   if (isClosed(res)) {
@@ -48,7 +47,8 @@ export async function settleThenRun(
   }
   // Stored without a body until the handler's response is known.
   const headers = paymentResponseHeaders(settlement)
-  await keepPaid(attempt, serializeResponse({ status: 200, headers, body: undefined }))
+  const answer = serializeResponse({ status: 200, headers, body: undefined })
+  await keys.keepPaid(answer, reservation.lock)
   await markDelivered(attempt, settlement)
   if (isClosed(res)) {
     await markUndelivered(attempt)
@@ -59,7 +59,7 @@ export async function settleThenRun(
   const { payer } = reservation
   attachPayment(attempt, { payer, transaction, waive: refuseWaiver, charge: refuseCharge })
   removeConditions(req)
-  const recorded = claim.hasKey ? recordResponse(res) : undefined
+  const recorded = keys.hasId ? recordResponse(res) : undefined
   setPaymentResponse(res, settlement)
   keepPrivateOnHead(res)
   let isCutOff = false
@@ -72,6 +72,6 @@ export async function settleThenRun(
   next()
   if (recorded === undefined) return { kind: 'over' }
   const response = await recorded
-  if (!isCutOff) await claim.finish(serializeResponse(response))
+  if (!isCutOff) keys.give(serializeResponse(response))
   return { kind: 'over' }
 }
