@@ -1,6 +1,6 @@
 import type { OutsideFailure } from '../../shared/errors.js'
 import type { Logger } from '../../shared/logger.js'
-import type { IdempotencyAttempt, IdempotencyClaim, KeptAnswer } from './store.js'
+import type { IdempotencyClaim, KeptAnswer } from './store.js'
 import { askUntilFree, type WaitContext, type WaitingRequest } from './wait.js'
 
 export interface OnceContext extends WaitContext {
@@ -39,28 +39,23 @@ export async function once<T, Request extends WaitingRequest>(
 ): Promise<OnceResult<T, Request>> {
   const claimed = await claimKey(context, request)
   if (claimed.kind !== 'claimed') return claimed
-  const { claim } = claimed
   try {
-    const value = await produce(claim)
-    if (claim.isFinished) noteOnceSent(context, request)
-    return { kind: 'produced', value }
+    return { kind: 'produced', value: await produce(claimed.claim) }
   } finally {
-    await claim.pause()
+    await claimed.claim.end()
   }
 }
 
 /**
- * Claims the key of a request, once no other request has it. The caller ends the claim.
+ * Claims the key of a request. Who gets a claim ends it.
  *
- * @param request - `undefined` for a request without a key.
  * @throws `LedgerError` when the key could not be claimed.
  */
 export async function claimKey<Request extends WaitingRequest>(
   context: OnceContext,
   request: Request | undefined,
 ): Promise<{ readonly kind: 'claimed'; readonly claim: KeyClaim } | Taken<Request>> {
-  const { logger } = context
-  if (request === undefined) return { kind: 'claimed', claim: new KeyClaim(undefined, logger) }
+  if (request === undefined) return { kind: 'claimed', claim: new KeyClaim(context) }
   const begun = await askUntilFree(context, request, () => context.idempotency.begin(request))
   switch (begun.state) {
     case 'done':
@@ -69,23 +64,13 @@ export async function claimKey<Request extends WaitingRequest>(
     case 'conflict':
     case 'busy':
       return { kind: begun.state, request }
-    case 'fresh': {
-      const { verifiedKey: key = request.key } = request
-      const isOther = key !== request.key
-      const beginVerified = () => context.idempotency.begin({ ...request, key })
-      const claim = new KeyClaim(begun.claim, logger, isOther ? beginVerified : undefined)
-      return { kind: 'claimed', claim }
-    }
+    case 'fresh':
+      return { kind: 'claimed', claim: new KeyClaim(context, request, begun.claim) }
   }
 }
 
 /** Tells the store once a client has been sent its answer. */
-export function noteOnceSent(
-  { idempotency }: WaitContext,
-  request: WaitingRequest | undefined,
-): void {
-  if (request === undefined) return
-  const { key, res } = request
+function noteOnceSent({ idempotency }: WaitContext, { key, res }: WaitingRequest): void {
   if (res?.writableFinished === true) idempotency.noteSent(key)
   else res?.once('finish', () => idempotency.noteSent(key))
 }
@@ -97,28 +82,19 @@ export function noteOnceSent(
  * payment and the answer is right even if it cannot be repeated.
  */
 export class KeyClaim {
+  readonly #context: OnceContext
+  readonly #request: WaitingRequest | undefined
   readonly #claim: IdempotencyClaim | undefined
-  readonly #logger: Logger
-  readonly #beginVerified: (() => Promise<IdempotencyAttempt>) | undefined
   #verified: IdempotencyClaim | undefined
   #isOver = false
   #isFinished = false
   #isKept: boolean
 
-  constructor(
-    claim: IdempotencyClaim | undefined,
-    logger: Logger,
-    beginVerified?: () => Promise<IdempotencyAttempt>,
-  ) {
+  constructor(context: OnceContext, request?: WaitingRequest, claim?: IdempotencyClaim) {
+    this.#context = context
+    this.#request = request
     this.#claim = claim
-    this.#logger = logger
-    this.#beginVerified = beginVerified
     this.#isKept = claim?.kept !== undefined
-  }
-
-  /** Whether it has its final answer. */
-  get isFinished(): boolean {
-    return this.#isFinished
   }
 
   /** Whether the request has a key, so that its answer may be asked for again. */
@@ -138,9 +114,12 @@ export class KeyClaim {
    * @throws `LedgerError`
    */
   async claimVerified(): Promise<boolean> {
-    const begun = await this.#beginVerified?.()
-    if (begun?.state === 'fresh') this.#verified = begun.claim
-    return begun?.state !== 'conflict'
+    const request = this.#request
+    const { verifiedKey: key } = request ?? {}
+    if (request === undefined || key === undefined || key === request.key) return true
+    const begun = await this.#context.idempotency.begin({ ...request, key })
+    if (begun.state === 'fresh') this.#verified = begun.claim
+    return begun.state !== 'conflict'
   }
 
   /**
@@ -185,6 +164,12 @@ export class KeyClaim {
     await this.#end((claim) => claim.pause())
   }
 
+  /** Ends the claim when its request is answered, or has failed. */
+  async end(): Promise<void> {
+    if (this.#isFinished && this.#request) noteOnceSent(this.#context, this.#request)
+    await this.pause()
+  }
+
   async #end(
     how: (claim: IdempotencyClaim) => Promise<void>,
     howVerified = (verified: IdempotencyClaim) => verified.pause(),
@@ -202,7 +187,7 @@ export class KeyClaim {
       await written
       return true
     } catch (error) {
-      this.#logger.error('An answer could not be stored.', { error })
+      this.#context.logger.error('An answer could not be stored.', { error })
       return false
     }
   }

@@ -7,34 +7,32 @@ import { onAbort } from '../../shared/http/on-abort.js'
 import type { OpenRequests } from '../../shared/http/open-requests.js'
 import { keepPrivate } from '../respond/cache-control.js'
 import { removeConditions } from '../respond/conditional-requests.js'
-import { outsideFailure, respondExit, type Exit } from './exits.js'
+import { attachPayment, type Exchange } from './exchange.js'
+import { outsideFailure, type Exit } from './exits.js'
 import type { HeldLimits } from '../hold/held-body.js'
 import type { HeldBudget } from '../hold/held-budget.js'
 import { HeldResponse, type HeldEnd } from '../hold/held-response.js'
 import { PAYMENT_CHARGED } from '../../shared/protocol/headers.js'
 import { requestFields } from '../respond/log-fields.js'
-import {
-  attachPayment,
-  endReserved,
-  markDelivered,
-  markUndelivered,
-  releaseUnpaid,
-  type ReservedAttempt,
-} from './payment-attempt.js'
+import { deliver, give, releaseUnpaid, reopen, settle, undeliver } from './payment-attempt.js'
+import type { Delivered, Delivery, Reserved } from './payment-attempt.js'
 import { refuseCharge, type Meter } from '../route/meter.js'
+import { respondExit } from './respond-exit.js'
 import { setPaymentResponse } from '../respond/respond.js'
-import type { PaidRoute } from '../route/route.js'
 import { serializeResponse, serializeUnpaid } from '../respond/stored-response.js'
 import { readUndelivered, type RedirectContext, type Undelivered } from '../respond/undelivered.js'
 import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
 import { watchForStream } from '../hold/watch-for-stream.js'
 
-/** Dependencies of {@link runThenSettle}. */
+/** Dependencies of {@link holdAnswer}. */
 export interface AuthorizationFlowContext extends RedirectContext {
+  /** The memory of all responses that are held. */
   readonly heldBudget: HeldBudget
   readonly counters: Counters
+  /** Counts payments that the app waives. */
   readonly waived: WaivedCounter
   readonly logger: Logger
+  /** The requests that are waited for when the gateway closes. */
   readonly requests: OpenRequests
 }
 
@@ -42,42 +40,70 @@ export interface AuthorizationFlowContext extends RedirectContext {
  * The `authorization` flow: runs the handler and holds its response, settles the payment, and then
  * sends the response. A free response is sent, or replaced, without settling.
  */
-export async function runThenSettle(
-  context: AuthorizationFlowContext,
-  route: Pick<PaidRoute, 'maxHeldBytes' | 'chargeIf' | 'warnings' | 'openMeter'>,
-  attempt: ReservedAttempt,
-): Promise<Exit> {
-  const { payer } = attempt.reservation
-  const { maxHeldBytes } = route
-  const lease = context.heldBudget.open({ payer, maxHeldBytes })
-  if (lease === undefined) {
-    await releaseUnpaid(context, attempt)
-    return { kind: 'server_busy' }
-  }
-  try {
-    await runHeld(context, attempt, { route, limits: { maxHeldBytes, lease } })
-    return { kind: 'over' }
-  } finally {
-    lease.release()
+export function holdAnswer(context: AuthorizationFlowContext, exchange: Exchange): Delivery {
+  return {
+    get isFull() {
+      return context.heldBudget.isFull
+    },
+    async run(reserved) {
+      const { payer } = reserved.reservation
+      const { maxHeldBytes } = reserved.route
+      const lease = context.heldBudget.open({ payer, maxHeldBytes })
+      if (lease === undefined) {
+        await releaseUnpaid(context, reserved)
+        return { kind: 'server_busy' }
+      }
+      try {
+        const limits = { maxHeldBytes, lease }
+        await runHeld(context, await hold(context, reserved, { exchange, limits }))
+        return { kind: 'over' }
+      } finally {
+        lease.release()
+      }
+    },
   }
 }
 
-/** A route whose response is held. */
-interface HeldRoute {
-  readonly route: Pick<PaidRoute, 'chargeIf' | 'warnings' | 'openMeter'>
+/** Where a response is held. */
+interface Holding {
+  readonly exchange: Exchange
   readonly limits: HeldLimits
 }
 
-/** Runs the handler, and writes the end of its held response. */
-async function runHeld(
+/** A reserved payment whose handler's response is held. */
+interface HeldAttempt extends Reserved, Holding {
+  readonly held: HeldResponse
+  readonly meter: Meter | undefined
+  readonly waiver: Waiver
+}
+
+/** Starts to hold the response of the handler that is about to run. */
+async function hold(
   context: AuthorizationFlowContext,
-  attempt: ReservedAttempt,
-  { route, limits }: HeldRoute,
-): Promise<void> {
-  const { req, res, next } = attempt
-  const { chargeIf, warnings } = route
+  attempt: Reserved,
+  { exchange, limits }: Holding,
+): Promise<HeldAttempt> {
+  const { req, res } = exchange
   const waiver = openWaiver(res)
-  const { held, meter } = await holdResponse(context, attempt, { route, limits, waiver })
+  try {
+    const meter = attempt.route.openMeter(res, attempt.payment)
+    const { payer } = attempt.reservation
+    const charge = meter?.charge ?? refuseCharge
+    attachPayment(exchange, attempt, { payer, waive: waiver.waive, charge })
+    removeConditions(req)
+    const held = new HeldResponse(res, limits)
+    return { ...attempt, exchange, limits, held, meter, waiver }
+  } catch (error) {
+    await releaseUnpaid(context, attempt)
+    throw error
+  }
+}
+
+/** Runs the handler, and writes the end of its held response. */
+async function runHeld(context: AuthorizationFlowContext, attempt: HeldAttempt): Promise<void> {
+  const { held, meter, exchange } = attempt
+  const { req, res, next } = exchange
+  const { warnings } = attempt.route
   if (!warnings.has('stream'))
     watchForStream(res, () => warnings.warnOfStream(req, { isMetered: meter !== undefined }))
   const remove = onAbort(context.requests.cutOff, () => held.stop())
@@ -86,11 +112,10 @@ async function runHeld(
     if (!held.clientGone) next()
     const end = await held.finished
     const undelivered =
-      end.kind === 'ended' ? readUndelivered(context, attempt, end.status) : undefined
-    const judged = { end, held, undelivered, waiver, chargeIf }
-    const exit = (await isCharged(context, attempt, judged))
-      ? await settleThenSend(context, attempt, { held, charge: meter?.close() })
-      : await endUncharged(context, attempt, { held, end, undelivered, limits })
+      end.kind === 'ended' ? readUndelivered(context, exchange, end.status) : undefined
+    const exit = (await isCharged(context, attempt, { end, undelivered }))
+      ? await settleThenSend(context, attempt)
+      : await endUncharged(context, attempt, { end, undelivered })
     if (exit.kind !== 'over') held.replace(() => respondExit(res, exit))
   } catch (error) {
     if (isOutsideFailure(error))
@@ -102,57 +127,30 @@ async function runHeld(
   }
 }
 
-/** Starts to hold the response of the handler that is about to run. */
-async function holdResponse(
-  context: AuthorizationFlowContext,
-  attempt: ReservedAttempt,
-  { route, limits, waiver }: HeldRoute & { readonly waiver: Waiver },
-): Promise<{ readonly held: HeldResponse; readonly meter: Meter | undefined }> {
-  try {
-    const { req, res, payment, reservation } = attempt
-    const meter = route.openMeter(res, payment)
-    const charge = meter?.charge ?? refuseCharge
-    attachPayment(attempt, { payer: reservation.payer, waive: waiver.waive, charge })
-    removeConditions(req)
-    return { held: new HeldResponse(res, limits), meter }
-  } catch (error) {
-    await releaseUnpaid(context, attempt)
-    throw error
-  }
-}
-
-/** A response that has ended. */
+/** How a held response has ended. */
 interface EndedResponse {
-  readonly held: HeldResponse
   readonly end: HeldEnd
   /** Of a response that delivers nothing: what is sent in its place. */
   readonly undelivered: Undelivered | undefined
 }
 
-/** Only a complete response that its client is there to receive, and that delivers something, is charged. */
-function isChargeable({ end, held, undelivered }: EndedResponse): boolean {
-  return end.kind === 'ended' && !held.clientGone && end.status < 400 && undelivered === undefined
-}
-
-/** A response that has ended, and what the app says of it. */
-interface JudgedResponse extends EndedResponse, Pick<PaidRoute, 'chargeIf'> {
-  readonly waiver: Waiver
-}
-
 const WRONG_LENGTH =
   'is not the length of the answer, which was not charged for: count bytes with Buffer.byteLength(), or leave it to res.send()'
 
-/** Whether a response is charged for. If the app fails to tell, its payment is released. */
+/**
+ * Whether a response is charged for: only a complete one that its client is there to receive, and that delivers
+ * something. If the app fails to tell, its payment is released.
+ */
 async function isCharged(
   context: AuthorizationFlowContext,
-  attempt: ReservedAttempt,
-  judged: JudgedResponse,
+  attempt: HeldAttempt,
+  { end, undelivered }: EndedResponse,
 ): Promise<boolean> {
-  if (!isChargeable(judged)) return false
-  const { held, waiver, chargeIf } = judged
+  const { held, waiver, exchange, route } = attempt
+  if (end.kind !== 'ended' || held.clientGone || end.status >= 400 || undelivered) return false
   try {
     if (!held.fitsLength) throw new ConfigError('Content-Length', WRONG_LENGTH, 'invalid_value')
-    const reason = whyFree({ held, res: attempt.res, waiver, chargeIf })
+    const reason = whyFree({ held, res: exchange.res, waiver, chargeIf: route.chargeIf })
     if (reason === undefined) return true
     // It was asked for with a payment: no shared cache may give it to others.
     held.amend(keepPrivate)
@@ -165,42 +163,30 @@ async function isCharged(
   }
 }
 
-interface ChargedResponse {
-  readonly held: HeldResponse
-  /** Units of the token, where the price is a maximum. */
-  readonly charge: bigint | undefined
-}
-
 /** Settles the payment, and then sends the response. */
 async function settleThenSend(
   context: AuthorizationFlowContext,
-  attempt: ReservedAttempt,
-  { held, charge }: ChargedResponse,
+  attempt: HeldAttempt,
 ): Promise<Exit> {
-  const { res, keys, reservation } = attempt
-  if (charge !== undefined) await keepCharged(context, attempt, { held, charge })
-  const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
-  if (!settlement.success)
-    return endReserved(attempt, settlement, () => serializeUnpaid(held.response(), charge))
+  const { held, meter, keys, exchange } = attempt
+  const charge = meter?.close()
+  const serialize = () => serializeUnpaid(held.response(), charge)
+  if (charge !== undefined) await keepCharged(context, attempt, serialize())
+  const settled = await settle(attempt, { charge, serialize })
+  if (settled.kind !== 'settled') return settled
   held.amend(() => {
-    setPaymentResponse(res, settlement)
-    keepPrivate(res)
+    setPaymentResponse(exchange.res, settled.settlement)
+    keepPrivate(exchange.res)
   })
-  const response = keys.hasId ? held.response() : undefined
+  const response = keys.id.hasKey ? held.response() : undefined
+  const isRepeatable = response?.body !== undefined
   // Nobody has received the response: the payer may ask once more, by id or with the same payment.
-  if (held.clientGone && response?.body === undefined) {
-    await reservation.reopen()
-    return { kind: 'over' }
-  }
+  if (held.clientGone && !isRepeatable) return reopen(settled)
   const stored = response && serializeResponse(response)
-  if (stored !== undefined) await keys.keepPaid(stored, reservation.lock)
-  await markDelivered(attempt, settlement)
-  if (!held.clientGone) await sendDelivered(attempt, held)
-  else if (response?.body === undefined) {
-    await markUndelivered(attempt)
-    return { kind: 'over' }
-  }
-  keys.give(stored)
+  const delivered = await deliver(settled, stored)
+  if (!held.clientGone) await send(delivered, attempt)
+  else if (!isRepeatable) return undeliver(delivered)
+  give(delivered, stored)
   return { kind: 'over' }
 }
 
@@ -212,11 +198,10 @@ async function settleThenSend(
  */
 async function keepCharged(
   context: AuthorizationFlowContext,
-  attempt: ReservedAttempt,
-  { held, charge }: { readonly held: HeldResponse; readonly charge: bigint },
+  attempt: Reserved,
+  answer: string | undefined,
 ): Promise<void> {
-  const answer = serializeUnpaid(held.response(), charge)
-  if (answer === undefined || (await attempt.keys.keepCharged(answer))) return
+  if (answer === undefined || (await attempt.keys.charge.keep({ answer }))) return
   await releaseUnpaid(context, attempt)
   throw new LedgerError(
     'ledger_unavailable',
@@ -224,27 +209,23 @@ async function keepCharged(
   )
 }
 
-/** Sends a response that is recorded as delivered. If it cannot be sent, its payment is good once more. */
-async function sendDelivered(attempt: ReservedAttempt, held: HeldResponse): Promise<void> {
+/** Sends a held response. If it cannot be sent, its payment is good once more. */
+async function send(delivered: Delivered, { held, exchange }: HeldAttempt): Promise<void> {
   try {
     held.send()
   } catch (error) {
-    if (!attempt.res.headersSent) await markUndelivered(attempt)
+    if (!exchange.res.headersSent) await undeliver(delivered)
     throw error
   }
-}
-
-/** A response that is not charged for. */
-interface UnchargedResponse extends EndedResponse {
-  readonly limits: HeldLimits
 }
 
 /** Releases the payment, and ends a response that is not charged for. */
 async function endUncharged(
   context: AuthorizationFlowContext,
-  attempt: ReservedAttempt,
-  { held, end, undelivered, limits }: UnchargedResponse,
+  attempt: HeldAttempt,
+  { end, undelivered }: EndedResponse,
 ): Promise<Exit> {
+  const { held, exchange, limits } = attempt
   await releaseUnpaid(context, attempt)
   switch (end.kind) {
     case 'ended':
@@ -262,7 +243,7 @@ async function endUncharged(
       return { kind: 'shutting_down' }
     case 'too_large':
       if (held.clientGone) return { kind: 'over' }
-      return refuseTooLarge(attempt.res, held, limits)
+      return refuseTooLarge(exchange.res, held, limits)
   }
 }
 

@@ -1,48 +1,26 @@
 import type { Declaration } from '../../core/catalogue/declaration.js'
 import { readInput } from '../discovery/read-input.js'
 import { isOutsideFailure } from '../../shared/errors.js'
-import { countRefusal } from '../../core/facilitator/count-events.js'
-import type { ReservingFacilitator } from '../../core/facilitator/facilitator.js'
-import { isClosed } from '../../shared/http/once-closed.js'
-import type { OnceContext } from '../../ledger/once/once.js'
-import type { OpenRequests } from '../../shared/http/open-requests.js'
-import type { Counters } from '../../ledger/counters.js'
-import { isRefusal } from '../../core/schemes/scheme.js'
 import { claimAnswerKeys } from './answer-keys.js'
-import { runThenSettle } from './authorization-flow.js'
-import { outsideFailure, respondExit, type Exit } from './exits.js'
-import type { HeldBudget } from '../hold/held-budget.js'
-import type { LoggedRequest } from '../respond/log-fields.js'
-import type { MatchContext } from '../route/match-offer.js'
-import { countUnmatched, readMatchingPayment } from '../route/matched-payment.js'
-import { offerAgain } from '../route/offer.js'
+import { holdAnswer, type AuthorizationFlowContext } from './authorization-flow.js'
+import { callerOf, type Exchange } from './exchange.js'
+import { outsideFailure } from './exits.js'
 import type { ProtectOptions } from '../route/options.js'
 import { requireOnce } from './paid-request.js'
-import { endRefused, releaseUnpaid, type PaymentAttempt } from './payment-attempt.js'
-import type { Exchange } from './presented-attempt.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import type { ProblemPage } from '../paywall/problem-page.js'
 import { bringsPayment } from '../route/read-payment.js'
-import { redeemStored, refuseUnstored } from './redeem-stored.js'
+import type { LoggedRequest } from '../respond/log-fields.js'
+import { respondExit } from './respond-exit.js'
 import { respondOptions } from '../respond/respond-options.js'
 import { respondInvalidInput, respondNobodyPaid } from '../respond/respond.js'
 import type { PaidRoute } from '../route/route.js'
 import type { FindRoute } from '../route/route-finder.js'
-import { settleThenRun } from './upfront-flow.js'
-import type { RedirectContext } from '../respond/undelivered.js'
-import type { WaivedCounter } from './waiver.js'
+import { findPayment, takePayment, type PaidCallContext } from './take-payment.js'
+import { streamAnswer } from './upfront-flow.js'
 
 /** Shared by the paid routes of a gateway. */
-export interface PaidRequestContext extends OnceContext, MatchContext, RedirectContext {
-  readonly facilitator: ReservingFacilitator
-  /** The memory of all responses that are held. */
-  readonly heldBudget: HeldBudget
-  /** Counts by day and project. */
-  readonly counters: Counters
-  /** Counts payments that the app waives. */
-  readonly waived: WaivedCounter
-  /** The requests that are waited for when the gateway closes. */
-  readonly requests: OpenRequests
+export interface PaidRequestContext extends PaidCallContext, AuthorizationFlowContext {
   /** Counts requests that present a payment; `undefined` if they are not limited. */
   readonly countRequest: CountRequest | undefined
 }
@@ -87,6 +65,9 @@ export async function handlePaidRequest(
   )
 }
 
+/** How a route makes and gives its answers, by its `paymentFlow`. */
+const DELIVERIES = { authorization: holdAnswer, upfront: streamAnswer }
+
 /** Charges for a request that is not free by `skip`. */
 async function charge(
   context: PaidRequestContext,
@@ -94,35 +75,25 @@ async function charge(
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
-  let logged: LoggedRequest = { req, res, project: route.merchant.project }
+  const call = { route, caller: callerOf(exchange, context.countRequest) }
+  const { merchant } = route
+  let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
   try {
     if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
-      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
-      context.counters.count(route.merchant.project, 'asked')
+      if (merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
+      context.counters.count(merchant.project, 'asked')
       return route.respondUnpaid(req, res)
     }
     const offer = await route.offer(req)
     if (offer === undefined) return next()
-    const read = await readMatchingPayment(context, { route, offer }, req)
-    if (read.kind !== 'matched') {
-      if (route.merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
-      countUnmatched(context.counters, route, read)
-      return respondExit(res, read)
-    }
-    const exceeded = exchange.isCounted ? undefined : await context.countRequest?.({ req, res })
-    if (exceeded !== undefined) return respondExit(res, exceeded)
-
-    const { payment } = read
-    const { project } = route.merchant
-    const offered = offerAgain(offer, payment.requirements)
-    const asked = { url: offered.resource.url, price: payment.price }
-    const bought = route.purchaseOf(req, asked, payment)
-    const attempt = { project, payment, offer: offered, bought, ...exchange }
-    logged = attempt
-    const keys = await claimAnswerKeys(context, attempt)
+    const presented = await findPayment(context, call, offer)
+    if ('kind' in presented) return respondExit(res, presented)
+    logged = presented
+    const keys = await claimAnswerKeys(context, presented, res)
     if ('kind' in keys) return respondExit(res, keys)
     try {
-      respondExit(res, await takePayment(context, route, { keys, ...attempt }))
+      const delivery = DELIVERIES[route.paymentFlow](context, exchange)
+      respondExit(res, await takePayment(context, { ...presented, keys }, delivery))
     } finally {
       await keys.end()
     }
@@ -131,55 +102,4 @@ async function charge(
     if (logged.payment !== undefined) context.noteFailure?.(error)
     respondExit(res, outsideFailure(context, error, logged))
   }
-}
-
-/** Reserves the payment for this request, and runs the route's payment flow with it. */
-async function takePayment(
-  context: PaidRequestContext,
-  route: PaidRoute,
-  attempt: PaymentAttempt,
-): Promise<Exit> {
-  const { req, res, payment, project, keys } = attempt
-  const holdsResponse = route.paymentFlow === 'authorization'
-  // The client may have disconnected while its request waited for a price, a limit or a key.
-  if (isClosed(res)) {
-    await keys.release()
-    return { kind: 'over' }
-  }
-  context.counters.count(project, 'presented')
-  if (holdsResponse && context.heldBudget.isFull) {
-    await keys.release()
-    return { kind: 'server_busy' }
-  }
-  if (payment.storedOnly && keys.kept === undefined) {
-    const refusal = await refuseUnstored(context, attempt)
-    countRefusal(context.counters, { ...refusal, project, reason: refusal.refused })
-    return endRefused(context, attempt, refusal)
-  }
-  const terms = route.termsOf(req, attempt.bought, payment)
-  const reservation = await context.facilitator.reserve(payment, terms)
-  if (isRefusal(reservation)) return endRefused(context, attempt, reservation)
-  const reserved = { reservation, ...attempt }
-  // Nobody is there to receive what the handler would make.
-  if (isClosed(res)) {
-    await releaseUnpaid(context, reserved)
-    return { kind: 'over' }
-  }
-  const hasId = await keys.claimVerified().catch(async (error: unknown) => {
-    await releaseUnpaid(context, reserved)
-    throw error
-  })
-  if (!hasId) {
-    await releaseUnpaid(context, reserved)
-    return { kind: 'conflict' }
-  }
-  // Only now that the payer is verified: else anyone could use up the payer's allowance.
-  const exceeded = await context.countRequest?.({ req, res, payer: reservation.payer })
-  if (exceeded !== undefined) {
-    await releaseUnpaid(context, reserved)
-    return exceeded
-  }
-  const { kept } = keys
-  if ((payment.storedOnly || keys.isCharged) && kept) return redeemStored(reserved, kept)
-  return holdsResponse ? runThenSettle(context, route, reserved) : settleThenRun(context, reserved)
 }

@@ -1,103 +1,137 @@
-/** A payment on its way through a paid route, from the header that presents it to its delivery. */
+/**
+ * A payment on its way through a paid call: reserved, settled, delivered. One function leads from each state to the
+ * next, and whatever gives an answer asks for the last one.
+ */
+import { deliveredAnswer } from '../../ledger/delivered-answer.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import type { Logger } from '../../shared/logger.js'
 import type { SettleResponse } from '../../shared/protocol/payment.js'
 import { refusalResponse, type Refusal, type Reservation } from '../../core/schemes/scheme.js'
 import type { AnswerKeys } from './answer-keys.js'
 import type { Exit, Unsettled } from './exits.js'
-import { hidePayment } from '../respond/hide-payment.js'
 import { requestFields } from '../respond/log-fields.js'
-import type { PaidRequest } from './paid-request.js'
-import type { PresentedAttempt } from './presented-attempt.js'
+import { isUnpaid } from '../respond/stored-response.js'
+import type { PresentedAttempt } from './paid-call.js'
 
 /** A payment whose keys are claimed for this request. */
 export interface PaymentAttempt extends PresentedAttempt {
   readonly keys: AnswerKeys
 }
 
-/** A payment that is reserved for this request. */
-export interface ReservedAttempt extends PaymentAttempt {
+/** A payment that is reserved for this request. It is settled, or released. */
+export interface Reserved extends PaymentAttempt {
+  readonly kind: 'reserved'
   readonly reservation: Reservation
 }
 
-/** Shows the handler what was paid, as `req.x402` and `res.locals.x402`, and not the payment itself. */
-export function attachPayment(
-  { req, res, payment, input }: PaymentAttempt,
-  parties: Pick<PaidRequest, 'payer' | 'transaction' | 'waive' | 'charge'>,
-): void {
-  const { payload, requirements } = payment
-  const { amount, asset, network } = requirements
-  const paid: PaidRequest = { amount, asset, network, requirements, payload, input, ...parties }
-  req.x402 = paid
-  res.locals['x402'] = paid
-  hidePayment(req)
+interface Paid<Kind> extends PaymentAttempt {
+  readonly kind: Kind
+  readonly reservation: Reservation
+  readonly settlement: Extract<SettleResponse, { success: true }>
+}
+
+/** The money has moved. The answer is delivered, or the payment is opened again. */
+export type Settled = Paid<'settled'>
+
+/** The answer is kept, and the ledger has it that it goes out: only now may it. */
+export type Delivered = Paid<'delivered'>
+
+/** How a route makes what was paid for, and gives it. */
+export interface Delivery {
+  /** Whether there is no room for another answer. */
+  readonly isFull: boolean
+  /** Leads a payment to its end. */
+  run(attempt: Reserved): Promise<Exit>
 }
 
 /** Gives an unused payment back: its payer may present it for another request. */
 export async function releaseUnpaid(
   { logger }: { readonly logger: Logger },
-  attempt: ReservedAttempt,
+  attempt: Reserved,
 ): Promise<void> {
   const { reservation, keys } = attempt
   await reservation.release().catch((error: unknown) => {
     logger.error('A payment could not be released.', { ...requestFields(attempt), error })
   })
-  await keys.release()
+  await keys.id.abandon()
+}
+
+/** An answer that is made before its payment is settled. */
+interface MadeAnswer {
+  /** Token units, where the price is a maximum. */
+  readonly charge?: bigint | undefined
+  /** Serializes it. If the price is another one when the payment is presented again, this is what it has bought. */
+  readonly serialize?: () => string | undefined
+}
+
+/** Moves the money. @returns How the request ends if that failed, or is not known to be done. */
+export async function settle(
+  attempt: Reserved,
+  { charge, serialize }: MadeAnswer = {},
+): Promise<Settled | Exit> {
+  const { reservation, keys } = attempt
+  const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
+  if (settlement.success) return { ...attempt, kind: 'settled', settlement }
+  const { errorReason, transaction } = settlement
+  const isPending = errorReason === 'settlement_pending'
+  if (isPending && keys.id.hasKey && serialize !== undefined) {
+    const answer = serialize()
+    await keys.id.keep(answer === undefined ? keys.id.kept : { answer })
+  }
+  // What a transaction was to take may still be taken, or is taken by the next one.
+  if (!isPending && transaction === '') await keys.charge.forget()
+  return endUnsettled(attempt, settlement)
 }
 
 /**
- * Records that what was paid for is about to go out.
+ * Keeps the answer for this delivery alone, and then records that it is about to go out.
  *
- * @throws `LedgerError` if that could not be recorded: then nothing may go out.
+ * @param answer - Serialized, where it may be given again.
+ * @throws `LedgerError` if the delivery could not be recorded: then nothing may go out.
  */
-export async function markDelivered(
-  attempt: ReservedAttempt,
-  { amount }: Extract<SettleResponse, { success: true }>,
-): Promise<void> {
-  const { reservation, keys, offer, payment } = attempt
+export async function deliver(settled: Settled, answer: string | undefined): Promise<Delivered> {
+  const { reservation, keys, offer, payment, settlement } = settled
+  if (answer !== undefined) await keys.id.keep({ answer, delivery: reservation.lock })
   await reservation.markDelivered().catch(async (error: unknown) => {
-    await keys.keepEarlier()
+    // An answer that an earlier request kept may be all that this payment still buys.
+    await keys.id.keep(keys.id.kept)
     throw error
   })
   // Charged nothing, it would be counted as a sale that cost its buyer nothing.
-  if (amount !== '0') offer.onSold?.(payment.requirements)
+  if (settlement.amount !== '0') offer.onSold?.(payment.requirements)
+  return { ...settled, kind: 'delivered' }
+}
+
+/** Ends a payment whose answer goes out. @param answer - The final one, if it may be given again. */
+export function give({ keys }: Delivered, answer: string | undefined): void {
+  keys.give(answer)
+}
+
+/** Opens a payment again that has bought nothing yet: nobody is there to receive it. */
+export async function reopen({ reservation }: Settled): Promise<Exit> {
+  await reservation.reopen()
+  return { kind: 'over' }
 }
 
 /** Opens a payment again that was recorded as delivered, though nothing went out. */
-export async function markUndelivered({ reservation, keys }: ReservedAttempt): Promise<void> {
-  await keys.keepEarlier()
+export async function undeliver({ reservation, keys }: Delivered): Promise<Exit> {
+  await keys.id.keep(keys.id.kept)
   await reservation.undeliver()
-}
-
-/**
- * Ends a payment that this request could not settle, or that is not known to be settled.
- *
- * @param made - Serializes what its handler has made.
- */
-export async function endReserved(
-  attempt: ReservedAttempt,
-  settlement: Unsettled,
-  made?: () => string | undefined,
-): Promise<Exit> {
-  // What a transaction was to take may still be taken, or is taken by the next one.
-  const forgetsCharge = settlement.transaction === ''
-  return endUnsettled(attempt, settlement, { forgetsCharge, made })
+  return { kind: 'over' }
 }
 
 /** Ends a payment that was not settled, or is not known to be. */
 async function endUnsettled(
-  { offer, keys }: PaymentAttempt,
+  { offer, keys: { id } }: PaymentAttempt,
   settlement: Unsettled,
-  {
-    forgetsCharge,
-    made,
-  }: { forgetsCharge: boolean; made?: (() => string | undefined) | undefined },
 ): Promise<Exit> {
   if (settlement.errorReason === 'settlement_pending') {
-    await keys.pause(made)
+    await id.pause()
     return { kind: 'settlement_pending', settlement }
   }
-  await keys.refuse({ forgetsCharge })
+  // It will never be paid for.
+  if (id.kept !== undefined && isUnpaid(id.kept.answer)) await id.keep(undefined)
+  await id.abandon()
   return { kind: 'not_settled', offer, settlement }
 }
 
@@ -110,16 +144,17 @@ export async function endRefused(
   const { offer, payment, keys } = attempt
   const { refused, message, transaction, settledBy } = refusal
   if (refused === 'invalid_exact_evm_nonce_already_used') {
-    const stored = await keys.repeatDelivered(ledger, payment)
-    if (stored !== undefined) return { kind: 'repeated', stored }
+    const stored = await deliveredAnswer(ledger, keys.id.kept, payment.key)
+    if (stored !== undefined) {
+      await keys.id.finish(stored)
+      return { kind: 'repeated', stored }
+    }
   }
   const isUnsent = transaction === undefined && settledBy === undefined
   // `settlement_pending` without a hash: something was sent or waits to be, so the client must not sign anew.
-  if (!isUnsent || refused === 'settlement_pending') {
-    const settlement = refusalResponse(refusal, payment.requirements.network)
-    return endUnsettled(attempt, settlement, { forgetsCharge: false })
-  }
-  await keys.release()
+  if (!isUnsent || refused === 'settlement_pending')
+    return endUnsettled(attempt, refusalResponse(refusal, payment.requirements.network))
+  await keys.id.abandon()
   // A 402 would ask for another payment.
   if (refused === 'merchant_paused') return { kind: 'merchant_paused' }
   return { kind: 'payment_required', offer, error: refused, message }

@@ -19,7 +19,7 @@ export interface CountedRequest {
   readonly req: Request
   readonly res: Response
   /** The payer, once the payment was verified. Without it, the request counts for its address. */
-  readonly payer?: string
+  readonly payer?: string | undefined
 }
 
 /** A request that exceeds its limit. */

@@ -4,37 +4,28 @@
  * They buy the response that was made for them then. No handler runs: what it gives may have another
  * price by now.
  */
-import { isClosed } from '../../shared/http/once-closed.js'
 import { ledgerEntryOf } from '../../ledger/ledger-entry.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { bringsSameProof } from '../../ledger/purchase.js'
 import { isReadable } from '../../shared/protocol/decoded-payment.js'
 import type { Refusal } from '../../core/schemes/scheme.js'
 import type { Exit } from './exits.js'
-import { endReserved, markDelivered, markUndelivered } from './payment-attempt.js'
-import type { PaymentAttempt, ReservedAttempt } from './payment-attempt.js'
+import { deliver, give, reopen, settle, undeliver } from './payment-attempt.js'
+import type { PaymentAttempt, Reserved } from './payment-attempt.js'
 import { chargeOf, withSettlement } from '../respond/stored-response.js'
 
 /** Redeems such a payment for a response that was kept while the payment was pending. */
-export async function redeemStored(attempt: ReservedAttempt, kept: string): Promise<Exit> {
-  const { res, keys, reservation } = attempt
-  const charge = chargeOf(kept)
-  const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
-  if (!settlement.success) return endReserved(attempt, settlement)
+export async function redeemStored(attempt: Reserved, kept: string): Promise<Exit> {
+  const { caller, keys } = attempt
+  const settled = await settle(attempt, { charge: chargeOf(kept) })
+  if (settled.kind !== 'settled') return settled
   // It stays where it is kept.
-  if (isClosed(res)) {
-    await reservation.reopen()
-    return { kind: 'over' }
-  }
-  const stored = withSettlement(kept, settlement)
-  await keys.keepPaid(stored, reservation.lock)
-  await markDelivered(attempt, settlement)
+  if (caller.isGone) return reopen(settled)
+  const stored = withSettlement(kept, settled.settlement)
+  const delivered = await deliver(settled, stored)
   // Its payer has left meanwhile, and has no id to ask for it by.
-  if (isClosed(res) && !keys.hasId) {
-    await markUndelivered(attempt)
-    return { kind: 'over' }
-  }
-  keys.give(stored)
+  if (caller.isGone && !keys.id.hasKey) return undeliver(delivered)
+  give(delivered, stored)
   return { kind: 'repeated', stored }
 }
 

@@ -1,17 +1,12 @@
-import { isClosed, onceClosed } from '../../shared/http/once-closed.js'
+import { onceClosed } from '../../shared/http/once-closed.js'
 import { onAbort } from '../../shared/http/on-abort.js'
 import type { OpenRequests } from '../../shared/http/open-requests.js'
 import { keepPrivateOnHead } from '../respond/cache-control.js'
 import { removeConditions } from '../respond/conditional-requests.js'
-import type { Exit } from './exits.js'
 import { HeldResponse } from '../hold/held-response.js'
-import {
-  attachPayment,
-  endReserved,
-  markDelivered,
-  markUndelivered,
-  type ReservedAttempt,
-} from './payment-attempt.js'
+import { attachPayment, type Exchange } from './exchange.js'
+import { deliver, give, reopen, settle, undeliver } from './payment-attempt.js'
+import type { Delivered, Delivery } from './payment-attempt.js'
 import { refuseCharge } from '../route/meter.js'
 import {
   paymentResponseHeaders,
@@ -29,49 +24,57 @@ const CUT_OFF = {
 } as const
 
 /** The `upfront` flow: settles the payment, then runs the handler, which may stream. */
-export async function settleThenRun(
+export function streamAnswer(
   { requests }: { readonly requests: OpenRequests },
-  attempt: ReservedAttempt,
-): Promise<Exit> {
-  const { req, res, next, keys, reservation } = attempt
-  const settlement = await reservation.settle()
-  if (!settlement.success) return endReserved(attempt, settlement)
-  if (isClosed(res)) {
-    await reservation.reopen()
-    return { kind: 'over' }
+  exchange: Exchange,
+): Delivery {
+  return {
+    isFull: false,
+    async run(attempt) {
+      const settled = await settle(attempt)
+      if (settled.kind !== 'settled') return settled
+      if (attempt.caller.isGone) return reopen(settled)
+      if (requests.cutOff.aborted) {
+        await reopen(settled)
+        setPaymentResponse(exchange.res, settled.settlement)
+        return { kind: 'shutting_down' }
+      }
+      // Stored without a body until the handler's response is known.
+      const headers = paymentResponseHeaders(settled.settlement)
+      const answer = serializeResponse({ status: 200, headers, body: undefined })
+      const delivered = await deliver(settled, answer)
+      if (attempt.caller.isGone) return undeliver(delivered)
+      await runHandler(requests, delivered, exchange)
+      return { kind: 'over' }
+    },
   }
-  if (requests.cutOff.aborted) {
-    await reservation.reopen()
-    setPaymentResponse(res, settlement)
-    return { kind: 'shutting_down' }
-  }
-  // Stored without a body until the handler's response is known.
-  const headers = paymentResponseHeaders(settlement)
-  const answer = serializeResponse({ status: 200, headers, body: undefined })
-  await keys.keepPaid(answer, reservation.lock)
-  await markDelivered(attempt, settlement)
-  if (isClosed(res)) {
-    await markUndelivered(attempt)
-    return { kind: 'over' }
-  }
+}
 
-  const { transaction } = settlement
+/** Runs the handler, and stores its response. */
+async function runHandler(
+  { cutOff }: OpenRequests,
+  delivered: Delivered,
+  exchange: Exchange,
+): Promise<void> {
+  const { req, res, next } = exchange
+  const { keys, reservation, settlement } = delivered
   const { payer } = reservation
-  attachPayment(attempt, { payer, transaction, waive: refuseWaiver, charge: refuseCharge })
+  const { transaction } = settlement
+  const parties = { payer, transaction, waive: refuseWaiver, charge: refuseCharge }
+  attachPayment(exchange, delivered, parties)
   removeConditions(req)
-  const recorded = keys.hasId ? recordResponse(res) : undefined
+  const recorded = keys.id.hasKey ? recordResponse(res) : undefined
   setPaymentResponse(res, settlement)
   keepPrivateOnHead(res)
   let isCutOff = false
-  const remove = onAbort(requests.cutOff, () => {
+  const remove = onAbort(cutOff, () => {
     if (res.headersSent) return
     isCutOff = true
     new HeldResponse(res, { maxHeldBytes: 0 }).replace(() => respondRouteProblem(res, CUT_OFF))
   })
   onceClosed(res, remove)
   next()
-  if (recorded === undefined) return { kind: 'over' }
+  if (recorded === undefined) return
   const response = await recorded
-  if (!isCutOff) keys.give(serializeResponse(response))
-  return { kind: 'over' }
+  if (!isCutOff) give(delivered, serializeResponse(response))
 }

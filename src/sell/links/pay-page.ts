@@ -8,9 +8,10 @@ import { CHECKOUT_ID } from '../../ledger/checkouts.js'
 import type { Checkout, CheckoutRefusal, CheckoutStatus } from '../../ledger/checkouts.js'
 import type { Merchant } from '../../core/merchants/project.js'
 import { parsePrice } from '../../shared/money/price.js'
-import { outsideFailure, respondExit } from '../flow/exits.js'
+import { callerOf, type Exchange } from '../flow/exchange.js'
+import { outsideFailure } from '../flow/exits.js'
 import { handlePaidRequest } from '../flow/handle-paid-request.js'
-import type { Exchange } from '../flow/presented-attempt.js'
+import { respondExit } from '../flow/respond-exit.js'
 import { paymentRequired } from '../route/payment-required.js'
 import { openPaywall } from '../paywall/paywall.js'
 import { varyByAccept } from '../paywall/prefers-html.js'
@@ -104,7 +105,7 @@ class PaymentLinks {
       await serve()
     } catch (error) {
       if (!isOutsideFailure(error)) throw error
-      respondExit(res, outsideFailure(this.#context, error, { req, res }))
+      respondExit(res, outsideFailure(this.#context, error, { caller: callerOf({ req, res }) }))
     }
   }
 

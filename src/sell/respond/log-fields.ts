@@ -1,12 +1,10 @@
-import type { Request, Response } from 'express'
-import { knownRequestId } from '../../shared/http/request-id.js'
+import type { Request } from 'express'
 import { paymentFields } from '../../ledger/payment-fields.js'
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
 
 /** Log fields of a request to a paid route. */
 export interface LoggedRequest {
-  readonly req: Request
-  readonly res: Response
+  readonly caller: { readonly req: Request; readonly requestId: string | undefined }
   /** Id of the project that is paid. */
   readonly project?: string | undefined
   readonly payment?: Pick<Payment, 'key' | 'network'> | undefined
@@ -14,9 +12,10 @@ export interface LoggedRequest {
 
 /** The log fields of a request: its id, path and payment. */
 export function requestFields(logged: LoggedRequest): Readonly<Record<string, unknown>> {
-  const { req, res, project, payment } = logged
+  const { caller, project, payment } = logged
+  const { req, requestId } = caller
   return {
-    requestId: knownRequestId(req, res),
+    requestId,
     method: req.method,
     // Without the query, which may hold what is secret.
     path: req.baseUrl + req.path,

@@ -1,0 +1,37 @@
+import type { Request } from 'express'
+import type { MatchedPayment } from '../route/matched-payment.js'
+import type { Offer } from '../route/offer.js'
+import type { PaidRoute, RequestedPurchase } from '../route/route.js'
+import type { ExceededLimit } from './payment-rate-limit.js'
+
+/** Who calls a paid route, whatever carries the call. */
+export interface Caller {
+  readonly req: Request
+  /** Whether nobody is there any more to receive an answer. It changes while the call runs. */
+  readonly isGone: boolean
+  /** The id of its request, for logs. */
+  readonly requestId: string | undefined
+  /**
+   * Counts its request, unless that was counted.
+   *
+   * @param payer - Once the payment is verified. @defaultValue counts for its address
+   * @returns The limit that it exceeds, if any.
+   */
+  count(payer?: string): Promise<ExceededLimit | undefined>
+}
+
+/** A call to a paid route. */
+export interface PaidCall {
+  readonly route: PaidRoute
+  readonly caller: Caller
+}
+
+/** A payment that a call presents for an offer. */
+export interface PresentedAttempt extends PaidCall {
+  /** Id of the project that is paid. */
+  readonly project: string
+  readonly offer: Offer
+  readonly payment: MatchedPayment
+  /** The purchase that the request asks for. */
+  readonly bought: RequestedPurchase
+}
