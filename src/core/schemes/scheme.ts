@@ -199,6 +199,8 @@ export interface Refusal {
   readonly isRepeat?: boolean | undefined
   /** The remote facilitator's own words about it. */
   readonly facilitatorMessage?: string | undefined
+  /** What the entry of the next 402 says in addition, in its `extra`: what the next payment has to build on. */
+  readonly offerExtra?: OfferExtra | undefined
 }
 
 /**

@@ -5,12 +5,15 @@
 import { deliveredAnswer } from '../../ledger/delivered-answer.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import type { Logger } from '../../shared/logger.js'
-import type { SettleResponse } from '../../shared/protocol/payment.js'
-import { refusalResponse, type Refusal, type Reservation } from '../../core/schemes/scheme.js'
+import type { PaymentRequirements, SettleResponse } from '../../shared/protocol/payment.js'
+import { sameOffer } from '../../shared/protocol/same-offer.js'
+import { refusalResponse } from '../../core/schemes/scheme.js'
+import type { OfferExtra, Refusal, Reservation } from '../../core/schemes/scheme.js'
 import type { AnswerKeys } from './answer-keys.js'
 import type { Exit, Unsettled } from './exits.js'
 import { requestFields } from '../respond/log-fields.js'
 import { isUnpaid } from '../respond/stored-response.js'
+import type { Offer } from '../route/offer.js'
 import type { PresentedAttempt } from './paid-call.js'
 
 /** A payment whose keys are claimed for this request. */
@@ -142,7 +145,7 @@ export async function endRefused(
   refusal: Refusal,
 ): Promise<Exit> {
   const { offer, payment, keys } = attempt
-  const { refused, message, transaction, settledBy } = refusal
+  const { refused, message, transaction, settledBy, offerExtra } = refusal
   if (refused === 'invalid_exact_evm_nonce_already_used') {
     const stored = await deliveredAnswer(ledger, keys.id.kept, payment.key)
     if (stored !== undefined) {
@@ -157,5 +160,18 @@ export async function endRefused(
   await keys.id.abandon()
   // A 402 would ask for another payment.
   if (refused === 'merchant_paused') return { kind: 'merchant_paused' }
-  return { kind: 'payment_required', offer, error: refused, message }
+  const next =
+    offerExtra === undefined ? offer : amendOffer(offer, payment.requirements, offerExtra)
+  return { kind: 'payment_required', offer: next, error: refused, message }
+}
+
+/** The offer of the next 402, in which the entry of a refused payment says more. */
+function amendOffer(offer: Offer, refused: PaymentRequirements, more: OfferExtra): Offer {
+  const quotes = offer.quotes.map((quote) => {
+    const { entry } = quote
+    // It may have another price by now.
+    if (!sameOffer({ ...entry, amount: refused.amount }, refused)) return quote
+    return { ...quote, entry: { ...entry, extra: { ...entry.extra, ...more } } }
+  })
+  return { ...offer, quotes, accepts: quotes.map(({ entry }) => entry) }
 }

@@ -63,7 +63,8 @@ class VoucherScheme implements Scheme {
   async verify({ payment }: PresentedPayment): Promise<Verified | Refusal> {
     const { voucher } = payment.payload.payload
     if (typeof voucher !== 'string') return { refused: 'invalid_payload' }
-    if (this.#spent.has(voucher)) return { refused: 'duplicate_settlement', payer }
+    if (this.#spent.has(voucher))
+      return { refused: 'duplicate_settlement', payer, offerExtra: { spent: voucher } }
     return { payer, reserve: async () => this.#reserve(voucher) }
   }
 
@@ -87,6 +88,7 @@ class VoucherScheme implements Scheme {
 }
 
 describe('a scheme beside exact', () => {
+  let quotedPrice = '$0.01'
   const happened: string[] = []
   const server = useOpened(() => {
     const resolved = resolveOptions({
@@ -136,7 +138,7 @@ describe('a scheme beside exact', () => {
     app.get('/fixed', protect('$0.01'), sell)
     app.get(
       '/quoted',
-      protect(() => '$0.01', { quoteFor: () => '' }),
+      protect(() => quotedPrice, { quoteFor: () => '' }),
       sell,
     )
     app.get('/upfront', protect('$0.01', { paymentFlow: 'upfront' }), sell)
@@ -211,6 +213,33 @@ describe('a scheme beside exact', () => {
     const unknown = await pay({ voucher: 'new' }, { scheme: 'exact' })
     expect(paymentRequiredOf(unknown).error).toBe('unsupported_scheme')
   })
+
+  it.each(['/fixed', '/quoted'])(
+    'adds to the next 402 of %s what the next payment needs, and takes a payment for it',
+    async (path) => {
+      const asked = async () => paymentRequiredOf(await fetch(server.url + path)).accepts[0]!
+      const pay = (accepted: object, voucher: string) => {
+        const payment = { x402Version: 2, accepted, payload: { voucher } }
+        return fetch(server.url + path, { headers: paymentHeader(payment) })
+      }
+      quotedPrice = '$0.01'
+      const first = await asked()
+      const voucher = `first of ${path}`
+      expect((await pay(first, voucher)).status).toBe(200)
+
+      // A payment's entry is still its own at another price.
+      quotedPrice = '$0.02'
+      const [next] = paymentRequiredOf(await pay(first, voucher)).accepts
+      expect(next).toMatchObject({ extra: { vouchers: 'accepted', spent: voucher } })
+      // The quote is among what stays.
+      expect(Object.keys(next!.extra!).toSorted()).toEqual(
+        [...Object.keys(first.extra!), 'spent'].toSorted(),
+      )
+      expect((await pay(next!, `next of ${path}`)).status).toBe(200)
+      // It is told to that buyer alone.
+      expect((await asked()).extra).not.toHaveProperty('spent')
+    },
+  )
 
   it('has quotes of its own, and refuses a quote for exact', async () => {
     const signer = new QuoteSigner(async () => 'secret')
