@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
+import type { Environment } from '../../../src/gateway/config/read/variables.js'
 import { runCli } from '../../../src/tools/cli/cli.js'
 import { sendRaw } from '../../api/session/session.js'
 import { until } from '../../support/until.js'
@@ -32,13 +33,17 @@ afterEach(async () => {
 })
 
 /** Runs `serve` on free ports, until the test ends. */
-async function serve(options: object, ...flags: readonly string[]) {
+function serve(options: object, ...flags: readonly string[]) {
+  return serveIn({}, options, ...flags)
+}
+
+async function serveIn(env: Environment, options: object, ...flags: readonly string[]) {
   await writeFile(join(cwd, 'gateway.config.json'), JSON.stringify({ ...CONFIG, ...options }))
   const printed: string[] = []
   const complained: string[] = []
   const ending = new AbortController()
   const exit = runCli(['serve', '--memory', '--port', '0', ...flags], {
-    ...{ env: {}, cwd, signal: ending.signal },
+    ...{ env, cwd, signal: ending.signal },
     print: (line) => void printed.push(line),
     complain: (line) => void complained.push(line),
     write: async (text) => void printed.push(text),
@@ -102,6 +107,14 @@ describe('serve', () => {
     expect(await (await fetch(metrics, { headers })).text()).toContain('x402_rpc_seconds')
     expect(await end!()).toBe(0)
     await expect(fetch(metrics)).rejects.toThrow('fetch failed')
+  })
+
+  it('has metrics for other machines where the file names the host and the environment the token', async () => {
+    const token = { X402_METRICS_TOKEN: METRICS_TOKEN }
+    const { urlIn } = await serveIn(token, { metrics: { port: 0, host: '0.0.0.0' } })
+    await until(() => urlIn('metrics') !== undefined)
+    expect(urlIn('metrics')).toMatch(/^http:\/\/0\.0\.0\.0:\d+\/metrics$/)
+    expect((await fetch(urlIn('metrics')!)).status).toBe(401)
   })
 
   it('has metrics without a token only for requests to this machine, under any name', async () => {

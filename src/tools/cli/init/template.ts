@@ -55,6 +55,9 @@ export function configText(template: Template): string {
   // The console at /console/, and the admin API. Make a token: npx express-x402-gateway token
   // "admin": { "tokens": ["sha256:…"] },
 
+  // If X402_METRICS_TOKEN is set, /metrics is on 127.0.0.1:9464. In a container, Prometheus needs this host:
+  // "metrics": { "host": "0.0.0.0" },
+
   // API requests, per address and per project.
   "rateLimit": { "windowMs": 60000, "limit": 600 }
 }
