@@ -58,7 +58,10 @@ export function fixedRates(
 function checkPair(pair: string, symbols: readonly string[]): string {
   const [base, quote, ...others] = pair.split('/')
   if (base === undefined || quote === undefined || others.length > 0)
-    throw invalid(pair, "must name two currencies, e.g. 'EUR/USD'")
+    throw invalid(
+      pair,
+      "is neither a pair like 'EUR/USD': '1.08' nor a source, which is { http: { url } } or an object with getRate",
+    )
   const unknown = [base, quote].find((name) => !isCurrency(name) && !symbols.includes(name))
   if (unknown !== undefined) throw invalid(pair, explainCurrency(unknown), 'unknown_currency')
   if (base === quote) throw invalid(pair, 'a currency has no rate against itself')

@@ -16,12 +16,12 @@ export function closestName(written: string, known: readonly string[]): string |
   return closest ?? completed(written, known)
 }
 
-/** Completes a prefix: `desc` means `description`. */
+/** Completes or cuts what begins the same: `desc` means `description`, `maxHeldBytesTotal` means `maxHeldBytes`. */
 function completed(written: string, known: readonly string[]): string | undefined {
   if (written.length < LEAST_PREFIX) return undefined
-  const [only, ...others] = known.filter((one) =>
-    one.toLowerCase().startsWith(written.toLowerCase()),
-  )
+  const begins = (one: string, other: string): boolean =>
+    other.length >= LEAST_PREFIX && one.toLowerCase().startsWith(other.toLowerCase())
+  const [only, ...others] = known.filter((one) => begins(one, written) || begins(written, one))
   return others.length === 0 ? only : undefined
 }
 

@@ -2,10 +2,11 @@ import type { z } from 'zod'
 import type { ConfigErrorCode, ConfigIssue } from '../errors.js'
 import { parseWithIssues } from './document.js'
 
-/** Options that other packages have beside the route, and where they are here. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+/** Names that are looked for among the options, and where they are. */
+export const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['payTo', 'belongs to a merchant: projects[].merchant.payTo, or X402_PAY_TO'],
   ['network', 'belongs to the gateway: networks, or X402_NETWORK'],
+  ['accessLog', 'is a flag of the command line: serve --access-log'],
 ])
 
 /**

@@ -496,6 +496,16 @@ describe('the code of a mistake', () => {
   ])('is %s for %s', (code, option, options) => {
     expect(issuesOf(options)).toStrictEqual([{ option, code, message: expect.any(String) }])
   })
+
+  it.each([
+    [{ accessLog: true }, 'accessLog', 'serve --access-log'],
+    [{ trustProxys: 1 }, 'trustProxys', "did you mean 'trustProxy'?"],
+    [{ maxHeld: 1 }, 'maxHeld', 'there is publicUrl, handlerId'],
+    [{ rates: { chainlink: { rpcUrl: 'x' } } }, 'rates["chainlink"]', 'an object with getRate'],
+  ])('comes with what to write: %j', (options, option, words) => {
+    const message = expect.stringContaining(words)
+    expect(issuesOf(options)).toMatchObject([{ option, message }])
+  })
 })
 
 describe('payTo', () => {

@@ -30,6 +30,12 @@ describe('an unknown name', () => {
     expect(closestName('foo', ['now'])).toBeUndefined()
   })
 
+  it('can be one name with more behind it', () => {
+    expect(closestName('maxHeldBytesTotal', ['maxHeldBytes', 'allowFree'])).toBe('maxHeldBytes')
+    expect(closestName('base-mainnet', ['base', 'base-sepolia'])).toBe('base')
+    expect(closestName('v1Buyers', ['v1'])).toBeUndefined()
+  })
+
   it('takes little time, however long it is', () => {
     expect(closestName('x'.repeat(1e6), NAMES)).toBeUndefined()
   })

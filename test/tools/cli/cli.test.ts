@@ -225,12 +225,20 @@ describe('serve', () => {
   })
 
   it('warns of variables that nobody reads', async () => {
-    const { complained } = await serve([], { ...ENVIRONMENT, X402_PUBLICURL: 'x', X402_FOO: 'x' })
+    const names = ['PUBLICURL', 'METRICS_HOST', 'NETWORK_NAMES', 'ACCESS_LOG', 'FOO']
+    const unknown = Object.fromEntries(names.map((name) => [`X402_${name}`, 'x']))
+    const { complained } = await serve([], { ...ENVIRONMENT, ...unknown })
     const messages = complained.map((line) => (JSON.parse(line) as { message: string }).message)
-    expect(messages).toContain(
+    for (const expected of [
       'X402_PUBLICURL: nothing reads this variable; did you mean X402_PUBLIC_URL?',
+      'X402_METRICS_HOST: nothing reads this variable; set the option metrics.host',
+      'X402_NETWORK_NAMES: nothing reads this variable; set the option networkNames',
+      'X402_FOO: nothing reads this variable',
+    ])
+      expect(messages).toContain(expected)
+    expect(messages.find((one) => one.startsWith('X402_ACCESS_LOG'))).toContain(
+      'serve --access-log',
     )
-    expect(messages).toContain('X402_FOO: nothing reads this variable')
   })
 
   it('listens at PORT and HOST unless flags override them', async () => {

@@ -9,6 +9,8 @@ import { readLocation } from '../../../ledger/engine/location.js'
 import { openPostgresLedger } from '../../../ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../../ledger/sqlite-ledger.js'
 import { closestName } from '../../../shared/protocol/did-you-mean.js'
+import { ELSEWHERE } from '../../../shared/protocol/option-issues.js'
+import { OPTION_PATHS } from '../resolve/resolve-options.js'
 import { sameNetwork, type Network } from '../../../shared/protocol/networks.js'
 import type { GatewayOptions } from '../options.js'
 import { isObject } from '../../../shared/protocol/document.js'
@@ -263,9 +265,21 @@ export function explainUnknownVariables(
   referred: readonly string[],
 ): readonly string[] {
   return unknownVariables(env, referred).map((name) => {
-    const meant = closestName(name, NAMES)
-    return `${name}: nothing reads this variable${meant ? `; did you mean ${meant}?` : ''}`
+    const hint = whatWasMeant(name)
+    return `${name}: nothing reads this variable${hint ? `; ${hint}` : ''}`
   })
+}
+
+/** Points to a variable, or from `X402_METRICS_HOST` to `metrics.host`, an option that no variable sets. */
+function whatWasMeant(name: string): string | undefined {
+  const lettersOf = (text: string): string => text.replaceAll(/[._]/g, '').toLowerCase()
+  const isMeant = (option: string): boolean => `x402${lettersOf(option)}` === lettersOf(name)
+  const isSet = (option: string): boolean => VARIABLES.some(([, path]) => path === option)
+  const option = OPTION_PATHS.find((path) => isMeant(path) && !isSet(path))
+  if (option !== undefined) return `set the option ${option}`
+  const variable = closestName(name, NAMES)
+  if (variable !== undefined) return `did you mean ${variable}?`
+  return [...ELSEWHERE].find(([known]) => isMeant(known))?.join(' ')
 }
 
 function unknownVariables(env: Environment, referred: readonly string[]): readonly string[] {

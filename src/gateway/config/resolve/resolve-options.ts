@@ -126,6 +126,29 @@ const optionsSchema = z.strictObject({
   now: callback<() => number>().default(() => Date.now),
 } satisfies { readonly [Name in keyof GatewayOptions]-?: z.ZodType })
 
+/** Paths of all options but those of networks, projects and people: `metrics.host`. */
+export const OPTION_PATHS: readonly string[] = pathsOf(optionsSchema)
+
+/** Paths of the members that a schema takes, without those in lists and records. */
+function pathsOf(schema: z.core.$ZodType): readonly string[] {
+  const { innerType, in: input, options = [], shape = {} } = schema._zod.def as SchemaDefinition
+  const inner = [innerType, input, ...options].filter((one) => one !== undefined)
+  const below = (name: string, member: z.core.$ZodType) =>
+    pathsOf(member).map((path) => `${name}.${path}`)
+  return [
+    ...inner.flatMap(pathsOf),
+    ...Object.entries(shape).flatMap(([name, member]) => [name, ...below(name, member)]),
+  ]
+}
+
+/** What zod's schemas are made of: optional ones, transforms, unions and objects. */
+interface SchemaDefinition extends z.core.$ZodTypeDef {
+  readonly innerType?: z.core.$ZodType
+  readonly in?: z.core.$ZodType
+  readonly options?: readonly z.core.$ZodType[]
+  readonly shape?: z.core.$ZodShape
+}
+
 /** Options after checks, defaults and conversions. URLs have no slash at their end. */
 export interface ResolvedOptions extends ResolvedAdmin {
   readonly publicUrl?: string | undefined
