@@ -62,6 +62,9 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
+/** Pretends to be a Node that is too old. */
+const OLDER = "Object.defineProperty(process.versions, 'node', { value: '20.18.0' })"
+
 it.each([
   ['cjs', 'cjs', 0],
   ['esm', 'mjs', 1],
@@ -75,6 +78,10 @@ it.each([
     // Other bundlers (esbuild, ncc) leave __dirname as it is: an ES module has none.
     const code = await readFile(file, 'utf8')
     await writeFile(file, code.replaceAll('var __dirname = import.meta.dirname;', ''))
+    await writeFile(join(folder, 'older.cjs'), OLDER)
+    await expect(
+      run(process.execPath, ['--require', './older.cjs', file], { cwd: folder }),
+    ).rejects.toMatchObject({ stderr: expect.stringContaining('needs Node 20.19 or newer') })
     const shop = startProgram([file], {
       cwd: folder,
       env: {

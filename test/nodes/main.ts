@@ -154,13 +154,20 @@ async function bundleShop(tools: string, node: string, project: string): Promise
   return [byEsbuild!, byWebpack!]
 }
 
-/** Starts what is installed on a Node that is too old. @returns What went wrong, if anything did. */
-async function refusal(node: string, folder: string): Promise<string | undefined> {
-  for (const args of [
-    ['node_modules/express-x402-gateway/dist/esm/tools/cli/bin.js', 'token'],
-    ['--input-type=module', '--eval', "import 'express-x402-gateway'"],
-    ['--eval', "require('express-x402-gateway')"],
-  ]) {
+/** Ways to start what is installed. */
+const STARTS = [
+  ['node_modules/express-x402-gateway/dist/esm/tools/cli/bin.js', 'token'],
+  ['--input-type=module', '--eval', "import 'express-x402-gateway'"],
+  ['--eval', "require('express-x402-gateway')"],
+]
+
+/** Starts programs on a Node that is too old. @returns What went wrong, if anything did. */
+async function refusal(
+  node: string,
+  folder: string,
+  starts: readonly (readonly string[])[],
+): Promise<string | undefined> {
+  for (const args of starts) {
     const program = startProgram(args, { cwd: folder, node })
     const code = await program.exitCode()
     if (code !== 1 || !/needs Node 20\.19 or newer/.test(program.output()))
@@ -216,11 +223,17 @@ async function main(folder: string): Promise<boolean> {
     for (const bundle of await bundleShop(tools, node, installed)) {
       const purchase = { folder: bundle, node, args: ['shop.cjs'], ledger: './ledger.db', devnet }
       report(`Node ${OF_BUNDLES}, ${basename(bundle)}`, await buyOnce(purchase))
+      for (const line of TOO_OLD)
+        report(
+          `Node ${line}, ${basename(bundle)}`,
+          await refusal(nodeOf(line), bundle, [['shop.cjs']]),
+          'told which it needs',
+        )
     }
     for (const line of TOO_OLD)
       report(
         `Node ${line}`,
-        await refusal(nodeOf(line), join(folder, `shop-${OLDEST}`)),
+        await refusal(nodeOf(line), join(folder, `shop-${OLDEST}`), STARTS),
         'told which it needs',
       )
   } finally {
