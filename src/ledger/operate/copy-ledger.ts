@@ -60,7 +60,7 @@ export interface SettledSum {
  * Copies payments, projects, tokens, webhooks, secrets, counts and the transactions of relayers in one
  * transaction, and compares both ledgers: the counts of all tables, and the payments row by row.
  *
- * @throws `ConfigError` if a gateway uses the source or has used the target. Nothing is copied then.
+ * @throws `ConfigError` if a gateway uses the source, or the target holds anything. Nothing is copied then.
  */
 export async function copyLedger(
   source: CopySource,
@@ -144,7 +144,7 @@ async function* pagesOf({ db, sql }: SqlDatabase, table: Table): AsyncGenerator<
 /**
  * Keeps gateways from writing to the target, so that none starts on it before the copy is complete.
  *
- * @throws `ConfigError` if a gateway has used the target, or it was copied into before.
+ * @throws `ConfigError` if the target holds anything: a gateway that only starts writes nothing down.
  */
 async function requireEmpty(target: SqlDatabase): Promise<void> {
   const { db, sql, locksRows } = target

@@ -3,7 +3,7 @@ import type { CliContext } from './context.js'
 import type { DoctorFinding } from './doctor/doctor-finding.js'
 import { examine } from './doctor/examine.js'
 import { readFlags } from './flags.js'
-import { painter } from './style.js'
+import { counted, painter } from './style.js'
 import { visible, visibleLines } from '../../shared/protocol/visible-text.js'
 
 const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
@@ -27,7 +27,6 @@ export const doctorCommand: Command = {
     const flags = readFlags(args, {
       names: ['config', 'ledger'],
       switches: ['json'],
-      usage: USAGE,
     })
     context.showProgress?.('Checking configuration, database and networks …')
     const { config, ledger } = flags
@@ -50,18 +49,14 @@ function printProblems(found: readonly DoctorFinding[], context: CliContext): vo
     context.print(`${paint('odd', 'warning')}  ${code}: ${visible(message, MAX_MESSAGE)}`)
   const passed = found.filter(({ status }) => status === 'ok')
   const subjects = [...new Set(passed.map(({ subject }) => subject))].join(', ')
-  const summary = `${count(passed, 'check')} passed${subjects && `: ${subjects}`}.`
+  const summary = `${counted(passed.length, 'check')} passed${subjects && `: ${subjects}`}.`
   const isSound = errors.length + warnings.length === 0
   // How long the gas money lasts is worth a line in any case.
   for (const { subject, message } of passed)
     if (isSound || subject === 'relayer') context.print(`ok       ${visible(message, MAX_MESSAGE)}`)
   if (!isSound) {
-    const problems = `${count(errors, 'error')}, ${count(warnings, 'warning')}.`
+    const problems = `${counted(errors.length, 'error')}, ${counted(warnings.length, 'warning')}.`
     return context.print(passed.length > 0 ? `${problems} ${summary}` : problems)
   }
   context.print(paint('good', summary))
-}
-
-function count({ length }: readonly unknown[], what: string): string {
-  return `${length} ${what}${length === 1 ? '' : 's'}`
 }

@@ -6,8 +6,9 @@ import type { LedgerMaintenance } from '../../ledger/operate/maintenance.js'
 import { openMaintenance } from '../../ledger/operate/open-maintenance.js'
 import type { CliContext } from './context.js'
 import { readFlags, UsageError } from './flags.js'
-import { explained, ledgerLocation, locationOf } from './ledger-location.js'
+import { explained, ledgerLocation, locationOf, type NamedLedger } from './ledger-location.js'
 import { Progress } from './progress.js'
+import { counted } from './style.js'
 
 export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger [--to ledger]
 
@@ -25,24 +26,24 @@ export async function copyLedgerCommand(
   args: readonly string[],
   context: CliContext,
 ): Promise<void> {
-  const flags = readFlags(args, { names: ['from', 'to', 'config'], usage: COPY_USAGE })
+  const flags = readFlags(args, { names: ['from', 'to', 'config'] })
   const { from, to } = flags
-  if (from === undefined) throw new UsageError('--from is missing.', COPY_USAGE)
+  if (from === undefined) throw new UsageError('--from is missing.')
   const opened = await openConfig({ ...context, config: flags['config'] })
   const { cwd } = context
-  const source = { option: 'from', location: locationOf('from', from, cwd) }
+  const source = { option: '--from', location: locationOf('--from', from, cwd) }
   const target =
     to === undefined
       ? ledgerLocation(opened, { cwd })
-      : { option: 'to', location: locationOf('to', to, cwd) }
+      : { option: '--to', location: locationOf('--to', to, cwd) }
   if (JSON.stringify(source.location) === JSON.stringify(target.location))
-    throw new UsageError('--from and --to name the same ledger.', COPY_USAGE)
+    throw new UsageError('--from and --to name the same ledger.')
   const ours = await explained(source, () => openMaintenance(source.location))
   try {
     if ((await explained(source, () => ours.missingMigrations())).length > 0)
       throw new ConfigError(
-        'from',
-        'is no ledger of this version: start this version on it once, or run ledger migrate',
+        source.option,
+        `${describeDatabase(source.location)} is no ledger of this version: start this version on it once, or run ledger migrate`,
         'unusable_ledger',
       )
     const theirs = await explained(target, () => openMaintenance(target.location, { create: true }))
@@ -50,7 +51,9 @@ export async function copyLedgerCommand(
       await explained(target, async () => {
         if ((await theirs.missingMigrations()).length > 0) await theirs.migrate()
       })
-      const copied = await copy(ours, theirs, context)
+      const copied = await copy(ours, theirs, context).catch((error: unknown) => {
+        throw isConfigError(error) ? located(error, { from: source, to: target }) : error
+      })
       for (const line of linesOf(copied)) context.print(line)
       context.print(`Start gateways on ${describeDatabase(target.location)}.`)
     } finally {
@@ -59,6 +62,19 @@ export async function copyLedgerCommand(
   } finally {
     await ours.close()
   }
+}
+
+/** Names the flags and the databases of mistakes in a copy. */
+function located(
+  { issues }: ConfigError,
+  ledgers: Readonly<Record<string, NamedLedger>>,
+): ConfigError {
+  return new ConfigError(
+    issues.map((issue) => {
+      const { option, location } = ledgers[issue.option]!
+      return { ...issue, option, message: `${describeDatabase(location)} ${issue.message}` }
+    }),
+  )
 }
 
 async function copy(
@@ -84,9 +100,14 @@ async function copy(
 }
 
 const linesOf = ({ payments, projects, tokens, webhooks, settled }: LedgerCopy) => [
-  `copied: ${payments} payments and refunds, ${projects} projects, ${tokens} tokens, ${webhooks} webhooks`,
+  `copied: ${[
+    counted(payments, 'payment or refund', 'payments and refunds'),
+    counted(projects, 'project'),
+    counted(tokens, 'token'),
+    counted(webhooks, 'webhook'),
+  ].join(', ')}`,
   ...settled.map(
     ({ chainId, asset, payments: count, value }) =>
-      `settled in eip155:${chainId} ${asset}: ${count} payments, ${value} atomic units`,
+      `settled in eip155:${chainId} ${asset}: ${counted(count, 'payment')}, ${value} atomic units`,
   ),
 ]

@@ -10,3 +10,8 @@ export function painter({ colors = false }: Pick<CliContext, 'colors'>) {
   return (style: Style, text: string): string =>
     colors ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text
 }
+
+/** Writes a number and a word in its number. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`
+}

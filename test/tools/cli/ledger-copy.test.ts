@@ -160,7 +160,7 @@ describe.each([
       Promise.all([paid, open, metered, unused].map((entry) => payments.find(entry)))
     const { code, output } = await copy(...between(source, target))
     expect({ code, output }).toMatchObject({ code: 0 })
-    expect(output).toContain('copied: 4 payments and refunds, 1 projects, 1 tokens, 1 webhooks')
+    expect(output).toContain('copied: 4 payments and refunds, 1 project, 1 token, 1 webhook')
     expect(output).toContain('3 payments, 10007 atomic units')
     await using(target, async (ledger) => {
       expect(await ledger.secrets.sharedSecret('a secret')).toBe(before.secret)
@@ -179,7 +179,8 @@ describe.each([
     await using(target, (ledger) => submit(ledger, own))
     const { code, output } = await copy(...between(source, target))
     expect(code).not.toBe(0)
-    expect(output).toContain('copy into an empty database')
+    expect(output).toMatch(/^--to: .+ is a ledger already.*copy into an empty database$/m)
+    expect(output).not.toContain('copied')
     await using(target, async (ledger) =>
       expect(await ledger.payments.find(own)).toMatchObject({ state: 'submitted' }),
     )
@@ -194,7 +195,7 @@ describe.each([
       await until(async () => (await source.count('x402_owners')) > 0)
       const { code, output } = await copy(...between(source, target))
       expect(code).not.toBe(0)
-      expect(output).toContain('stop all its gateways')
+      expect(output).toMatch(/^--from: .+ is used by a gateway: stop all its gateways$/m)
     })
     expect(await copy(...between(source, target))).toMatchObject({ code: 0 })
   })
@@ -236,7 +237,8 @@ describe('ledger copy', () => {
   it.each([
     [[], '--from is missing'],
     [['--from', 'a.db', '--to', './a.db'], 'the same ledger'],
-    [['--from', 'nowhere.db', '--to', 'b.db'], 'there is no ledger at'],
+    [['--from', 'nowhere.db', '--to', 'b.db'], '--from: there is no ledger at'],
+    [['--from', 'mysql://x', '--to', 'b.db'], '--from: '],
     [['--from', 'postgres://root:hunter2@127.0.0.1:1/x', '--to', 'b.db'], 'nobody listens'],
   ])('explains what is wrong with %j', async (flags, words) => {
     const { code, output } = await copy(...flags)
