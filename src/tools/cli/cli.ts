@@ -49,7 +49,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     // Messages may quote a server, a file or an argument.
     const complain = (text: string): void => context.complain(visibleLines(text))
     if (error instanceof UsageError) {
-      complain(`${error.message}\n\n${error.usage ?? usageOf(argv) ?? USAGE}`)
+      complain(`${error.message}\n${argv.length === 0 ? USAGE : helpFor(argv)}`)
       return EXIT.misused
     }
     if (isConfigError(error))
@@ -79,6 +79,14 @@ function asksForHelp(args: readonly string[]): boolean {
 function usageOf([name, ...args]: readonly string[]): string | undefined {
   const usage = COMMANDS.find((one) => one.name === name)?.usage
   return typeof usage === 'function' ? usage(args) : usage
+}
+
+/** Says how to read more about the command that was misused. */
+function helpFor([name, word = '']: readonly string[]): string {
+  const command = COMMANDS.find((one) => one.name === name)
+  const hasWord = command !== undefined && usageOf([command.name, word]) !== usageOf([command.name])
+  const words = [command?.name, hasWord ? word : undefined].filter((one) => one !== undefined)
+  return `Help: ${['express-x402-gateway', ...words].join(' ')} --help`
 }
 
 function suggestion(name: string): string {

@@ -19,7 +19,7 @@ export const deployExecutorCommand: Command = {
   summary: 'Deploys the contract that upto payments share transactions in.',
   usage: USAGE,
   async run(args, context) {
-    const { config, ledger } = readFlags(args, { names: ['config', 'ledger'], usage: USAGE })
+    const { config, ledger } = readFlags(args, { names: ['config', 'ledger'] })
     const { print, complain, signal } = context
     const { resolved } = await openOptions({
       ...context,

@@ -20,8 +20,8 @@ export const devnetCommand: Command = {
   async run(args, context) {
     const named = args.includes('--env') ? args[args.indexOf('--env') + 1] : undefined
     if (args.includes('--env=') || (args.includes('--env') && /^(-|$)/.test(named ?? '')))
-      throw new UsageError('--env needs the name of a file: devnet --env devnet.env.', USAGE)
-    const flags = readFlags(args, { names: ['port', 'block-time', 'env'], usage: USAGE })
+      throw new UsageError('--env needs the name of a file: devnet --env devnet.env.')
+    const flags = readFlags(args, { names: ['port', 'block-time', 'env'] })
     const { env } = flags
     const port = portFrom(flags['port'])
     const blockTime = numberFrom('block-time', flags['block-time'])

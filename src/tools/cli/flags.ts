@@ -2,15 +2,7 @@ import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { closestName } from '../../shared/protocol/did-you-mean.js'
 
 /** A mistake on the command line. */
-export class UsageError extends Error {
-  /** Usage of the command. @defaultValue the usage of the program */
-  readonly usage: string | undefined
-
-  constructor(message: string, usage?: string) {
-    super(message)
-    this.usage = usage
-  }
-}
+export class UsageError extends Error {}
 
 export interface Flags {
   readonly names: readonly string[]
@@ -18,8 +10,6 @@ export interface Flags {
   readonly switches?: readonly string[]
   /** Flags that may be given several times. */
   readonly lists?: readonly string[]
-  /** As for {@link UsageError}. */
-  readonly usage?: string
 }
 
 export interface CommandLine {
@@ -32,12 +22,12 @@ export interface CommandLine {
 export function readFlags(args: readonly string[], flags: Flags): CommandLine['flags'] {
   const { flags: given, words } = readCommandLine(args, flags)
   if (words.length === 0) return given
-  throw new UsageError(`Unexpected argument '${words[0]}'.`, flags.usage)
+  throw new UsageError(`Unexpected argument '${words[0]}'.`)
 }
 
 export function readCommandLine(
   args: readonly string[],
-  { names, switches = [], lists = [], usage }: Flags,
+  { names, switches = [], lists = [] }: Flags,
 ): CommandLine {
   const options: ParseArgsConfig['options'] = Object.fromEntries([
     ...names.map((name) => [name, { type: 'string' }]),
@@ -54,7 +44,7 @@ export function readCommandLine(
       words: positionals,
     }
   } catch (error) {
-    throw new UsageError(explain(error, [...names, ...switches, ...lists]), usage)
+    throw new UsageError(explain(error, [...names, ...switches, ...lists]))
   }
 }
 

@@ -38,7 +38,6 @@ export const initCommand: Command = {
     const flags = readFlags(args, {
       names: [...QUESTIONS.map(({ flag }) => flag), 'dir'],
       switches: ['app', 'yes'],
-      usage: USAGE,
     })
     const answers = await readAnswers(flags, context)
     const key = generatePrivateKey()
@@ -109,13 +108,11 @@ async function readAnswers(flags: CommandLine['flags'], context: CliContext): Pr
   for (const question of QUESTIONS) {
     const { name, flag, fallback } = question
     const answer = flags[flag]?.trim() ?? (ask ? undefined : fallback(given))
-    if (answer === undefined && ask === undefined)
-      throw new UsageError(`--${flag} is missing.`, USAGE)
+    if (answer === undefined && ask === undefined) throw new UsageError(`--${flag} is missing.`)
     given = await answerTo(question, { given, answer, context })
     if (flags[flag] === undefined && ask !== undefined) continue
     const problem = problemWith(name, given)
-    if (problem !== undefined)
-      throw new UsageError(`--${flag}: ${problem.replace(/[^?]$/, '$&.')}`, USAGE)
+    if (problem !== undefined) throw new UsageError(`--${flag}: ${problem.replace(/[^?]$/, '$&.')}`)
   }
   return given as Answers
 }

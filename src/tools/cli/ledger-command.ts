@@ -79,7 +79,6 @@ export const ledgerCommand: Command = {
       default:
         throw new UsageError(
           name === undefined ? 'A command is missing.' : `There is no command 'ledger ${name}'.`,
-          USAGE,
         )
     }
   },
@@ -89,14 +88,13 @@ async function exportLedger(args: readonly string[], context: CliContext): Promi
   const flags = readFlags(args, {
     names: ['from', 'to', 'format', ...COMMON],
     switches: ['refunds'],
-    usage: EXPORT_USAGE,
   })
   const { format = 'csv' } = flags
   if (format !== 'csv' && format !== 'jsonl')
-    throw new UsageError(`--format is csv or jsonl, not '${format}'.`, EXPORT_USAGE)
+    throw new UsageError(`--format is csv or jsonl, not '${format}'.`)
   const query = {
-    from: timeFrom('from', flags['from'], EXPORT_USAGE) ?? 0,
-    until: timeFrom('to', flags['to'], EXPORT_USAGE) ?? Number.MAX_SAFE_INTEGER,
+    from: timeFrom('from', flags['from']) ?? 0,
+    until: timeFrom('to', flags['to']) ?? Number.MAX_SAFE_INTEGER,
     refunds: flags['refunds'] !== undefined,
   }
   const opened = await openConfig({ ...context, config: flags['config'] })
@@ -121,9 +119,9 @@ async function exportLedger(args: readonly string[], context: CliContext): Promi
 }
 
 async function pruneLedger(args: readonly string[], context: CliContext): Promise<void> {
-  const flags = readFlags(args, { names: ['before', ...COMMON], usage: PRUNE_USAGE })
-  const before = timeFrom('before', flags['before'], PRUNE_USAGE)
-  if (before === undefined) throw new UsageError('--before is missing.', PRUNE_USAGE)
+  const flags = readFlags(args, { names: ['before', ...COMMON] })
+  const before = timeFrom('before', flags['before'])
+  if (before === undefined) throw new UsageError('--before is missing.')
   await withLedger(context, { flags }, async (ledger) => {
     await requireMigrated(ledger)
     const progress = new Progress(context)
@@ -137,7 +135,7 @@ async function pruneLedger(args: readonly string[], context: CliContext): Promis
 }
 
 async function migrateLedger(args: readonly string[], context: CliContext): Promise<void> {
-  const flags = readFlags(args, { names: COMMON, switches: ['check'], usage: MIGRATE_USAGE })
+  const flags = readFlags(args, { names: COMMON, switches: ['check'] })
   const isCheck = flags['check'] !== undefined
   await withLedger(context, { flags, create: !isCheck }, async (ledger) => {
     if (isCheck) await requireMigrated(ledger)
@@ -192,12 +190,12 @@ function configuredAssets(opened: OpenedConfig): readonly Asset[] {
 
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
-function timeFrom(flag: string, text: string | undefined, usage: string): number | undefined {
+function timeFrom(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const [date = '', time = '00:00'] = text.split('T')
   const ms = Date.parse(`${date}T${time}${/Z|[+-]\d{2}:\d{2}$/.test(time) ? '' : 'Z'}`)
   // JavaScript reads 30 February as 2 March.
   const isDate = new Date(`${date}T00:00Z`).getUTCDate() === Number(date.slice(8))
   if (TIME.test(text) && !Number.isNaN(ms) && isDate) return ms
-  throw new UsageError(`--${flag} takes a time, like 2026-01-31T12:00:00Z, not '${text}'.`, usage)
+  throw new UsageError(`--${flag} takes a time, like 2026-01-31T12:00:00Z, not '${text}'.`)
 }

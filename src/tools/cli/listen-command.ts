@@ -46,10 +46,9 @@ export const listenCommand: Command = {
   summary: 'Prints the webhooks of a project, and forwards them to an app in development.',
   usage: USAGE,
   async run(args, context) {
-    const flags = readFlags(args, { names: NAMES, usage: USAGE })
+    const flags = readFlags(args, { names: NAMES })
     const token = flags['token'] ?? context.env['X402_PROJECT_TOKEN']?.trim()
-    if (!token)
-      throw new UsageError('--token is missing, and X402_PROJECT_TOKEN is not set.', USAGE)
+    if (!token) throw new UsageError('--token is missing, and X402_PROJECT_TOKEN is not set.')
     const forwardTo = urlFrom(flags, 'forward-to')
     const gateway = (urlFrom(flags, 'gateway') ?? DEFAULT_GATEWAY).replace(/\/+$/, '')
     const events = flags['events']?.split(',').map((name) => name.trim())
@@ -136,7 +135,7 @@ function urlFrom(
 ): string | undefined {
   const text = flags[name]
   if (text === undefined || isHttpUrl(text)) return text
-  throw new UsageError(`--${name} takes an http(s) URL, not '${text}'.`, USAGE)
+  throw new UsageError(`--${name} takes an http(s) URL, not '${text}'.`)
 }
 
 /** Formats an event as a line: time, name, payment, and the app's answer. */

@@ -41,7 +41,6 @@ export const payCommand: Command = {
       names: ['key-env', 'key-file', 'max-amount', 'method', 'data', 'output'],
       switches: ['devnet', 'yes'],
       lists: ['header'],
-      usage: USAGE,
     })
     const request = readRequest(line)
     const limits = readLimits(line)
@@ -68,22 +67,22 @@ const OWN_HEADERS = ['payment-signature', 'x-payment']
 function readRequest({ words, flags, lists }: CommandLine): PaidRequest {
   const [url, ...more] = words
   if (url === undefined || more.length > 0 || !isHttpUrl(url))
-    throw new UsageError(more.length > 0 ? ONE_URL : explainUrl(url), USAGE)
+    throw new UsageError(more.length > 0 ? ONE_URL : explainUrl(url))
   if (new URL(url).username !== '' || new URL(url).password !== '')
-    throw new UsageError('The URL contains a password: send it with --header.', USAGE)
+    throw new UsageError('The URL contains a password: send it with --header.')
   const headers = Object.fromEntries(
     (lists['header'] ?? []).map((text) => {
       const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text) ?? []
       if (name === undefined || value === undefined || OWN_HEADERS.includes(name.toLowerCase()))
-        throw new UsageError(`--header takes 'Name: value', and not the payment itself.`, USAGE)
+        throw new UsageError(`--header takes 'Name: value', and not the payment itself.`)
       return [name.toLowerCase(), value]
     }),
   )
   const { data } = flags
   const method = (flags['method'] ?? (data === undefined ? 'GET' : 'POST')).toUpperCase()
-  if (!/^[A-Z]{1,20}$/.test(method)) throw new UsageError('--method takes a word.', USAGE)
+  if (!/^[A-Z]{1,20}$/.test(method)) throw new UsageError('--method takes a word.')
   if (data !== undefined && ['GET', 'HEAD'].includes(method))
-    throw new UsageError(`--data and ${method} exclude each other.`, USAGE)
+    throw new UsageError(`--data and ${method} exclude each other.`)
   const type = data === undefined ? {} : { 'content-type': 'application/json' }
   return { url: new URL(url).href, method, headers: { ...type, ...headers }, data }
 }
@@ -120,19 +119,18 @@ function readLimits({ flags }: CommandLine): Limits {
   } catch (error) {
     if (!isConfigError(error)) throw error
     const hint = isExpanded(flags['max-amount'] ?? '') ? `. ${SINGLE_QUOTES}` : ''
-    throw new UsageError(`--max-amount: ${error.issues[0]?.message}${hint}`, USAGE)
+    throw new UsageError(`--max-amount: ${error.issues[0]?.message}${hint}`)
   }
-  throw new UsageError("--max-amount takes an amount like '$1.00' or '1.00 EUR'.", USAGE)
+  throw new UsageError("--max-amount takes an amount like '$1.00' or '1.00 EUR'.")
 }
 
 /** Reads the key. It is never an argument, which other users of the machine could see. */
 async function readKey({ flags }: CommandLine, { env, cwd }: CliContext): Promise<Hex> {
   const { 'key-env': variable, 'key-file': file, devnet } = flags
   const { length } = [variable, file, devnet].filter((one) => one !== undefined)
-  if (length > 1)
-    throw new UsageError('Give only one of --devnet, --key-env and --key-file.', USAGE)
+  if (length > 1) throw new UsageError('Give only one of --devnet, --key-env and --key-file.')
   if (length === 0)
-    throw new UsageError('Who pays? Give one of --devnet, --key-env and --key-file.', USAGE)
+    throw new UsageError('Who pays? Give one of --devnet, --key-env and --key-file.')
   if (devnet !== undefined) return PAYERS[0]!.privateKey
   const text =
     variable === undefined
@@ -140,7 +138,7 @@ async function readKey({ flags }: CommandLine, { env, cwd }: CliContext): Promis
       : (await withEnvFile(cwd, env)).env[variable]
   // A key in its place is not repeated.
   if (variable !== undefined && !/^[A-Za-z_]\w*$/.test(variable))
-    throw new UsageError('--key-env takes the name of a variable, not the key itself.', USAGE)
+    throw new UsageError('--key-env takes the name of a variable, not the key itself.')
   const source = variable === undefined ? 'The file of --key-file' : `The variable ${variable}`
   if (!text?.trim())
     throw new Error(

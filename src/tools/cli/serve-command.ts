@@ -31,18 +31,17 @@ export const serveCommand: Command = {
     const flags = readFlags(args, {
       names: ['config', 'ledger', 'port', 'host', 'trust-proxy'],
       switches: ['memory', 'access-log'],
-      usage: USAGE,
     })
     const { config, ledger, host = context.env['HOST']?.trim() || undefined } = flags
     const memory = flags['memory'] !== undefined
     if (memory && ledger !== undefined)
-      throw new UsageError('--memory and --ledger exclude each other.', USAGE)
+      throw new UsageError('--memory and --ledger exclude each other.')
     const port = portFrom(flags['port']) ?? portOf(context)
     const accessLog = flags['access-log'] !== undefined
     const trusted = flags['trust-proxy']
     const mistake = trusted === undefined ? undefined : explainTrusted(trusted.trim())
     if (mistake !== undefined)
-      throw new UsageError(`--trust-proxy '${visible(trusted ?? '')}' ${mistake}.`, USAGE)
+      throw new UsageError(`--trust-proxy '${visible(trusted ?? '')}' ${mistake}.`)
     const env = trusted === undefined ? context.env : { ...context.env, X402_TRUST_PROXY: trusted }
     await serve({ ...context, env, config, ledger, host, port, memory, accessLog })
     return EXIT.ok

@@ -11,7 +11,7 @@ export const tokenCommand: Command = {
   summary: 'Makes a random identify token and its sha256: form.',
   usage: USAGE,
   async run(args, { print, complain }) {
-    readFlags(args, { names: [], usage: USAGE })
+    readFlags(args, { names: [] })
     const token = createToken()
     complain(
       'The token, for the shop’s server (it is not shown again), and its hash, for `tokens`:',

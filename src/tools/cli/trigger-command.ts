@@ -61,16 +61,15 @@ export const triggerCommand: Command = {
   summary: 'Sends a sample webhook to an app in development.',
   usage: USAGE,
   async run(args, { env, print, complain, signal }) {
-    const { flags, words } = readCommandLine(args, { names: ['to', 'secret'], usage: USAGE })
+    const { flags, words } = readCommandLine(args, { names: ['to', 'secret'] })
     const type = eventFrom(words)
     const { to, secret = env['X402_WEBHOOK_SECRET']?.trim() } = flags
-    if (to === undefined) throw new UsageError('--to is missing.', USAGE)
-    if (!secret)
-      throw new UsageError('--secret is missing, and X402_WEBHOOK_SECRET is not set.', USAGE)
+    if (to === undefined) throw new UsageError('--to is missing.')
+    if (!secret) throw new UsageError('--secret is missing, and X402_WEBHOOK_SECRET is not set.')
     if (!isWebhookSecret(secret))
-      throw new UsageError('--secret takes whsec_ and 24 to 64 bytes in base64.', USAGE)
+      throw new UsageError('--secret takes whsec_ and 24 to 64 bytes in base64.')
     const receiver = await findReceiver(to, receiverRules(true))
-    if (receiver.kind === 'refused') throw new UsageError(`--to ${receiver.message}.`, USAGE)
+    if (receiver.kind === 'refused') throw new UsageError(`--to ${receiver.message}.`)
     const sentAt = Date.now()
     const body = JSON.stringify(sampleEvent(type, new Date(sentAt).toISOString()))
     const headers = signedHeaders({ id: newDeliveryId(), sentAt, body }, [secret])
@@ -87,12 +86,12 @@ export const triggerCommand: Command = {
 
 function eventFrom(words: readonly string[]): string {
   const [type, ...others] = words
-  if (type === undefined) throw new UsageError('The name of an event is missing.', USAGE)
-  if (others.length > 0) throw new UsageError(`Unexpected argument '${others[0]}'.`, USAGE)
+  if (type === undefined) throw new UsageError('The name of an event is missing.')
+  if (others.length > 0) throw new UsageError(`Unexpected argument '${others[0]}'.`)
   if (EVENTS.includes(type)) return type
   const meant = closestName(type, EVENTS)
   const suggestion = meant ? `did you mean ${meant}?` : `there is ${EVENTS.join(', ')}.`
-  throw new UsageError(`There is no event '${type}'; ${suggestion}`, USAGE)
+  throw new UsageError(`There is no event '${type}'; ${suggestion}`)
 }
 
 /** Makes an event with an invented settlement. */

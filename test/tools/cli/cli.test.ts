@@ -632,12 +632,13 @@ describe('the command line', () => {
     [['devnet', '--port', '-1'], undefined],
     [['devnet', '--block-time', 'soon'], undefined],
     [['token', '--length', '5'], 'There is no --length here.'],
-  ])('fails with exit code 2 and the usage for %j', async (argv, message) => {
+  ])('fails with exit code 2 and says where help is for %j', async (argv, message) => {
     const { code, printed, complained } = await run(argv)
     expect([code, printed]).toStrictEqual([2, []])
     const [name = ''] = argv
     const isKnown = ['serve', 'devnet', 'token'].includes(name)
-    expect(complained).toContain(`Usage: express-x402-gateway ${isKnown ? name : '<command>'}`)
+    const help = `Help: express-x402-gateway ${isKnown ? `${name} ` : ''}--help`
+    expect(complained).toContain(argv.length === 0 ? 'Usage: express-x402-gateway <command>' : help)
     if (message !== undefined) expect(complained.split('\n')[0]).toBe(message)
   })
 

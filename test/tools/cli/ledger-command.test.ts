@@ -381,11 +381,11 @@ describe.each([
       [['--before', 'yesterday']],
       [['--before', '2026-02-30']],
       [['--after', '2026']],
-    ])('fails with exit code 2 and its usage for %j', async (flags) => {
+    ])('fails with exit code 2 and says where help is for %j', async (flags) => {
       const { code, complained } = await run(['prune', ...flags], place.context)
       expect([code, complained]).toStrictEqual([
         2,
-        expect.stringContaining('Usage: express-x402-gateway ledger prune'),
+        expect.stringContaining('Help: express-x402-gateway ledger prune --help'),
       ])
     })
   })
@@ -481,7 +481,7 @@ describe('ledger', () => {
       const { code, complained } = await run(argv, { cwd: tmpdir(), env: {} })
       expect([code, complained]).toStrictEqual([
         2,
-        expect.stringContaining('Usage: express-x402-gateway ledger'),
+        expect.stringContaining('Help: express-x402-gateway ledger'),
       ])
     },
   )
