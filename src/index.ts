@@ -117,18 +117,20 @@ export { firstOf } from './shared/money/first-of.js'
 export { httpRates, type HttpRate, type HttpRatesOptions } from './shared/money/http-rates.js'
 export { fixedRates, type FixedRatesOptions } from './shared/money/fixed-rates.js'
 export type { AppliedRate, Rate, RateSource } from './shared/money/rates.js'
-export type { AssetOptions, KnownAssetOptions, NetworkOptions } from './gateway/config/options.js'
+export type {
+  AssetOptions,
+  KnownAssetOptions,
+  NetworkOptions,
+} from './gateway/config/options/network.js'
 export type {
   GatewayOptions,
-  AdminOptions,
-  AdminPerson,
-  MerchantOptions,
   MetricsOptions,
-  ProjectOptions,
   RateLimitOptions,
   RatesOptions,
   WebhookOptions,
 } from './gateway/config/options.js'
+export type { AdminOptions, AdminPerson } from './gateway/config/options/admin.js'
+export type { MerchantOptions, ProjectOptions } from './gateway/config/options/merchant.js'
 export type { RouteExamples, RouteInput, RouteSchema } from './core/catalogue/declaration.js'
 export type { OpenApiDocument } from './sell/discovery/openapi.js'
 export {

@@ -31,13 +31,13 @@ const SECTIONS = [
   },
   {
     heading: 'Networks and tokens',
-    members: membersOf('gateway/config/options.ts', 'NetworkOptions'),
+    members: membersOf('gateway/config/options/network.ts', 'NetworkOptions'),
   },
   {
     heading: 'Projects and merchants',
     members: [
-      ...membersOf('gateway/config/options.ts', 'ProjectOptions'),
-      ...membersOf('gateway/config/options.ts', 'MerchantOptions'),
+      ...membersOf('gateway/config/options/merchant.ts', 'ProjectOptions'),
+      ...membersOf('gateway/config/options/merchant.ts', 'MerchantOptions'),
     ],
   },
   { heading: 'Options of a route', members: membersOf('sell/route/options.ts', 'ProtectOptions') },
@@ -51,7 +51,7 @@ describe('the page of the configuration', () => {
 
   it('names the members of options that are objects', () => {
     const members = [
-      ...membersOf('gateway/config/options.ts', 'AssetOptions'),
+      ...membersOf('gateway/config/options/network.ts', 'AssetOptions'),
       ...membersOf('gateway/config/options.ts', 'MetricsOptions'),
       ...membersOf('gateway/config/options.ts', 'WebhookOptions'),
       ...membersOf('shared/http/rate-limiter.ts', 'RateLimitOptions'),

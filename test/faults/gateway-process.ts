@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { NetworkOptions } from '../../src/gateway/config/options.js'
+import type { NetworkOptions } from '../../src/gateway/config/options/network.js'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 

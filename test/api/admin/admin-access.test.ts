@@ -5,7 +5,7 @@ import { hashToken } from '../../../src/shared/crypto/identify-token.js'
 import {
   optionsFromEnvironment,
   overrideOptions,
-} from '../../../src/gateway/config/read/variables.js'
+} from '../../../src/gateway/config/read/override.js'
 import { problemOf, serveGateway, type GatewayApi } from '../api.js'
 import { ADMIN_TOKEN, adminOf, CLOSED, OPEN, PAY_TO, SHOP_TOKEN } from './admin.js'
 

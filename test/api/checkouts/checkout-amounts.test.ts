@@ -1,6 +1,6 @@
 /** Amounts through `checkout-prepare`: what they come to, and what is said to who writes them wrong. */
 import { describe, expect, it } from '@jest/globals'
-import type { MerchantOptions } from '../../../src/gateway/config/options.js'
+import type { MerchantOptions } from '../../../src/gateway/config/options/merchant.js'
 import { SHOP_TOKEN } from '../../support/devnet.js'
 import { serveGateway, type GatewayApi } from '../api.js'
 import { useCleanup } from '../../support/cleanup.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import type { Gateway } from '../../../src/gateway/gateway.js'
-import type { NetworkOptions } from '../../../src/gateway/config/options.js'
+import type { NetworkOptions } from '../../../src/gateway/config/options/network.js'
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import { sqliteLedger } from '../../../src/sql.js'
 import { balanceOf, shopOptions, useDevnet } from '../../support/devnet.js'

@@ -4,12 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { ledgerLocation } from '../../../src/tools/cli/ledger-location.js'
-import {
-  nameVariables,
-  optionsFromEnvironment,
-  SERVE_DATABASE,
-  type Environment,
-} from '../../../src/gateway/config/read/variables.js'
+import { nameVariables } from '../../../src/gateway/config/read/name-variables.js'
+import { optionsFromEnvironment } from '../../../src/gateway/config/read/override.js'
+import { SERVE_DATABASE, type Environment } from '../../../src/gateway/config/read/variables.js'
 import { ConfigError } from '../../../src/shared/errors.js'
 import { resolveOptions } from '../../../src/gateway/config/resolve/resolve-options.js'
 

@@ -3,7 +3,7 @@ import type {
   PaymentPayload,
   PaymentRequirements,
 } from '../../../src/shared/protocol/payment.js'
-import type { AssetOptions } from '../../../src/gateway/config/options.js'
+import type { AssetOptions } from '../../../src/gateway/config/options/network.js'
 import type { Devnet } from '../../../src/tools/devnet/index.js'
 import type { TestPayer } from '../../support/sign-payment.js'
 import type { Form } from './forms.js'

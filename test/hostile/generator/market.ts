@@ -6,7 +6,7 @@ import type {
   PaymentRequired,
   PaymentRequirements,
 } from '../../../src/shared/protocol/payment.js'
-import type { NetworkOptions } from '../../../src/gateway/config/options.js'
+import type { NetworkOptions } from '../../../src/gateway/config/options/network.js'
 import type { GatewayProcess } from '../../faults/gateway-process.js'
 import type { Answer } from '../../faults/oracle.js'
 import type { World } from '../../faults/world.js'

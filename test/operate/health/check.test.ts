@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import type { NetworkOptions } from '../../../src/gateway/config/options.js'
+import type { NetworkOptions } from '../../../src/gateway/config/options/network.js'
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import { createGateway, type Gateway } from '../../../src/gateway/gateway.js'
 import type { Finding } from '../../../src/operate/health/finding.js'

@@ -2,10 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { chmod, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import {
-  explainUnknownVariables,
-  optionsFromEnvironment,
-} from '../../../src/gateway/config/read/variables.js'
+import { explainUnknownVariables } from '../../../src/gateway/config/read/name-variables.js'
+import { optionsFromEnvironment } from '../../../src/gateway/config/read/override.js'
 import { erc20Abi, maxUint256 } from 'viem'
 import { createGateway } from '../../../src/gateway/gateway.js'
 import { OwnFile } from '../../../src/tools/devnet/own-file.js'

@@ -1,14 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import {
-  explainUnknownVariables,
-  isAnySet,
-  nameVariables,
-  optionsFromEnvironment,
-  overrideOptions,
-  SERVE_DATABASE,
-  type Environment,
-} from './variables.js'
+import { explainUnknownVariables, nameVariables } from './name-variables.js'
+import { isAnySet, SERVE_DATABASE, type Environment } from './variables.js'
+import { optionsFromEnvironment, overrideOptions } from './override.js'
 import { withEnvFile } from './env-file.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../../../shared/errors.js'
 import type { GatewayOptions } from '../options.js'

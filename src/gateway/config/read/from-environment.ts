@@ -1,12 +1,8 @@
 import { sameNetwork, type Network } from '../../../shared/protocol/networks.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../../../shared/errors.js'
-import {
-  explainUnknownVariables,
-  isAnySet,
-  nameVariables,
-  optionsFromEnvironment,
-  type Environment,
-} from './variables.js'
+import { explainUnknownVariables, nameVariables } from './name-variables.js'
+import { isAnySet, type Environment } from './variables.js'
+import { optionsFromEnvironment } from './override.js'
 import type { GatewayOptions } from '../options.js'
 import { resolveOptions, type ResolvedOptions } from '../resolve/resolve-options.js'
 

@@ -130,10 +130,10 @@ const optionsSchema = z.strictObject({
 export const OPTION_PATHS: readonly string[] = pathsOf(optionsSchema)
 
 /** Paths of the members that a schema takes, without those in lists and records. */
-function pathsOf(schema: z.core.$ZodType): readonly string[] {
-  const { innerType, in: input, options = [], shape = {} } = schema._zod.def as SchemaDefinition
+function pathsOf(schema: z.ZodType): readonly string[] {
+  const { innerType, in: input, options = [], shape = {} } = schema.def as SchemaDefinition
   const inner = [innerType, input, ...options].filter((one) => one !== undefined)
-  const below = (name: string, member: z.core.$ZodType) =>
+  const below = (name: string, member: z.ZodType) =>
     pathsOf(member).map((path) => `${name}.${path}`)
   return [
     ...inner.flatMap(pathsOf),
@@ -143,10 +143,10 @@ function pathsOf(schema: z.core.$ZodType): readonly string[] {
 
 /** What zod's schemas are made of: optional ones, transforms, unions and objects. */
 interface SchemaDefinition extends z.core.$ZodTypeDef {
-  readonly innerType?: z.core.$ZodType
-  readonly in?: z.core.$ZodType
-  readonly options?: readonly z.core.$ZodType[]
-  readonly shape?: z.core.$ZodShape
+  readonly innerType?: z.ZodType
+  readonly in?: z.ZodType
+  readonly options?: readonly z.ZodType[]
+  readonly shape?: Readonly<Record<string, z.ZodType>>
 }
 
 /** Options after checks, defaults and conversions. URLs have no slash at their end. */

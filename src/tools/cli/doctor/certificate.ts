@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect } from 'node:tls'
-import { rpcOption, sourceOf, type Environment } from '../../../gateway/config/read/variables.js'
+import { rpcOption, sourceOf } from '../../../gateway/config/read/name-variables.js'
+import type { Environment } from '../../../gateway/config/read/variables.js'
 import type { ResolvedOptions } from '../../../gateway/config/resolve/resolve-options.js'
 import { fault, type DoctorFinding } from './doctor-finding.js'
 

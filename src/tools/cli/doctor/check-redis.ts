@@ -1,4 +1,5 @@
-import { sourceOf, type Environment } from '../../../gateway/config/read/variables.js'
+import { sourceOf } from '../../../gateway/config/read/name-variables.js'
+import type { Environment } from '../../../gateway/config/read/variables.js'
 import { RedisCounts } from '../../../gateway/config/resolve/redis-counts.js'
 import type { ResolvedOptions } from '../../../gateway/config/resolve/resolve-options.js'
 import { fault, sound, type DoctorFinding } from './doctor-finding.js'

@@ -1,5 +1,6 @@
 import { openConfig } from '../../../gateway/config/read/config-file.js'
-import { rpcOption, sourceOf, type Environment } from '../../../gateway/config/read/variables.js'
+import { rpcOption, sourceOf } from '../../../gateway/config/read/name-variables.js'
+import type { Environment } from '../../../gateway/config/read/variables.js'
 import {
   resolveOptions,
   type ResolvedOptions,

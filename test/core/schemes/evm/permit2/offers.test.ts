@@ -1,6 +1,9 @@
 /** How tokens are offered: by their own signatures, by Permit2, or both. */
 import { describe, expect, it } from '@jest/globals'
-import type { AssetOptions, KnownAssetOptions } from '../../../../../src/gateway/config/options.js'
+import type {
+  AssetOptions,
+  KnownAssetOptions,
+} from '../../../../../src/gateway/config/options/network.js'
 import type { PaymentRequired } from '../../../../../src/shared/protocol/payment.js'
 import { shopOptions, useDevnet } from '../../../../support/devnet.js'
 import { startRpcProxy } from '../../../../support/rpc-proxy.js'
