@@ -32,8 +32,8 @@ export async function askToSettle(
 }
 
 /** The charge, as a member of a success, where the amount of the payment is a maximum. */
-export function amountMember({ entry, isMetered }: RemotePayment): { readonly amount?: string } {
-  return isMetered ? { amount: amountOf(entry).toString() } : {}
+export function amountMember({ entry, payment }: RemotePayment): { readonly amount?: string } {
+  return payment.format?.isMetered ? { amount: amountOf(entry).toString() } : {}
 }
 
 /** Of a payment whose amount is a maximum, the requirements say what to take (x402 `upto`). */

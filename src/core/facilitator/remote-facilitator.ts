@@ -28,7 +28,7 @@ import { createSchemeFacilitator } from './scheme-facilitator.js'
 import { RemoteLog, wordsOf } from './remote-log.js'
 import { requestOf } from './remote-request.js'
 import type { RemoteContext, RemotePayment } from './remote-payment.js'
-import { RemoteSettlement } from './remote-settlement.js'
+import { RemoteReservation } from './remote-reservation.js'
 import { UnprovenLimit } from './unproven-limit.js'
 
 /** Options of {@link createRemoteFacilitator}. */
@@ -134,16 +134,15 @@ class RemoteScheme implements Scheme {
     if (tooLong !== undefined) return { refused: 'invalid_payload', message: tooLong, payer }
     const isSigned = await this.format.isSignedByPayer(payment)
     if (!isSigned) this.#unproven.count(terms?.purchase?.client)
-    const isMetered = this.format.isMetered === true
-    const remote = { payment, terms, entry, payer, isSigned, isMetered }
-    const settlement = new RemoteSettlement(this.#context, remote)
+    const remote = { payment, terms, entry, payer, isSigned }
+    const reservation = new RemoteReservation(this.#context, remote)
     // To the facilitator, a settled payment is a used one: it is asked to settle again instead. One that failed
     // is unused, and is verified as it stands now.
     const isSent = record?.state === 'submitted' || record?.state === 'settled'
     if (isSent && (isSigned || purpose !== 'verify'))
-      return { payer, reserve: () => settlement.resume() }
+      return { payer, reserve: () => reservation.resume() }
     const refused = await this.#askToVerify(remote)
-    return refused ?? { payer, reserve: () => this.#reserve(remote, settlement) }
+    return refused ?? { payer, reserve: () => this.#reserve(remote, reservation) }
   }
 
   /** As {@link Scheme.supported}, which is asked of the facilitator instead. */
@@ -187,11 +186,11 @@ class RemoteScheme implements Scheme {
 
   async #reserve(
     { entry, terms, payer }: RemotePayment,
-    settlement: RemoteSettlement,
+    reservation: RemoteReservation,
   ): Promise<Reservation | Refusal> {
     const other = await this.#context.ledger.payments.reserve(entry)
-    if (other === undefined) return settlement.taken()
+    if (other === undefined) return reservation.taken()
     const refused = checkRecord(other, purchaseOf({ entry, terms }))
-    return refused === undefined ? settlement.resume() : { refused, payer }
+    return refused === undefined ? reservation.resume() : { refused, payer }
   }
 }

@@ -1,21 +1,16 @@
 /** A payment that a remote facilitator settles, and its dependencies. */
-import type { LedgerEntry, LedgerStore } from '../../ledger/index.js'
-import type { Logger } from '../../shared/logger.js'
 import type { ReadablePayment } from '../../shared/protocol/decoded-payment.js'
 import type { Address } from '../../shared/protocol/payment.js'
-import type { EventBus } from '../schemes/events.js'
+import type { ReservationContext, ReservedPayment } from '../schemes/open-reservation.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
 import type { Facilitator } from './facilitator.js'
 import type { RemoteCallers } from './remote-callers.js'
 import type { RemoteLog } from './remote-log.js'
 
 /** Dependencies of a remote payment. */
-export interface RemoteContext {
+export interface RemoteContext extends ReservationContext {
   /** Verifies and settles. */
   readonly facilitator: Facilitator
-  readonly ledger: LedgerStore
-  readonly events: EventBus
-  readonly logger: Logger
   /** Ends the wait for an answer: the gateway closes. */
   readonly closed?: AbortSignal | undefined
   readonly log: RemoteLog
@@ -28,16 +23,9 @@ export interface RemoteContext {
 }
 
 /** A payment that a remote facilitator is to settle. */
-export interface RemotePayment {
-  readonly payment: ReadablePayment
-  readonly terms: MerchantTerms | undefined
-  readonly entry: LedgerEntry
-  /** With its checksum. */
-  readonly payer: Address
+export interface RemotePayment extends ReservedPayment {
   /** Whether the payer's own key signed it. */
   readonly isSigned: boolean
-  /** Whether its amount is a maximum. */
-  readonly isMetered: boolean
 }
 
 /** Terms that trust the requirements of a payment. */

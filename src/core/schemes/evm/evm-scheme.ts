@@ -18,8 +18,7 @@ import { facilitatorOfRelayers } from './formats.js'
 import { methodOf } from './methods.js'
 import { findCaller } from './network/find-caller.js'
 import { leavePayment } from './network/pending-payments.js'
-import { OpenReservation, type SettleContext } from './settle/reservation.js'
-import { resumeReservation } from './settle/resume.js'
+import { EvmReservation, type SettleContext } from './settle/evm-reservation.js'
 import { createRecentlyVerified } from './verify/check-signed.js'
 import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
 
@@ -168,10 +167,9 @@ export class EvmScheme implements Scheme {
     const isKept = record === undefined && !redeemOnly
     if (!isKept && !isSubmitted) leavePayment(core, verified.entry)
     if (record === undefined) {
-      const lock = ledger.payments.lockOf(key)
-      if (!redeemOnly) return new OpenReservation(this.#context, verified, { lock })
+      if (!redeemOnly) return new EvmReservation(this.#context, verified).taken()
       // What was open when it was verified has been released since.
-      await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key, lock))
+      await logLedgerFailure({ ...this.#context, ...verified }, ledger.payments.release(key))
       return { refused: 'quote_expired', payer }
     }
     return this.#resume(verified, record)
@@ -182,7 +180,7 @@ export class EvmScheme implements Scheme {
     const purchase = purchaseOf(verified)
     const refused = checkRecord(record, purchase)
     return refused === undefined
-      ? resumeReservation(this.#context, verified)
+      ? new EvmReservation(this.#context, verified).resume()
       : { refused, payer: verified.payer, ...refusalDetails(record, purchase, refused) }
   }
 
@@ -198,7 +196,7 @@ export class EvmScheme implements Scheme {
       return taken
     } finally {
       // Only what will be sent goes on counting against its payer's balance.
-      if (!isSubmitted && !(taken instanceof OpenReservation)) leavePayment(core, verified.entry)
+      if (!isSubmitted && !(taken instanceof EvmReservation)) leavePayment(core, verified.entry)
     }
   }
 }

@@ -1,18 +1,18 @@
 import { checksumAddress } from '../../../../shared/crypto/checksum-address.js'
 import { ledgerEntryOf } from '../../../../ledger/ledger-entry.js'
-import type { LedgerEntry, LedgerRecord, LedgerStore } from '../../../../ledger/index.js'
+import type { LedgerRecord, LedgerStore } from '../../../../ledger/index.js'
 import { isGoodOnEarlierTerms } from '../../../../ledger/purchase.js'
 import { isReadable } from '../../../../shared/protocol/decoded-payment.js'
 import type { ReadablePayment } from '../../../../shared/protocol/decoded-payment.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
-import type { Address } from '../../../../shared/protocol/payment.js'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
 import { methodOf as methodOfOffer } from '../../../../shared/protocol/same-offer.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../../check-record.js'
 import { checkTerms, isRefusal, redeemingOnly } from '../../scheme.js'
-import type { MerchantTerms, PresentedPayment, Refusal } from '../../scheme.js'
+import type { PresentedPayment, Refusal } from '../../scheme.js'
 import { explainTooLong } from '../../explain-too-long.js'
+import type { ReservedPayment } from '../../open-reservation.js'
 import { methodOf } from '../methods.js'
 import { assetAsOffered } from '../network/asset-as-offered.js'
 import { findCaller } from '../network/find-caller.js'
@@ -37,16 +37,11 @@ export interface VerifyContext {
 }
 
 /** A payment that could be settled now. */
-export interface VerifiedPayment {
+export interface VerifiedPayment extends ReservedPayment {
   readonly core: SettlementNetwork
   readonly asset: SettlementAsset
-  readonly payment: ReadablePayment
-  readonly terms: MerchantTerms | undefined
-  /** With its checksum. */
-  readonly payer: Address
   readonly transfer: SignedTransfer
   readonly key: PaymentKey
-  readonly entry: LedgerEntry
   /** Whether its transaction is out already: nothing will be sent for it. */
   readonly isSubmitted: boolean
   /** The simulation of its transfer; absent if its transaction is out already. */
