@@ -1,63 +1,26 @@
-import { EventEmitter, once } from 'node:events'
 import { LRUCache } from 'lru-cache'
 import { growingTo } from '../../../../shared/growing-to.js'
 import { padHex } from 'viem/utils'
 import type { Receipt } from '../../../chain/types.js'
-import {
-  amountOf,
-  EVERY_PROJECT,
-  recordId,
-  UNPAID,
-  type LedgerEntry,
-  type PaymentStore,
-} from '../../../../ledger/index.js'
+import { recordId, type PaymentStore } from '../../../../ledger/index.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
 import type { Address, Hex } from '../../../../shared/protocol/payment.js'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
 import type { CodeGas, GasOfCode } from './code-gas.js'
 import type { CheckedTransfer } from './gas-limits.js'
+import { HOUR_MS, lapseOf, PAID_PER_FAILURE, PayerPlaces, REMEMBERED } from './payer-places.js'
 
-/** How many payers, codes and transactions are remembered. */
-const REMEMBERED = 10_000
-
-/** How long a payer waits after a failure (ms); four times as long after each further one. */
-const BACK_OFF_MS = { first: 10_000, factor: 4, longest: 3_600_000 }
-
-/** Failures of payers without code that have no consequence: money can be spent twice by mistake. */
-const FREE_FAILURES = 1
+/** How long a payer waits after a failure (ms); four times as long after each further one, an hour at most. */
+const FIRST_WAIT_MS = 10_000
 
 /** Gas that every wallet code may lose us within two hours, even if it has never paid. */
-const FREE_GAS_OF_CODE = 1_000_000n
+const FREE_GAS = 1_000_000n
 
 /** Gas that all codes together may lose us within two hours beyond what they have earned; also all payers without code. */
-const FREE_GAS_OF_ALL = 5_000_000n
-
-/** Gas that a code must have paid for per unit of gas that it may lose. */
-const GAS_PER_EARNED = 2n
-
-/** Once payers without code have lost us this much gas beyond what they have earned, those that never paid go alone. */
-const CAUTIOUS_GAS = 1_000_000n
+const FREE_GAS_OF_ALL = 5n * FREE_GAS
 
 /** Stands for the code of all payers without. */
 const NO_CODE = padHex('0x')
-
-/** Payments that a payer may have on their way at once, beside as many as it has paid. */
-const FREE_PLACES = 4
-
-/** Payments of a payer that have to pay for each that failed within an hour. */
-const PAID_PER_FAILURE = 2
-
-/** Earlier payments of a payer that are read, of those that paid and of those that failed. */
-const MOST_READ = 100
-
-const HOUR_MS = 3_600_000
-
-/** How long a payment counts as pending after its authorization has ended, and at most in all (ms). */
-const LAPSE_MARGIN_MS = 60_000
-const LONGEST_PENDING_MS = HOUR_MS
-
-/** How often a payment that waits looks whether one on its way has lapsed (ms). */
-const LAPSE_CHECK_MS = 1000
 
 /** Gas of a transfer in a batch. */
 const SHARE_OF_BATCH_GAS = 60_000n
@@ -106,24 +69,17 @@ interface MinedGas {
   readonly isForestalled?: boolean
 }
 
-/** Gas that was lost, and when, by `performance.now()`. */
-interface Loss {
-  readonly gas: bigint
-  readonly at: number
-}
-
 /**
  * Keeps payers from making us pay for transactions that fail. No simulation foresees what a payer's code
  * does in the real transaction, nor that a plain account gets code before it.
  *
- * 1. A payer whose transfer failed waits, longer each time.
- * 2. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
- *    Beyond that each code has a little gas for free, and all codes together have some. No code pays for the
- *    failures of another, nor for a deployment that somebody else forestalled.
- * 3. A payer that never paid has few payments on their way, because one transaction of its own may fail them all; who
- *    has paid more may have more. The others wait.
- * 4. What payers without code lose us is covered by what they have earned, as if all had one code. Beyond that, those
- *    that never paid go alone and one by one, and are refused in the end.
+ * 1. A payer whose transfer failed waits, longer each time ({@link FIRST_WAIT_MS}).
+ * 2. A payer that never paid has few payments on their way ({@link PayerPlaces}).
+ * 3. What a wallet code has lost us, and what it has pending, is covered by what its payments have earned.
+ *    Beyond that each code has a little gas for free, and all codes together have some ({@link FREE_GAS}). No code
+ *    pays for the failures of another, nor for a deployment that somebody else forestalled. Payers without code count
+ *    as if all had one: beyond the little, those that never paid go alone and one by one, and beyond the rest they are
+ *    refused.
  */
 export class PayerGuard {
   readonly #codeGas: CodeGas
@@ -133,26 +89,24 @@ export class PayerGuard {
   readonly #failures = new LRUCache<Address, Failures>(growingTo(REMEMBERED))
   /** Code hash of each payer that had code when it was seen last. */
   readonly #codes = new LRUCache<Address, Hex>(growingTo(REMEMBERED))
-  readonly #payments: PayerGuardOptions['payments']
-  /** How many payments of a payer have paid, less those that its failures cost it. */
-  readonly #standings = new LRUCache<Address, number>(growingTo(REMEMBERED))
-  /** Standings that are being read. */
-  readonly #reads = new Map<Address, Promise<void>>()
-  /** By payer, by record: when a payment on its way can no longer be mined (ms since the epoch). */
-  readonly #places = new Map<Address, Map<string, number>>()
-  /** Emits the address of a payer one of whose payments has ended. */
-  readonly #ends = new EventEmitter().setMaxListeners(0)
+  readonly places: PayerPlaces
   readonly #receipts = new LRUCache<Hex, MinedGas>(growingTo(REMEMBERED))
   /** By record. */
   readonly #pending = new Map<string, PendingGas>()
-  #losses: Loss[] = []
+  /** Gas that this process has lost within an hour, and when, by `performance.now()`. */
+  #losses: { readonly gas: bigint; readonly at: number }[] = []
   /** Whether `onLoss` was called, and the budget is not half free again. */
   #isReported = false
 
   constructor(options: PayerGuardOptions) {
     const { codeGas, payments, now, acceptContractPayers = true, onLoss } = options
     this.#codeGas = codeGas
-    this.#payments = payments
+    this.places = new PayerPlaces({
+      chainId: codeGas.chainId,
+      payments,
+      now,
+      isCautious: () => this.#lostWithoutCode() > FREE_GAS,
+    })
     this.#now = now
     this.#acceptsCode = acceptContractPayers
     this.#onLoss = onLoss
@@ -175,71 +129,8 @@ export class PayerGuard {
         ? this.#mayLose(codeHash, 0n)
         : isRefund ||
           this.#lostWithoutCode() <= FREE_GAS_OF_ALL ||
-          (await this.#learnStanding(payer)) > 0
+          (await this.places.learnStanding(payer)) > 0
     return mayPay ? undefined : 'payer_temporarily_refused'
-  }
-
-  /**
-   * Counts a payment that is about to be sent among those of its payer that are on their way, until it has ended or
-   * its authorization has lapsed. It waits while they are too many; a refund does not.
-   *
-   * @param validBefore - Unix seconds.
-   * @param isOver - Whether it is not to be sent any more.
-   * @returns Whether it had to wait.
-   * @throws {@link LedgerError}
-   */
-  async takePlace(
-    key: PaymentKey & Pick<LedgerEntry, 'refundOf'>,
-    validBefore: bigint,
-    isOver = () => false,
-  ): Promise<boolean> {
-    if (key.refundOf !== undefined || this.#countPlace(key, validBefore)) return false
-    await this.#learnStanding(key.from)
-    while (!isOver() && !this.#countPlace(key, validBefore)) {
-      // Nothing tells that an authorization has lapsed.
-      const signal = AbortSignal.timeout(LAPSE_CHECK_MS)
-      await once(this.#ends, key.from, { signal }).catch(() => undefined)
-    }
-    return true
-  }
-
-  #countPlace(key: PaymentKey, validBefore: bigint): boolean {
-    const places = this.#places.get(key.from) ?? new Map<string, number>()
-    for (const [id, lapsesAt] of places) if (lapsesAt < this.#now()) places.delete(id)
-    const free = this.mustGoAlone(key.from) ? 1 : FREE_PLACES
-    const most = Math.max(1, free + this.#standingOf(key.from))
-    if (places.size >= most && !places.has(recordId(key))) return false
-    this.#places.set(key.from, places.set(recordId(key), lapseOf(validBefore, this.#now())))
-    return true
-  }
-
-  #standingOf(payer: Address): number {
-    return this.#standings.get(payer) ?? 0
-  }
-
-  /** Reads what a payer has paid before, or at other gateways, once for all that ask. @throws {@link LedgerError} */
-  async #learnStanding(payer: Address): Promise<number> {
-    if (this.#standingOf(payer) <= 0) {
-      const read = this.#reads.get(payer) ?? this.#readStanding(payer)
-      this.#reads.set(payer, read)
-      await read
-    }
-    return this.#standingOf(payer)
-  }
-
-  async #readStanding(payer: Address): Promise<void> {
-    const before = this.#standingOf(payer)
-    const list = (state: 'settled' | 'failed', from = 0) => {
-      const query = { project: EVERY_PROJECT, search: { payer }, limit: MOST_READ } as const
-      return this.#payments.list({ ...query, chainId: this.#codeGas.chainId, state, from })
-    }
-    const lately = this.#now() - HOUR_MS
-    const lists = Promise.all([list('settled'), list('failed', lately)])
-    const [settled, failed] = await lists.finally(() => this.#reads.delete(payer))
-    const paid = settled.filter((payment) => amountOf(payment) > 0n)
-    const lost = failed.filter((one) => one.state === 'failed' && one.reason === UNPAID)
-    const noted = this.#standingOf(payer) - before
-    this.#standings.set(payer, paid.length - lost.length * PAID_PER_FAILURE + noted)
   }
 
   /**
@@ -261,23 +152,15 @@ export class PayerGuard {
     return true
   }
 
-  /** Whether a payer without code is kept out of shared transactions now. */
-  mustGoAlone(payer: Address): boolean {
-    return this.#standingOf(payer) <= 0 && this.#lostWithoutCode() > CAUTIOUS_GAS
-  }
-
   /** Gas that payers without code have lost beyond what they have earned. */
   #lostWithoutCode(): bigint {
     return uncovered(this.#codeGas.all().get(NO_CODE), 0n)
   }
 
-  /** Ends what {@link take} and {@link takePlace} counted: the payment is over. */
+  /** Ends what was counted of a payment: it is over. */
   end(key: PaymentKey): void {
     this.#pending.delete(recordId(key))
-    const places = this.#places.get(key.from)
-    places?.delete(recordId(key))
-    if (places?.size === 0) this.#places.delete(key.from)
-    this.#ends.emit(key.from)
+    this.places.end(key)
   }
 
   /** Notes what a mined transaction cost. */
@@ -300,8 +183,7 @@ export class PayerGuard {
     const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
     if (isForestalled) return
     this.#receipts.set(transaction, { gasUsed, lost: 0n, isForestalled: true })
-    this.#losses.push({ gas: lost, at: performance.now() })
-    this.#reportLoss()
+    this.#countLoss(lost)
   }
 
   /** Notes that a payer's transfer was mined and moved no money. */
@@ -315,16 +197,15 @@ export class PayerGuard {
     if (codeHash !== undefined) this.#codeGas.add(codeHash, 'lost', gas)
     // An account that got its code after it was simulated was trusted as one without.
     if (!this.#pending.has(recordId(key))) this.#codeGas.add(NO_CODE, 'lost', gas)
-    this.#standings.set(key.from, this.#standingOf(key.from) - PAID_PER_FAILURE)
-    this.#losses.push({ gas, at: performance.now() })
-    this.#reportLoss()
+    this.places.countFailed(key.from)
+    this.#countLoss(gas)
     this.#backOff(key.from, codeHash !== undefined)
   }
 
   /** Notes that a payer's transfer paid the merchant. */
   notePaid(key: PaymentKey, transaction: Hex): void {
     this.#failures.delete(key.from)
-    this.#standings.set(key.from, this.#standingOf(key.from) + 1)
+    this.places.countPaid(key.from)
     const codeHash = this.#codeOf(key)
     const gas = this.#receipts.get(transaction)?.gasUsed
     if (gas === undefined) return
@@ -340,9 +221,9 @@ export class PayerGuard {
   /** Makes a payer wait after a failure. */
   #backOff(payer: Address, hasCode: boolean): void {
     const count = (this.#failures.get(payer)?.count ?? 0) + 1
-    const counted = hasCode ? count : count - FREE_FAILURES
-    const { first, factor, longest } = BACK_OFF_MS
-    const waitMs = counted > 0 ? Math.min(first * factor ** (counted - 1), longest) : 0
+    // Without code, the first has no consequence: money can be spent twice by mistake.
+    const counted = hasCode ? count : count - 1
+    const waitMs = counted > 0 ? Math.min(FIRST_WAIT_MS * 4 ** (counted - 1), HOUR_MS) : 0
     this.#failures.set(payer, { count, until: performance.now() + waitMs })
   }
 
@@ -354,7 +235,7 @@ export class PayerGuard {
     const uncoveredOf = (code: Hex): bigint => uncovered(known.get(code), pending.get(code) ?? 0n)
     const own = uncoveredOf(codeHash)
     if (own === 0n) return true
-    if (own > FREE_GAS_OF_CODE) return false
+    if (own > FREE_GAS) return false
     let all = 0n
     for (const code of new Set([...known.keys(), ...pending.keys()]))
       if (code !== NO_CODE) all += uncoveredOf(code)
@@ -373,16 +254,16 @@ export class PayerGuard {
     return pending
   }
 
-  /** Gas that this process has lost within an hour. */
-  #lost(): bigint {
-    const since = performance.now() - HOUR_MS
-    this.#losses = this.#losses.filter(({ at }) => at >= since)
-    return this.#losses.reduce((sum, { gas }) => sum + gas, 0n)
+  #countLoss(gas: bigint): void {
+    this.#losses.push({ gas, at: performance.now() })
+    this.#reportLoss()
   }
 
   /** Reports once that the budget is used up, and again only after half of it was free. */
   #reportLoss(atLeast = 0n): void {
-    const lost = this.#lost()
+    const since = performance.now() - HOUR_MS
+    this.#losses = this.#losses.filter(({ at }) => at >= since)
+    const lost = this.#losses.reduce((sum, { gas }) => sum + gas, 0n)
     const gas = lost > atLeast ? lost : atLeast
     const isBeyond = gas > FREE_GAS_OF_ALL
     if (isBeyond && !this.#isReported) this.#onLoss?.({ gas })
@@ -390,16 +271,11 @@ export class PayerGuard {
   }
 }
 
-/** When a payment can no longer be mined (ms since the epoch). @param validBefore - Unix seconds. */
-function lapseOf(validBefore: bigint, now: number): number {
-  return Math.min(Number(validBefore) * 1000 + LAPSE_MARGIN_MS, now + LONGEST_PENDING_MS)
-}
-
 /** Gas of a code, lost lately or pending, that what it has earned before does not cover. */
 function uncovered(known: GasOfCode | undefined, pending: bigint): bigint {
   if (known === undefined) return pending
   const { paid, lost, lostLately } = known
-  const credit = paid / GAS_PER_EARNED - (lost - lostLately)
+  const credit = paid / BigInt(PAID_PER_FAILURE) - (lost - lostLately)
   const risk = lostLately + pending - (credit > 0n ? credit : 0n)
   return risk > 0n ? risk : 0n
 }

@@ -73,7 +73,7 @@ export async function prepareTransfer(
     if (codeHash !== undefined || !succeeds) throw new PayerChanged()
   }
   // Whether a refund is sent again depends on its payment: no other transfer may have to wait with it.
-  const isAlone = isRefundEntry(entry) || core.payers.mustGoAlone(facts.payer)
+  const isAlone = isRefundEntry(entry) || core.payers.places.mustGoAlone(facts.payer)
   return { call, sender, via, ...limit, isAlone, recheck }
 }
 
@@ -114,7 +114,7 @@ export async function sendAlone(
   if (typeof checked === 'string' || checked.deployment !== undefined) return undefined
   if (checked.simulation.codeHash !== undefined && !isOfFactory) return undefined
   endTransaction(core, key)
-  const hasWaited = await core.payers.takePlace(entry, transfer.facts.validBefore, isOver)
+  const hasWaited = await core.payers.places.take(entry, transfer.facts.validBefore, isOver)
   if (isOver()) return undefined
   const prepared = await prepareTransfer(payment, hasWaited ? undefined : checked)
   if (typeof prepared === 'string') return undefined

@@ -58,7 +58,7 @@ export class TransferSubmission {
     const { core, checked: verified, entry, key, transfer } = this.#payment
     await core.relayers.requireReady()
     const { validBefore } = transfer.facts
-    const hasWaited = await core.payers.takePlace(entry, validBefore, () => this.#isDetached)
+    const hasWaited = await core.payers.places.take(entry, validBefore, () => this.#isDetached)
     const known = hasWaited ? undefined : verified
     const sent = await withChangedPayer(async (checked) => {
       if (this.#isDetached) throw settlementTimeout()

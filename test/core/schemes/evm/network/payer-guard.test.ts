@@ -175,10 +175,13 @@ describe('the gas that payers without code have lost', () => {
     const guard = newGuard(({ gas }) => told.push(gas))
     const known = payerOf(1)
     await pay(guard, { payer: known, codeHash: undefined, gasUsed: 80_000n })
-    expect(guard.mustGoAlone(payerOf(2))).toBe(false)
+    expect(guard.places.mustGoAlone(payerOf(2))).toBe(false)
     await lose(guard, 40)
     expect(told).toEqual([])
-    expect([known, payerOf(2)].map((payer) => guard.mustGoAlone(payer))).toEqual([false, true])
+    expect([known, payerOf(2)].map((payer) => guard.places.mustGoAlone(payer))).toEqual([
+      false,
+      true,
+    ])
     expect(await guard.refusalOf(payerOf(2), undefined)).toBeUndefined()
     await lose(guard, 20)
     expect(told).toHaveLength(1)
@@ -194,7 +197,7 @@ describe('the gas that payers without code have lost', () => {
     expect(await guard.refusalOf(payerOf(2), undefined, true)).toBeUndefined()
     const refund = { ...keyOf(2), refundOf: 'a payment' }
     for (const nonce of [1, 2, 3].map(hashOf))
-      expect(await guard.takePlace({ ...refund, nonce }, LATER)).toBe(false)
+      expect(await guard.places.take({ ...refund, nonce }, LATER)).toBe(false)
   })
 
   it('is covered by half of what their payments took', async () => {
@@ -216,7 +219,7 @@ describe('the gas that payers without code have lost', () => {
     const guard = newGuard()
     for (let index = 100; index < 160; index++)
       await fail(guard, { payer: payerOf(index), codeHash: hashOf(index), gasUsed: 100_000n })
-    expect(guard.mustGoAlone(payerOf(2))).toBe(true)
+    expect(guard.places.mustGoAlone(payerOf(2))).toBe(true)
     expect(await guard.refusalOf(payerOf(2), CODE)).toBeUndefined()
   })
 })
@@ -227,7 +230,7 @@ describe('the payments of a payer that are on their way', () => {
   const start = (guard: PayerGuard, all = keys) => {
     const started: number[] = []
     for (const [index, key] of all.entries())
-      void guard.takePlace(key, LATER).then(() => started.push(index))
+      void guard.places.take(key, LATER).then(() => started.push(index))
     return started
   }
   /** Everybody who has asked the ledger by now has its answer. */
@@ -305,18 +308,18 @@ describe('the payments of a payer that are on their way', () => {
   it('count until their authorization lapses, and those of other payers do not wait', async () => {
     const guard = newGuard()
     const past = BigInt(Math.floor(Date.now() / 1000) - 120)
-    for (const key of keys.slice(0, 4)) await guard.takePlace(key, past)
-    expect(await guard.takePlace(keys[4]!, LATER)).toBe(false)
+    for (const key of keys.slice(0, 4)) await guard.places.take(key, past)
+    expect(await guard.places.take(keys[4]!, LATER)).toBe(false)
     const started = start(guard)
     await settled()
     expect(started).toHaveLength(4)
-    expect(await guard.takePlace(keyOf(2), LATER)).toBe(false)
+    expect(await guard.places.take(keyOf(2), LATER)).toBe(false)
   })
 
   it('wait no longer than those before them can be mined, though nothing tells of their end', async () => {
     const guard = newGuard()
-    for (const key of keys.slice(0, 4)) await guard.takePlace(key, LATER)
-    const waiting = guard.takePlace(keys[4]!, LATER)
+    for (const key of keys.slice(0, 4)) await guard.places.take(key, LATER)
+    const waiting = guard.places.take(keys[4]!, LATER)
     await settled()
     later += 2 * 3_600_000
     expect(await waiting).toBe(true)
@@ -324,9 +327,9 @@ describe('the payments of a payer that are on their way', () => {
 
   it('wait no more once they are over', async () => {
     const guard = newGuard()
-    for (const key of keys.slice(0, 4)) await guard.takePlace(key, LATER)
+    for (const key of keys.slice(0, 4)) await guard.places.take(key, LATER)
     let isOver = false
-    const waiting = guard.takePlace(keys[4]!, LATER, () => isOver)
+    const waiting = guard.places.take(keys[4]!, LATER, () => isOver)
     await settled()
     isOver = true
     guard.end(keys[4]!)

@@ -18,7 +18,8 @@ it('waits for no place once its request is over', async () => {
   const validBefore = BigInt(Math.floor(Date.now() / 1000) + 300)
   const entry = newEntry({ validBefore })
   const { from } = entry
-  for (let others = 0; others < 4; others++) await payers.takePlace(newEntry({ from }), validBefore)
+  for (let others = 0; others < 4; others++)
+    await payers.places.take(newEntry({ from }), validBefore)
   const simulation = { codeHash: undefined, succeeds: true, isToken: true, at: performance.now() }
   const payment = {
     core: {
