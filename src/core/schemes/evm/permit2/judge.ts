@@ -4,11 +4,12 @@ import { addressWord, callsIn, MULTICALL3 } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
 import type { Call, Log, Receipt } from '../../../chain/types.js'
 import { ChainError } from '../../../../shared/errors.js'
-import type { LedgerEntry } from '../../../../ledger/index.js'
+import { UNPAID, type LedgerEntry } from '../../../../ledger/index.js'
 import { amountOf } from '../../../../ledger/record.js'
 import { lowerHex, sameHex } from '../../../../shared/protocol/hex.js'
-import type { Hex } from '../../../../shared/protocol/payment.js'
-import { MAY_HAVE_PAID, OPEN, type Outcome } from '../transfer/decision.js'
+import type { Address, Hex } from '../../../../shared/protocol/payment.js'
+import type { Reason } from '../../../../shared/protocol/reasons.js'
+import { MAY_HAVE_PAID, OPEN, type FailedDecision, type Outcome } from '../transfer/decision.js'
 import { transferId } from '../transfer/transfer-id.js'
 import { isTransferCall } from '../erc3009/token-calls.js'
 import { isMove, transfersOfUses } from '../erc3009/transfer-log.js'
@@ -42,79 +43,119 @@ export async function judgePermit(
   receipt: Receipt,
   payment: JudgedPayment,
 ): Promise<Outcome> {
-  const judged = await judgeByCalls(network, receipt, payment)
-  return 'rivals' in judged ? judgeByState(network, receipt, { payment, ...judged }) : judged
+  const judged = await judgeWithoutState(network, receipt, payment)
+  if ('kind' in judged) return judged
+  return judgeByUses(receipt, payment, await readUses(network, receipt, { payment, ...judged }))
 }
 
 /** Calls that would make equal payments, some of which were made, by these transfers. */
 interface EqualCalls {
   readonly rivals: readonly SettleCall[]
+  /** Whether all rivals are known to have used up their nonces in this very transaction's block. */
+  readonly isExact?: boolean
   /** Names of the transfers, in the order of the calls. */
   readonly found: readonly string[]
 }
 
 /** Tells it from receipt and calls alone, as far as they do. @throws {@link ChainError} */
-async function judgeByCalls(
-  { chain, relayers, assets }: JudgingNetwork,
+async function judgeWithoutState(
+  network: JudgingNetwork,
   receipt: Receipt,
   payment: JudgedPayment,
 ): Promise<Outcome | EqualCalls> {
+  const judged = judgeByReceipt(network, receipt, payment)
+  if ('kind' in judged) return judged
+  const { transaction } = receipt
+  const raw = bytesOf(payment, transaction)
+  const call = raw === undefined ? await network.chain.getCall(transaction) : parseTransaction(raw)
+  // The node has the receipt, but not its transaction yet.
+  if (!call?.to || !call.data) return OPEN
+  const calls = callsIn({ to: call.to, data: call.data }, judged.executors)
+  return judgeByCalls(network, payment, { ...judged, calls })
+}
+
+/** Transfers of a transaction, one of which may have made the payment. */
+interface FoundTransfers extends Pick<EqualCalls, 'found'>, Pick<Receipt, 'transaction'> {
+  readonly isOurs: boolean
+  /** Contracts whose calls can be read, beside Multicall3. */
+  readonly executors: readonly Address[]
+}
+
+function judgeByReceipt(
+  { relayers }: JudgingNetwork,
+  receipt: Receipt,
+  payment: JudgedPayment,
+): Outcome | FoundTransfers {
   const { transaction, sender, to } = receipt
-  const unpaid = { kind: 'failed', reason: 'invalid_transaction_state', transaction } as const
-  const unclear = { ...unpaid, reason: MAY_HAVE_PAID } as const
-  if (!receipt.succeeded) return unpaid
+  if (!receipt.succeeded) return unpaid(transaction)
   const isDirect = findSpender(to) !== undefined
   const isOurs = [...relayers.addresses, payment.submission?.relayer ?? '0x'].some((one) =>
     sameHex(one, sender),
   )
   // Our relayers send lists of calls to nothing but executors, also to those of earlier relayers.
   const executors = isOurs ? [to] : relayers.executor ? [relayers.executor.address] : []
-  const [first, ...others] = settledTransfers(receipt, payment).map((log) =>
-    transferId(receipt, log),
-  )
-  if (first === undefined)
+  const found = settledTransfers(receipt, payment).map((log) => transferId(receipt, log))
+  const [transfer] = found
+  if (transfer === undefined)
     return isDirect
       ? { kind: 'failed', reason: 'invalid_exact_evm_transfer_event_mismatch', transaction }
-      : unpaid
-  if (!isDirect && ![MULTICALL3, ...executors].some((one) => sameHex(one, to))) return unclear
-  const paid = { kind: 'paid', transaction, transfer: first } as const
+      : unpaid(transaction)
+  if (!isDirect && ![MULTICALL3, ...executors].some((one) => sameHex(one, to)))
+    return unpaid(transaction, MAY_HAVE_PAID)
   const raw = bytesOf(payment, transaction)
-  if (isOurs && others.length === 0 && raw !== undefined && hasOneCall(raw, payment)) return paid
-
-  const found = [first, ...others]
-  const call = raw === undefined ? await chain.getCall(transaction) : parseTransaction(raw)
-  // The node has the receipt, but not its transaction yet.
-  if (!call?.to || !call.data) return OPEN
-  const calls = callsIn({ to: call.to, data: call.data }, executors)
-  const rivals = rivalsIn(calls, payment)
-  if (!isOurs && !calls.every((one) => isKnownCall(one, payment, assets))) return unclear
-  const own = rivals.findIndex(isCallOf(payment))
-  if (own < 0) return unpaid
-  const isClear = rivals.length === found.length
-  if (!isOurs && !isClear) return unclear
-  return isClear ? { ...paid, transfer: found[own] ?? first } : { rivals, found }
+  return isOurs && found.length === 1 && raw !== undefined && hasOneCall(raw, payment)
+    ? { kind: 'paid', transaction, transfer }
+    : { transaction, found, isOurs, executors }
 }
 
-/** Tells by the nonces that are used up which of equal calls have made a payment. @throws {@link ChainError} */
-async function judgeByState(
-  network: JudgingNetwork,
-  receipt: Receipt,
-  { payment, rivals, found }: EqualCalls & { readonly payment: JudgedPayment },
-): Promise<Outcome> {
-  const { transaction, blockNumber } = receipt
-  const keys = rivals.map(({ nonce }) => ({ ...payment, nonce }))
-  const { uses, isExact } = await usedInBlock(network.chain, receipt, keys)
-  let used: readonly SettleCall[] = rivals.filter((_rival, index) => uses[index])
-  if (!isExact && used.length > found.length)
-    used = await withoutPaidElsewhere(network, receipt, { payment, rivals: used })
-  const index = used.findIndex(isCallOf(payment))
-  if (index < 0) return { kind: 'failed', reason: 'invalid_transaction_state', transaction }
+function judgeByCalls(
+  { assets }: JudgingNetwork,
+  payment: LedgerEntry,
+  { transaction, found, isOurs, calls }: FoundTransfers & { readonly calls: readonly Call[] },
+): Outcome | EqualCalls {
+  const rivals = rivalsIn(calls, payment)
+  if (!isOurs && !calls.every((one) => isKnownCall(one, payment, assets)))
+    return unpaid(transaction, MAY_HAVE_PAID)
+  const own = rivals.findIndex(isCallOf(payment))
+  if (own < 0) return unpaid(transaction)
+  const transfer = rivals.length === found.length ? found[own] : undefined
+  if (transfer !== undefined) return { kind: 'paid', transaction, transfer }
+  return isOurs ? { rivals, found } : unpaid(transaction, MAY_HAVE_PAID)
+}
+
+/** Tells by the calls whose nonces are used up which of the transfers is the payment's. */
+function judgeByUses(
+  { transaction, blockNumber }: Receipt,
+  payment: LedgerEntry,
+  { rivals, found, isExact }: EqualCalls,
+): Outcome {
+  const own = rivals.findIndex(isCallOf(payment))
+  if (own < 0) return unpaid(transaction)
   const [transfer = '', ...others] = found
   const paid = { kind: 'paid', transaction, transfer } as const
-  if (used.length === found.length) return { ...paid, transfer: found[index] ?? transfer }
+  if (rivals.length === found.length) return { ...paid, transfer: found[own] ?? transfer }
   // Others may have been used before, by nothing that we can read.
   if (!isExact) return { kind: 'open', forgottenBlock: blockNumber }
   return others.length === 0 ? paid : { ...paid, others }
+}
+
+function unpaid(transaction: Hex, reason: Reason = UNPAID): FailedDecision {
+  return { kind: 'failed', reason, transaction }
+}
+
+/** Leaves out the calls that have not used up their nonces, or certainly not here. @throws {@link ChainError} */
+async function readUses(
+  network: JudgingNetwork,
+  receipt: Receipt,
+  { payment, rivals, found }: EqualCalls & { readonly payment: JudgedPayment },
+): Promise<EqualCalls> {
+  const keys = rivals.map(({ nonce }) => ({ ...payment, nonce }))
+  const { uses, isExact } = await usedInBlock(network.chain, receipt, keys)
+  const used = rivals.filter((_rival, index) => uses[index])
+  const isClear = isExact || used.length <= found.length
+  const elsewhere = { payment, rivals: used }
+  const left = isClear ? used : await withoutPaidElsewhere(network, receipt, elsewhere)
+  return { rivals: left, found, isExact }
 }
 
 /** Leaves out the calls whose payment another transaction has certainly made. @throws {@link ChainError} */
@@ -132,7 +173,7 @@ async function withoutPaidElsewhere(
     if (receipt === undefined) continue
     for (const rival of rivals) {
       const key = { ...payment, nonce: rival.nonce, submission: undefined }
-      const judged = await judgeByCalls(network, receipt, key)
+      const judged = await judgeWithoutState(network, receipt, key)
       if ('kind' in judged && judged.kind === 'paid') isElsewhere.add(rival)
     }
   }
