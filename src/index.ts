@@ -96,8 +96,11 @@ export type { MerchantTerms, PurchaseTerms } from './core/schemes/scheme.js'
 export {
   httpFacilitator,
   type HttpFacilitatorOptions,
-} from './core/facilitator/http-facilitator.js'
-export type { FacilitatorHeaders, FacilitatorRequest } from './core/facilitator/request-headers.js'
+} from './core/facilitator/http/http-facilitator.js'
+export type {
+  FacilitatorHeaders,
+  FacilitatorRequest,
+} from './core/facilitator/http/request-headers.js'
 export { createGateway, type CloseOptions, type Gateway } from './gateway/gateway.js'
 export { defaultGateway } from './gateway/default-gateway.js'
 export { fromEnvironment } from './gateway/config/read/from-environment.js'

@@ -55,7 +55,7 @@ describe('the page of the configuration', () => {
       ...membersOf('gateway/config/options.ts', 'MetricsOptions'),
       ...membersOf('gateway/config/options.ts', 'WebhookOptions'),
       ...membersOf('shared/http/rate-limiter.ts', 'RateLimitOptions'),
-      ...membersOf('core/facilitator/http-facilitator.ts', 'HttpFacilitatorOptions'),
+      ...membersOf('core/facilitator/http/http-facilitator.ts', 'HttpFacilitatorOptions'),
     ]
     expect(members.length).toBeGreaterThan(15)
     expect(members.filter((one) => !named.has(one))).toEqual([])

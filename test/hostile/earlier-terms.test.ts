@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
-import { httpFacilitator } from '../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../src/core/facilitator/http/http-facilitator.js'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { fixedRates } from '../../src/shared/money/fixed-rates.js'

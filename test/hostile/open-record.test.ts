@@ -1,7 +1,7 @@
 /** Rule 2: an open record buys only what it was opened for. */
 import { describe, expect, it } from '@jest/globals'
 import type { Express } from 'express'
-import { httpFacilitator } from '../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../src/core/facilitator/http/http-facilitator.js'
 import type { Gateway } from '../../src/gateway/gateway.js'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type {

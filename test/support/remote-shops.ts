@@ -1,6 +1,6 @@
 import express, { type RequestHandler } from 'express'
 import type { Devnet } from '../../src/tools/devnet/index.js'
-import { httpFacilitator } from '../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../src/core/facilitator/http/http-facilitator.js'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type { Facilitator } from '../../src/core/facilitator/facilitator.js'

@@ -3,7 +3,7 @@ import type { Logger } from '../../shared/logger.js'
 import type { SettleResponse } from '../../shared/protocol/payment.js'
 import { isFailedTransaction, type Reason } from '../../shared/protocol/reasons.js'
 import type { Refusal } from '../schemes/scheme.js'
-import { ownWords } from './remote-results.js'
+import { ownWords } from './http/results.js'
 
 /** Time before the same reason is logged again (ms). */
 const SILENCE_MS = 60_000

@@ -13,7 +13,7 @@ import { refusalResponse, type Refusal } from '../schemes/scheme.js'
 import { amountMember, askToSettle } from './ask-to-settle.js'
 import { wordsOf } from './remote-log.js'
 import type { RemoteContext, RemotePayment } from './remote-payment.js'
-import { hashOrNone, isUnsentElsewhere, ownWords } from './remote-results.js'
+import { hashOrNone, isUnsentElsewhere, ownWords } from './http/results.js'
 
 /** A reservation, in the ledger here, of a payment that a remote facilitator settles. */
 export class RemoteReservation extends OpenReservation<RemoteContext, RemotePayment> {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { getAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { httpFacilitator } from '../../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../../src/core/facilitator/http/http-facilitator.js'
 import { recordId } from '../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import type { PaymentRequirements } from '../../../src/shared/protocol/payment.js'

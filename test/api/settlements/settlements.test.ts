@@ -1,6 +1,6 @@
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import { describe, expect, it } from '@jest/globals'
-import { httpFacilitator } from '../../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../../src/core/facilitator/http/http-facilitator.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { recordId, type LedgerEntry } from '../../../src/ledger/index.js'
 import { lowerHex } from '../../../src/shared/protocol/hex.js'

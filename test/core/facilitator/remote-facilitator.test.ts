@@ -5,7 +5,7 @@ import type {
   Facilitator,
   ReservingFacilitator,
 } from '../../../src/core/facilitator/facilitator.js'
-import { httpFacilitator } from '../../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../../src/core/facilitator/http/http-facilitator.js'
 import { createRemoteFacilitator } from '../../../src/core/facilitator/remote-facilitator.js'
 import type { LedgerStore } from '../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'

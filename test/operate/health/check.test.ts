@@ -4,7 +4,7 @@ import type { NetworkOptions } from '../../../src/gateway/config/options/network
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import { createGateway, type Gateway } from '../../../src/gateway/gateway.js'
 import type { Finding } from '../../../src/operate/health/finding.js'
-import { httpFacilitator } from '../../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../../src/core/facilitator/http/http-facilitator.js'
 import { PERMIT2, PERMIT2_SPENDERS } from '../../../src/shared/protocol/contracts.js'
 import { openPostgresLedger } from '../../../src/ledger/postgres-ledger.js'
 import { recordLog } from '../../api/api.js'

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import express from 'express'
 import { MERCHANT, PAYERS } from '../../../src/tools/devnet/accounts.js'
-import { httpFacilitator } from '../../../src/core/facilitator/http-facilitator.js'
+import { httpFacilitator } from '../../../src/core/facilitator/http/http-facilitator.js'
 import { createGateway } from '../../../src/gateway/gateway.js'
 import type { LedgerStore } from '../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'

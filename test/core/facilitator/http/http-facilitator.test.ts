@@ -1,15 +1,18 @@
 import { inspect } from 'node:util'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { ConfigError, FacilitatorError } from '../../../src/shared/errors.js'
-import { PAYERS, MERCHANT } from '../../../src/tools/devnet/accounts.js'
-import { httpFacilitator } from '../../../src/core/facilitator/http-facilitator.js'
-import type { FacilitatorRequest } from '../../../src/core/facilitator/request-headers.js'
-import type { PaymentPayload, PaymentRequirements } from '../../../src/shared/protocol/payment.js'
-import { usdc } from '../../support/core.js'
-import { listen } from '../../support/http.js'
-import { issuesOf } from '../../support/issues.js'
-import { useScriptedFacilitator, type Script } from '../../support/scripted-facilitator.js'
-import { signPayment } from '../../support/sign-payment.js'
+import { ConfigError, FacilitatorError } from '../../../../src/shared/errors.js'
+import { PAYERS, MERCHANT } from '../../../../src/tools/devnet/accounts.js'
+import { httpFacilitator } from '../../../../src/core/facilitator/http/http-facilitator.js'
+import type { FacilitatorRequest } from '../../../../src/core/facilitator/http/request-headers.js'
+import type {
+  PaymentPayload,
+  PaymentRequirements,
+} from '../../../../src/shared/protocol/payment.js'
+import { usdc } from '../../../support/core.js'
+import { listen } from '../../../support/http.js'
+import { issuesOf } from '../../../support/issues.js'
+import { useScriptedFacilitator, type Script } from '../../../support/scripted-facilitator.js'
+import { signPayment } from '../../../support/sign-payment.js'
 
 const elsewhere = useScriptedFacilitator()
 const offer: PaymentRequirements = {

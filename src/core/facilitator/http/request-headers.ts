@@ -1,5 +1,5 @@
 /** The headers by which a remote facilitator knows us. */
-import { ConfigError, FacilitatorError } from '../../shared/errors.js'
+import { ConfigError, FacilitatorError } from '../../../shared/errors.js'
 
 /** The request to a facilitator that headers are made for. */
 export interface FacilitatorRequest {

@@ -1,9 +1,9 @@
 /** The results of a remote facilitator (x402 v2 §7), which are not trusted. */
 import { z } from 'zod'
-import { X402_VERSION, type PaymentRequirements } from '../../shared/protocol/payment.js'
-import { isUnsent } from '../../shared/protocol/reason-words.js'
-import type { Reason } from '../../shared/protocol/reasons.js'
-import { oneLine } from '../../shared/protocol/visible-text.js'
+import { X402_VERSION, type PaymentRequirements } from '../../../shared/protocol/payment.js'
+import { isUnsent } from '../../../shared/protocol/reason-words.js'
+import type { Reason } from '../../../shared/protocol/reasons.js'
+import { oneLine } from '../../../shared/protocol/visible-text.js'
 
 /** Longest reason, network or scheme that is passed on. */
 const MAX_NAME = 128
