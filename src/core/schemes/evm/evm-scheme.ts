@@ -63,9 +63,9 @@ export class EvmScheme implements Scheme {
   }
 
   async verify(presented: PresentedPayment): Promise<Verified | Refusal> {
-    const core = this.#context.networks.get(presented.payment.network?.caip2 ?? '')
+    const network = this.#context.networks.get(presented.payment.network?.caip2 ?? '')
     const isVerifiedOnly = presented.purpose === 'verify'
-    const end = isVerifiedOnly ? undefined : core?.relayers.expected.begin()
+    const end = isVerifiedOnly ? undefined : network?.relayers.expected.begin()
     const verified = await this.#verify(presented).catch((error: unknown) => {
       end?.()
       throw error
@@ -124,11 +124,11 @@ export class EvmScheme implements Scheme {
   }
 
   /** Whether it can be sent, unless it was sent before. */
-  async #requireReady({ core, key, transfer: { facts } }: VerifiedPayment): Promise<void> {
+  async #requireReady({ network, key, transfer: { facts } }: VerifiedPayment): Promise<void> {
     const named = methodOf(facts).callerOf?.(facts)
-    const caller = named && (await findCaller(core, named))
+    const caller = named && (await findCaller(network, named))
     const senders = caller?.sender && [caller.sender]
-    await core.relayers.requireReady(senders).catch(async (error: unknown) => {
+    await network.relayers.requireReady(senders).catch(async (error: unknown) => {
       if ((await this.#context.ledger.payments.find(key)) === undefined) throw error
     })
   }
@@ -153,19 +153,19 @@ export class EvmScheme implements Scheme {
 
   async #reserve(verified: VerifiedPayment): Promise<Reservation | Refusal> {
     const { ledger } = this.#context
-    const { core, key, payer, isSubmitted } = verified
+    const { network, key, payer, isSubmitted } = verified
     const redeemOnly = verified.terms?.purchase?.redeemOnly
     let record: LedgerRecord | undefined
     try {
       if (!isSubmitted) await this.#requireReady(verified)
       record = await this.#reserveEntry(verified)
     } catch (error) {
-      if (!isSubmitted) leavePayment(core, verified.entry)
+      if (!isSubmitted) leavePayment(network, verified.entry)
       throw error
     }
     if (record?.state === 'failed') return this.#takeAgain(verified, record)
     const isKept = record === undefined && !redeemOnly
-    if (!isKept && !isSubmitted) leavePayment(core, verified.entry)
+    if (!isKept && !isSubmitted) leavePayment(network, verified.entry)
     if (record === undefined) {
       if (!redeemOnly) return new EvmReservation(this.#context, verified).taken()
       // What was open when it was verified has been released since.
@@ -189,14 +189,14 @@ export class EvmScheme implements Scheme {
     verified: VerifiedPayment,
     record: LedgerRecord,
   ): Promise<Reservation | Refusal> {
-    const { core, isSubmitted } = verified
+    const { network, isSubmitted } = verified
     let taken: Reservation | Refusal | undefined
     try {
       taken = await this.#resume(verified, await this.#review(record))
       return taken
     } finally {
       // Only what will be sent goes on counting against its payer's balance.
-      if (!isSubmitted && !(taken instanceof EvmReservation)) leavePayment(core, verified.entry)
+      if (!isSubmitted && !(taken instanceof EvmReservation)) leavePayment(network, verified.entry)
     }
   }
 }

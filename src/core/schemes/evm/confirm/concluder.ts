@@ -19,7 +19,7 @@ const REMEMBERED = 100_000
 /** Dependencies of confirming payments. */
 export interface ConfirmContext {
   /** By chain id. */
-  readonly cores: ReadonlyMap<number, SettlementNetwork>
+  readonly byChainId: ReadonlyMap<number, SettlementNetwork>
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
@@ -47,7 +47,7 @@ export class Concluder {
    * @returns What holds now: a transfer that has paid for another record pays for no second one.
    */
   async conclude(payment: JudgedPayment, decided: Decision, takes?: TakesPaid): Promise<Decision> {
-    const { cores, logger } = this.#options
+    const { byChainId, logger } = this.#options
     let decision = decided
     const id = outcomeId(payment, decided)
     const isNews = this.#isNews(id)
@@ -67,15 +67,19 @@ export class Concluder {
         error,
       })
     }
-    const core = cores.get(payment.chainId)
-    if (isNews && core !== undefined) this.#announce(core, payment, decision)
+    const network = byChainId.get(payment.chainId)
+    if (isNews && network !== undefined) this.#announce(network, payment, decision)
     return decision
   }
 
   /** Announces a payment that had failed and was paid after all, unless that was announced before. */
-  announcePaid(core: SettlementNetwork, payment: JudgedPayment, decision: PaidDecision): boolean {
+  announcePaid(
+    network: SettlementNetwork,
+    payment: JudgedPayment,
+    decision: PaidDecision,
+  ): boolean {
     const isNews = this.#isNews(outcomeId(payment, decision))
-    if (isNews) this.#announce(core, payment, decision)
+    if (isNews) this.#announce(network, payment, decision)
     return isNews
   }
 
@@ -105,22 +109,22 @@ export class Concluder {
     return this.#write(payment, { kind: 'failed', reason, transaction })
   }
 
-  #announce(core: SettlementNetwork, payment: JudgedPayment, decision: Decision): void {
+  #announce(network: SettlementNetwork, payment: JudgedPayment, decision: Decision): void {
     const { events } = this.#options
     const { transaction, lost } = decision
-    if (decision.kind === 'paid') core.payers.notePaid(payment, transaction)
+    if (decision.kind === 'paid') network.payers.notePaid(payment, transaction)
     else if (lost !== undefined || isUnpaid(decision))
-      core.payers.noteFailed(payment, lost ?? transaction)
-    endPayment(core, payment)
-    const { gas, wei } = core.gasShares.charge(lost ?? transaction)
-    if (wei > 0n) core.onGas?.(payment.project, wei)
+      network.payers.noteFailed(payment, lost ?? transaction)
+    endPayment(network, payment)
+    const { gas, wei } = network.gasShares.charge(lost ?? transaction)
+    if (wei > 0n) network.onGas?.(payment.project, wei)
     const isPaid = decision.kind === 'paid'
-    const asset = tokenOf(core, payment)
-    core.projectGas.note(
+    const asset = tokenOf(network, payment)
+    network.projectGas.note(
       payment.project,
       isPaid ? uncarriedGas(gas, payment, asset?.decimals) : gas,
     )
-    const event = { transaction, ...entryEvent(core.chain.network, payment, asset) }
+    const event = { transaction, ...entryEvent(network.chain.network, payment, asset) }
     // Listeners count income.
     if (isRefundEntry(payment)) {
       const refund = { refund: recordId(payment), ...event }

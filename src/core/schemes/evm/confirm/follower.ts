@@ -40,7 +40,7 @@ export interface FollowerOptions extends ConfirmContext {
 
 /** A payment on its way, while its receipt is waited for. */
 interface Following {
-  readonly core: SettlementNetwork
+  readonly network: SettlementNetwork
   readonly id: string
   /** As the ledger has it now: its transaction may have been replaced. */
   payment: SubmittedPayment
@@ -73,10 +73,10 @@ export class Follower {
     const running = this.#followed.get(id)
     // While a payment is sent again, the outcome of its earlier transaction decides nothing.
     if (running !== undefined && this.#resent.has(id)) return running
-    const core = this.#options.cores.get(payment.chainId)
-    return core === undefined
+    const network = this.#options.byChainId.get(payment.chainId)
+    return network === undefined
       ? OPEN
-      : this.#decide(core, payment)
+      : this.#decide(network, payment)
           .catch(openWhereUnreachable)
           .catch((error: unknown) => this.openAfterBug(payment, error))
   }
@@ -87,12 +87,12 @@ export class Follower {
    */
   follow(payment: SubmittedPayment, sent: FollowedTransaction): Promise<Outcome> {
     const id = recordId(payment)
-    const core = this.#options.cores.get(payment.chainId)
+    const network = this.#options.byChainId.get(payment.chainId)
     const running = this.#followed.get(id)
     if (running !== undefined) return running
-    if (core === undefined) return Promise.resolve(OPEN)
+    if (network === undefined) return Promise.resolve(OPEN)
     const { resend, takesPaid } = sent
-    const following = { core, id, payment, isResent: false, resend, takesPaid }
+    const following = { network, id, payment, isResent: false, resend, takesPaid }
     const outcome = this.#followUntilDecided(following, sent.isUnknown)
       .catch((error: unknown) => this.openAfterBug(payment, error))
       .finally(() => {
@@ -115,14 +115,14 @@ export class Follower {
    * Sends a transaction's bytes again, or the payment in another one if these can never be mined. Failures
    * are logged.
    */
-  async sendAgain(core: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
+  async sendAgain(network: SettlementNetwork, payment: SubmittedPayment): Promise<void> {
     const { submission, refundOf } = payment
     const { ledger, logger } = this.#options
     try {
       // A refund waits for its payment, should a reorganisation have dropped that.
-      const refunded = refundOf && (await judgeRefunded(this.#options, core, refundOf))
+      const refunded = refundOf && (await judgeRefunded(this.#options, network, refundOf))
       if (refunded && refunded.kind !== 'paid') return
-      if ((await sendSuperseded(ledger, core, payment)) !== undefined) return
+      if ((await sendSuperseded(ledger, network, payment)) !== undefined) return
     } catch (error) {
       if (!isOutsideFailure(error)) throw error
       // The node is asked again soon.
@@ -130,17 +130,20 @@ export class Follower {
       const fields = { ...paymentFields(payment), transaction: submission.transaction }
       return logger.warn('A payment could not be sent again.', { ...fields, error })
     }
-    await core.chain.broadcast(submission.raw)
+    await network.chain.broadcast(submission.raw)
   }
 
   async #followUntilDecided(following: Following, isUnknown: boolean): Promise<Outcome> {
     const { ledger, closed } = this.#options
-    const { core } = following
+    const { network } = following
     const end = performance.now() + FOLLOW_MS
-    const transactions = (): readonly Hex[] => transactionsOf(core, following.payment.submission)
+    const transactions = (): readonly Hex[] => transactionsOf(network, following.payment.submission)
     let timeoutMs = isUnknown ? FOLLOW_STEP_MS.unknown : FOLLOW_STEP_MS.accepted
     for (;;) {
-      const receipt = await core.chain.waitForReceipt(transactions, { timeoutMs, signal: closed })
+      const receipt = await network.chain.waitForReceipt(transactions, {
+        timeoutMs,
+        signal: closed,
+      })
       if (receipt !== undefined) {
         const judged = await this.#judgeMined(following, receipt)
         if (judged === 'resent') continue
@@ -153,19 +156,19 @@ export class Follower {
       // Meanwhile it may have been replaced by one with higher fees, or withdrawn.
       const record = await ledger.payments.find(following.payment).catch(() => undefined)
       if (record?.state === 'submitted') following.payment = record
-      const outcome = await this.#decide(core, following.payment).catch(openWhereUnreachable)
+      const outcome = await this.#decide(network, following.payment).catch(openWhereUnreachable)
       if (outcome.kind !== 'open') return outcome
       const isOut = record?.state === 'submitted' && receipt === undefined
-      if (isOut) await this.sendAgain(core, following.payment)
+      if (isOut) await this.sendAgain(network, following.payment)
       timeoutMs = Math.min(timeoutMs * 2, FOLLOW_STEP_MS.longest)
     }
   }
 
   /** Judges the receipt of a followed payment; sends it again, once, if it was mined without it. */
   async #judgeMined(following: Following, receipt: Receipt): Promise<Outcome | 'resent'> {
-    const { core, payment, resend } = following
+    const { network, payment, resend } = following
     const judge = (): Promise<Outcome> =>
-      judgeReceipt(core, payment, receipt).catch(openWhereUnreachable)
+      judgeReceipt(network, payment, receipt).catch(openWhereUnreachable)
     const judged = await judge()
     if (!isUnpaid(judged)) return judged
     if (!following.isResent && resend !== undefined) {
@@ -194,9 +197,9 @@ export class Follower {
   }
 
   /** Concludes a payment if the chain has decided. @throws {@link ChainError} */
-  async #decide(core: SettlementNetwork, payment: SubmittedPayment): Promise<Outcome> {
+  async #decide(network: SettlementNetwork, payment: SubmittedPayment): Promise<Outcome> {
     const { concluder, nowSeconds } = this.#options
-    const outcome = await findOutcome(core, payment, nowSeconds())
+    const outcome = await findOutcome(network, payment, nowSeconds())
     return outcome.kind === 'open' ? outcome : concluder.conclude(payment, outcome)
   }
 }

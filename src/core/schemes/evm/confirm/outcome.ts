@@ -31,16 +31,16 @@ const CLOCKLESS_LAPSE_SECONDS = 3600n
  * @throws {@link ChainError} when the node could not be asked.
  */
 export async function findOutcome(
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   payment: SubmittedPayment,
   now: bigint,
 ): Promise<Outcome> {
-  for (const transaction of transactionsOf(core, payment.submission)) {
-    const receipt = await core.chain.getReceipt(transaction)
-    if (receipt !== undefined) return judgeReceipt(core, payment, receipt)
+  for (const transaction of transactionsOf(network, payment.submission)) {
+    const receipt = await network.chain.getReceipt(transaction)
+    if (receipt !== undefined) return judgeReceipt(network, payment, receipt)
   }
-  const { isUsed, time } = await readNonce(core.chain, payment)
-  if (isUsed === true) return findUse(core, payment)
+  const { isUsed, time } = await readNonce(network.chain, payment)
+  if (isUsed === true) return findUse(network, payment)
   const lapsesAt = payment.validBefore + LAPSE_MARGIN_SECONDS
   const isLapsed =
     isUsed === false &&
@@ -53,28 +53,28 @@ export async function findOutcome(
 
 /** Tells what the receipt of a payment's own transaction decides. @throws {@link ChainError} */
 export async function judgeReceipt(
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   payment: SubmittedPayment,
   receipt: Receipt,
 ): Promise<Outcome> {
-  core.relayers.noteMined(receipt)
-  core.payers.noteReceipt(receipt)
-  core.gasShares.note(receipt)
+  network.relayers.noteMined(receipt)
+  network.payers.noteReceipt(receipt)
+  network.gasShares.note(receipt)
   const method = methodOf(payment)
-  const decided = await method.judge(core, receipt, payment)
+  const decided = await method.judge(network, receipt, payment)
   if (decided.kind !== 'failed' || method.usedIn(receipt, payment)) return decided
-  const { payers, chain } = core
+  const { payers, chain } = network
   const isForestalled =
     payers.blamesFactory(payment) && (await chain.getCode(payment.from)) !== '0x'
   if (isForestalled) payers.noteForestalled(receipt.transaction)
   // Another transaction may have used the authorization first: then the merchant is paid by that.
-  const { isUsed } = await readNonce(core.chain, payment)
+  const { isUsed } = await readNonce(network.chain, payment)
   if (isUsed !== true) {
     // Receipt and state must be of the same chain: it may have been reorganised in between.
-    const again = await core.chain.getReceipt(receipt.transaction)
+    const again = await network.chain.getReceipt(receipt.transaction)
     return again?.blockHash === receipt.blockHash ? decided : OPEN
   }
-  const use = await findUse(core, payment)
+  const use = await findUse(network, payment)
   if (use.kind === 'open') return use
   const isOurs = use.kind === 'failed' && use.reason !== MAY_HAVE_PAID
   return isOurs ? decided : { ...use, lost: receipt.transaction }
@@ -89,16 +89,16 @@ export async function judgeReceipt(
  * @throws {@link ChainError}
  */
 export async function isSuperseded(
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   payment: SubmittedPayment,
 ): Promise<boolean> {
   const { submission } = payment
-  const mined = await core.chain.getMinedNonce(submission.relayer)
+  const mined = await network.chain.getMinedNonce(submission.relayer)
   if (mined <= submission.accountNonce) return false
-  for (const transaction of transactionsOf(core, submission))
-    if ((await core.chain.getReceipt(transaction)) !== undefined) return false
+  for (const transaction of transactionsOf(network, submission))
+    if ((await network.chain.getReceipt(transaction)) !== undefined) return false
   // The node may have mined it, and not have its receipt yet.
-  return (await readNonce(core.chain, payment)).isUsed === false
+  return (await readNonce(network.chain, payment)).isUsed === false
 }
 
 /**
@@ -110,14 +110,17 @@ export async function isSuperseded(
  *
  * @throws {@link ChainError}
  */
-export async function findUse(core: SettlementNetwork, payment: JudgedPayment): Promise<Outcome> {
-  const uses = await methodOf(payment).findUses(core.chain, payment)
+export async function findUse(
+  network: SettlementNetwork,
+  payment: JudgedPayment,
+): Promise<Outcome> {
+  const uses = await methodOf(payment).findUses(network.chain, payment)
   let failed: FailedDecision | undefined
   let isKnown = uses.isComplete
   for (const found of uses.transactions) {
-    const receipt = await core.chain.getReceipt(found)
+    const receipt = await network.chain.getReceipt(found)
     if (receipt === undefined) return OPEN
-    const outcome = await judgeUse(core, payment, receipt)
+    const outcome = await judgeUse(network, payment, receipt)
     if (outcome.kind === 'paid') return outcome
     if (outcome.kind === 'open') isKnown = false
     else if (uses.ruleOut === undefined) failed = outcome
@@ -125,7 +128,7 @@ export async function findUse(core: SettlementNetwork, payment: JudgedPayment): 
   }
   if (!isKnown) return OPEN
   for (const transaction of uses.mayHavePaid?.() ?? [])
-    if (!(await core.relayers.knowsTransaction(lowerHex(transaction), payment)))
+    if (!(await network.relayers.knowsTransaction(lowerHex(transaction), payment)))
       return { kind: 'failed', reason: MAY_HAVE_PAID, transaction }
   const { transaction = '0x' } = payment.submission ?? {}
   return failed ?? { ...USED_OTHERWISE, transaction }
@@ -136,18 +139,18 @@ const USED_OTHERWISE = { kind: 'failed', reason: 'invalid_exact_evm_nonce_alread
 
 /** Tells whether a transaction that used an authorization has paid for this record. */
 async function judgeUse(
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   payment: JudgedPayment,
   receipt: Receipt,
 ): Promise<Outcome> {
   const { transaction, sender } = receipt
   const { submission } = payment
-  const own = submission && [...transactionsOf(core, submission), ...(submission.failed ?? [])]
+  const own = submission && [...transactionsOf(network, submission), ...(submission.failed ?? [])]
   const isOwn = own?.includes(lowerHex(transaction)) === true
-  const isOurRelayers = core.relayers.addresses.some((address) => sameHex(address, sender))
+  const isOurRelayers = network.relayers.addresses.some((address) => sameHex(address, sender))
   const counts =
-    isOwn || !isOurRelayers || (await core.relayers.knowsTransaction(lowerHex(transaction)))
-  const judged = counts && (await methodOf(payment).judge(core, receipt, payment))
+    isOwn || !isOurRelayers || (await network.relayers.knowsTransaction(lowerHex(transaction)))
+  const judged = counts && (await methodOf(payment).judge(network, receipt, payment))
   if (judged && (judged.kind !== 'failed' || judged.reason === MAY_HAVE_PAID)) return judged
   return { ...USED_OTHERWISE, transaction }
 }

@@ -29,7 +29,7 @@ const AFTER_REORG_MS = 2000
 /** Records that rounds remember to skip. */
 const REMEMBERED = 100_000
 
-export interface ReconcilerOptions extends Omit<FollowerOptions, 'cores' | 'concluder'> {
+export interface ReconcilerOptions extends Omit<FollowerOptions, 'byChainId' | 'concluder'> {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
   /** How often a round starts (ms). */
@@ -59,7 +59,7 @@ export class Reconciler {
   readonly reorgWatch: ReorgWatch
   readonly #options: ReconcilerOptions
   /** By chain id. */
-  readonly #cores: ReadonlyMap<number, SettlementNetwork>
+  readonly #byChainId: ReadonlyMap<number, SettlementNetwork>
   readonly #revisits = new LRUCache<string, Revisit>(growingTo(REMEMBERED))
   /** The round that is under way. */
   #round: Promise<void> | undefined
@@ -69,15 +69,17 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options
     const { networks, ledger, closed, reconcileIntervalMs } = options
-    this.#cores = new Map(
-      [...networks.values()].map((core) => [core.chain.network.chainId, core] as const),
+    this.#byChainId = new Map(
+      [...networks.values()].map((network) => [network.chain.network.chainId, network] as const),
     )
-    const shared = { ...options, cores: this.#cores }
+    const shared = { ...options, byChainId: this.#byChainId }
     this.concluder = new Concluder(shared)
     this.follower = new Follower({ ...shared, concluder: this.concluder })
     this.reorgWatch = new ReorgWatch(shared, this.concluder)
-    for (const core of this.#cores.values())
-      core.relayers.judgePaymentsBy(async (id) => (await judgeRefunded(options, core, id)).kind)
+    for (const network of this.#byChainId.values())
+      network.relayers.judgePaymentsBy(
+        async (id) => (await judgeRefunded(options, network, id)).kind,
+      )
     const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)
     timer.unref()
     closed.addEventListener('abort', () => clearInterval(timer))
@@ -119,13 +121,13 @@ export class Reconciler {
     const records = submitted.values()
     const work = async (): Promise<void> => {
       for (const record of records) {
-        const core = this.#cores.get(record.chainId)
+        const network = this.#byChainId.get(record.chainId)
         if (this.#options.closed.aborted) return
-        if (core === undefined || unreachable.has(core)) continue
-        await this.#revisit(core, record).catch((error: unknown) => {
+        if (network === undefined || unreachable.has(network)) continue
+        await this.#revisit(network, record).catch((error: unknown) => {
           if (!(error instanceof ChainError)) throw error
           // Its other records wait for the next round.
-          unreachable.add(core)
+          unreachable.add(network)
         })
       }
     }
@@ -133,11 +135,11 @@ export class Reconciler {
   }
 
   /** Checks one record of the ledger, in a round. @throws {@link ChainError} where no node answers. */
-  async #revisit(core: SettlementNetwork, record: SubmittedRecord): Promise<void> {
+  async #revisit(network: SettlementNetwork, record: SubmittedRecord): Promise<void> {
     const { id } = record
     const past = this.#revisits.get(id)
     if (this.follower.isFollowing(id) || (past !== undefined && past.left-- > 0)) return
-    const found = await findOutcome(core, record, this.#options.nowSeconds()).catch(
+    const found = await findOutcome(network, record, this.#options.nowSeconds()).catch(
       (error: unknown): Outcome => {
         if (!(error instanceof ChainError)) return this.follower.openAfterBug(record, error)
         if (error.code !== 'chain_refused') throw error
@@ -168,7 +170,7 @@ export class Reconciler {
     // Lists omit the bytes.
     const whole = await this.#options.ledger.payments.find(record)
     if (whole !== undefined && isSubmitted(whole)) {
-      await this.follower.sendAgain(core, whole)
+      await this.follower.sendAgain(network, whole)
       // Its process may be dead: nobody else waits for its receipt.
       if (past === undefined) void this.follower.follow(whole, { isUnknown: true })
     }

@@ -18,14 +18,14 @@ import { findOutcome } from './outcome.js'
  */
 export async function judgeRefunded(
   { ledger, nowSeconds }: Pick<ConfirmContext, 'ledger' | 'nowSeconds'>,
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   id: string,
 ): Promise<Outcome> {
   try {
     const [payment] = await ledger.payments.list({ project: EVERY_PROJECT, id, limit: 1 })
     if (payment?.state !== 'settled' || payment.transaction === undefined) return OPEN
     const { transaction, submission = { ...REMOTE_SUBMISSION, transaction } } = payment
-    return await findOutcome(core, { ...payment, submission }, nowSeconds())
+    return await findOutcome(network, { ...payment, submission }, nowSeconds())
   } catch (error) {
     if (!isOutsideFailure(error)) throw error
     return OPEN

@@ -88,10 +88,10 @@ export class ReorgWatch {
    */
   async check(): Promise<void> {
     await this.#watchAllFinal()
-    for (const core of this.#options.cores.values()) {
-      const all = [...this.#watched.values()].filter((one) => one.core === core)
+    for (const network of this.#options.byChainId.values()) {
+      const all = [...this.#watched.values()].filter((one) => one.network === network)
       for (let start = 0; start < all.length; start += BATCH)
-        await this.#checkBatch(core, all.slice(start, start + BATCH))
+        await this.#checkBatch(network, all.slice(start, start + BATCH))
     }
   }
 
@@ -101,12 +101,12 @@ export class ReorgWatch {
    * @throws {@link ChainError}, {@link LedgerError}
    */
   async review(record: LedgerRecord): Promise<void> {
-    const core = this.#options.cores.get(record.chainId)
-    if (core === undefined || record.state !== 'failed') return
+    const network = this.#options.byChainId.get(record.chainId)
+    if (network === undefined || record.state !== 'failed') return
     if (this.#decided.has(record.id) || this.#hasLapsed(record)) return
-    const [isUsed] = await readUses(core.chain, [record])
+    const [isUsed] = await readUses(network.chain, [record])
     if (isUsed !== true) return
-    await this.#findPayment(toWatched(core, record, 0), record)
+    await this.#findPayment(toWatched(network, record, 0), record)
   }
 
   async #watchAllFinal(): Promise<void> {
@@ -125,21 +125,21 @@ export class ReorgWatch {
     withinMs: number,
     watchMs = WATCH_MS,
   ): Promise<void> {
-    const { cores, ledger } = this.#options
+    const { byChainId, ledger } = this.#options
     const newestFirst = await ledger.payments.listFinal({ state, withinMs, limit: MAX_WATCHED })
     for (const entry of newestFirst.toReversed()) {
-      const core = cores.get(entry.chainId)
-      if (core === undefined || this.#watched.get(entry.id)?.entry.state === state) continue
+      const network = byChainId.get(entry.chainId)
+      if (network === undefined || this.#watched.get(entry.id)?.entry.state === state) continue
       if (this.#decided.has(entry.id) || this.#hasLapsed(entry)) continue
-      this.#watched.set(entry.id, toWatched(core, entry, performance.now() + watchMs))
+      this.#watched.set(entry.id, toWatched(network, entry, performance.now() + watchMs))
       const [oldest] = this.#watched.keys()
       if (oldest !== undefined && this.#watched.size > MAX_WATCHED) this.#watched.delete(oldest)
     }
   }
 
-  async #checkBatch(core: SettlementNetwork, batch: readonly Watched[]): Promise<void> {
+  async #checkBatch(network: SettlementNetwork, batch: readonly Watched[]): Promise<void> {
     const entries = batch.map(({ entry }) => entry)
-    const uses = await readUses(core.chain, entries)
+    const uses = await readUses(network.chain, entries)
     for (const [index, one] of batch.entries()) {
       const isUsed = uses[index]
       const checked =
@@ -192,9 +192,9 @@ export class ReorgWatch {
    *
    * @throws {@link ChainError}, {@link LedgerError}
    */
-  async #mayPayBack({ core }: Watched, refund: SentRefund): Promise<boolean> {
-    const { chain } = core
-    const payment = await judgeRefunded(this.#options, core, refund.refundOf)
+  async #mayPayBack({ network }: Watched, refund: SentRefund): Promise<boolean> {
+    const { chain } = network
+    const payment = await judgeRefunded(this.#options, network, refund.refundOf)
     if (payment.kind === 'paid') return true
     const { relayer } = refund.submission
     const account = { chainId: chain.network.chainId, relayer }
@@ -211,7 +211,7 @@ export class ReorgWatch {
 
   /** Finds out which transaction used an authorization. @returns Whether that is known. */
   async #findPayment(one: Watched, record: FinalRecord): Promise<boolean> {
-    const use = await findUse(one.core, { ...record, submission: knownOf(one, record) })
+    const use = await findUse(one.network, { ...record, submission: knownOf(one, record) })
     if (use.kind === 'open') return false
     if (use.kind === 'paid') {
       await this.#correct(one, record, use)
@@ -226,7 +226,7 @@ export class ReorgWatch {
   }
 
   /** Records that the merchant was paid by another transaction than the one in the record. */
-  async #correct({ core }: Watched, record: FinalRecord, paid: PaidDecision): Promise<void> {
+  async #correct({ network }: Watched, record: FinalRecord, paid: PaidDecision): Promise<void> {
     const { ledger, logger } = this.#options
     const { transaction } = paid
     const fields = { ...paymentFields(record), transaction }
@@ -238,7 +238,7 @@ export class ReorgWatch {
       logger.error('A transfer was to pay for a second payment.', fields)
       return
     }
-    if (record.state === 'settled' || !this.#concluder.announcePaid(core, record, paid)) return
+    if (record.state === 'settled' || !this.#concluder.announcePaid(network, record, paid)) return
     logger.warn('A payment that had failed was paid after all.', fields)
   }
 
@@ -248,8 +248,8 @@ export class ReorgWatch {
   }
 }
 
-function toWatched(core: SettlementNetwork, entry: Watched['entry'], until: number): Watched {
-  return { core, entry, until, drops: 0, droppedAt: 0, resentAs: [] }
+function toWatched(network: SettlementNetwork, entry: Watched['entry'], until: number): Watched {
+  return { network, entry, until, drops: 0, droppedAt: 0, resentAs: [] }
 }
 
 /** Whether the bytes of its transaction are known. */

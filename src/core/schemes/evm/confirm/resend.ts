@@ -31,7 +31,7 @@ const MAX_RESENDS = 5
 
 /** A settled payment that the chain may have dropped. */
 export interface DroppedPayment {
-  readonly core: SettlementNetwork
+  readonly network: SettlementNetwork
   readonly entry: FinalEntry
   /** Checks in a row that found it dropped. */
   drops: number
@@ -60,8 +60,8 @@ export async function resendPayment(
   dropped: DroppedPayment,
   { transaction, submission }: SentRecord,
 ): Promise<void> {
-  const { core, entry } = dropped
-  const { chain, relayers } = core
+  const { network, entry } = dropped
+  const { chain, relayers } = network
   const others = [transaction, ...dropped.resentAs].filter((one) => one !== submission.transaction)
   for (const other of others) if (await isWaiting(chain, other)) return
   const broadcast = await chain.broadcast(submission.raw)
@@ -69,7 +69,7 @@ export async function resendPayment(
   const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
   if (!isStuck && !(await isNonceTaken(chain, submission, broadcast))) return
 
-  const again = await prepareAgain(core, entry, submission.raw)
+  const again = await prepareAgain(network, entry, submission.raw)
   if (again === undefined) return
   await relayers.sendAlone({
     ...requestOf([again]),
@@ -90,12 +90,12 @@ export async function resendPayment(
  */
 export async function sendSuperseded(
   ledger: LedgerStore,
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   payment: SubmittedPayment,
 ): Promise<Submission | undefined> {
   const { submission } = payment
-  if (submission.raw === '0x' || !(await isSuperseded(core, payment))) return undefined
-  const again = await prepareAgain(core, payment, submission.raw)
+  if (submission.raw === '0x' || !(await isSuperseded(network, payment))) return undefined
+  const again = await prepareAgain(network, payment, submission.raw)
   if (again === undefined || !(await ledger.payments.relock(payment))) return undefined
   const lock = ledger.payments.lockOf(payment)
   try {
@@ -104,7 +104,7 @@ export async function sendSuperseded(
       record?.state === 'submitted' && record.submission.transaction === submission.transaction
     if (!isSame) return undefined
     const earlier = [submission.transaction, ...(submission.replaces ?? [])]
-    const sent = await core.relayers.send({
+    const sent = await network.relayers.send({
       key: payment,
       ...again,
       isAlone: again.isAlone || isRefundEntry(payment),

@@ -4,24 +4,24 @@ import type { SpentPayment } from './pending-spend.js'
 import type { SettlementNetwork } from './settlement-network.js'
 
 /** Ends a request's part in a payment: another request has it, or it could not be reserved. */
-export function leavePayment(core: SettlementNetwork, payment: SpentPayment): void {
-  core.pendingSpend.drop(payment)
+export function leavePayment(network: SettlementNetwork, payment: SpentPayment): void {
+  network.pendingSpend.drop(payment)
 }
 
 /** Ends a payment that nothing will be sent for by the request that had it. */
-export function dropPayment(core: SettlementNetwork, payment: SpentPayment): void {
-  core.pendingSpend.drop(payment)
-  endTransaction(core, payment)
+export function dropPayment(network: SettlementNetwork, payment: SpentPayment): void {
+  network.pendingSpend.drop(payment)
+  endTransaction(network, payment)
 }
 
 /** Ends a payment that the chain has decided about. */
-export function endPayment(core: SettlementNetwork, payment: SpentPayment): void {
-  core.pendingSpend.end(payment)
-  endTransaction(core, payment)
+export function endPayment(network: SettlementNetwork, payment: SpentPayment): void {
+  network.pendingSpend.end(payment)
+  endTransaction(network, payment)
 }
 
 /** Ends a transaction of a payment, which may be sent again in another one. */
-export function endTransaction(core: SettlementNetwork, payment: PaymentKey): void {
-  core.payers.end(payment)
-  core.deployments.end(payment)
+export function endTransaction(network: SettlementNetwork, payment: PaymentKey): void {
+  network.payers.end(payment)
+  network.deployments.end(payment)
 }

@@ -51,8 +51,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   /** Sends the transfer, waits for the outcome and answers. */
   protected async pay(): Promise<SettleResponse> {
     const { nowSeconds, settleTimeoutMs, closed } = this.context
-    const { core, transfer } = this.payment
-    const validitySeconds = settleMarginSeconds(core.chain.network)
+    const { network, transfer } = this.payment
+    const validitySeconds = settleMarginSeconds(network.chain.network)
     const late = checkTimeWindow(transfer.facts, { now: nowSeconds(), validitySeconds })
     if (late !== undefined) return this.#refuseToSend(late)
     const deadline = startDeadline(settleTimeoutMs, closed)
@@ -80,11 +80,11 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   }
 
   protected onUncharged(): void {
-    dropPayment(this.payment.core, this.payment.entry)
+    dropPayment(this.payment.network, this.payment.entry)
   }
 
   override release(): Promise<void> {
-    dropPayment(this.payment.core, this.payment.entry)
+    dropPayment(this.payment.network, this.payment.entry)
     return super.release()
   }
 
@@ -107,7 +107,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   }
 
   protected async findOutcome(record: SentRecord): Promise<Settled | Refusal | undefined> {
-    const outcome = await findSentOutcome(this.context, this.payment.core, record)
+    const outcome = await findSentOutcome(this.context, this.payment.network, record)
     switch (outcome.kind) {
       case 'paid':
         return this.settledBy(outcome.transaction, record)
@@ -159,18 +159,18 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
     if (this.#superseded === undefined) return this.refuse(reason)
-    endTransaction(this.payment.core, this.payment.entry)
+    endTransaction(this.payment.network, this.payment.entry)
     return this.#toPending(this.#superseded)
   }
 
   /** The authorization was used since it was verified: perhaps the merchant has been paid. */
   async #onNonceUsed(reason: Reason): Promise<SettleResponse> {
     const { ledger, reconciler, logger } = this.context
-    const { core, entry, key } = this.payment
+    const { network, entry, key } = this.payment
     const find = async (): Promise<Outcome> => {
       const { createdAt } = (await ledger.payments.find(key)) ?? {}
       const payment = { ...entry, submission: this.#superseded ?? this.#failed, createdAt }
-      return findEarlierUse(core, { payment, reason }, this.context)
+      return findEarlierUse(network, { payment, reason }, this.context)
     }
     const use = await find().catch((error: unknown): Outcome => {
       const fields = paymentFields(entry)
@@ -186,7 +186,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
       case 'open':
         if (this.#superseded !== undefined) return this.#toPending(this.#superseded)
         // Nothing is sent for it. When it is presented again, the chain is asked once more.
-        dropPayment(core, entry)
+        dropPayment(network, entry)
         await this.logFailure(this.reopen())
         return this.unsettled({ reason: 'settlement_pending' })
     }
@@ -262,8 +262,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   }
 
   protected get settledEvent(): RecordedPaymentEvent {
-    const { core, entry } = this.payment
-    return entryEvent(core.chain.network, entry, tokenOf(core, entry))
+    const { network, entry } = this.payment
+    return entryEvent(network.chain.network, entry, tokenOf(network, entry))
   }
 }
 

@@ -19,13 +19,13 @@ const UNFOUND_MS = BELIEVED_AFTER_MS + 500
  * @throws {@link ChainError} when the node could not be asked.
  */
 export async function findEarlierUse(
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   { payment, reason }: { readonly payment: JudgedPayment; readonly reason: Reason },
   { settleTimeoutMs, closed }: SubmissionPatience,
 ): Promise<Outcome> {
   const patience = startDeadline(Math.max(settleTimeoutMs, MIN_WAIT_MS) + UNFOUND_MS, closed)
   const late = patience.late.then(() => OPEN)
-  const find = (): Promise<Outcome> => Promise.race([findUse(core, payment), late])
+  const find = (): Promise<Outcome> => Promise.race([findUse(network, payment), late])
   try {
     const use = await find()
     // Permit2 does not log who has used a nonce, and the node may not have the transfer yet.

@@ -27,7 +27,7 @@ interface FollowContext extends SubmissionPatience {
 /** Finds out what became of a payment that is out, within the time a request may wait. */
 export async function findSentOutcome(
   { reconciler, settleTimeoutMs, closed, logger }: FollowContext,
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   record: SentRecord,
 ): Promise<ResumedOutcome> {
   if (record.state === 'settled') return { kind: 'paid', transaction: record.transaction ?? '' }
@@ -37,7 +37,7 @@ export async function findSentOutcome(
     const seen = await Promise.race([reconciler.follower.check(record), patience.late])
     if (seen === 'late') return OPEN
     if (seen.kind !== 'open') return seen
-    const isLost = await isSuperseded(core, record).catch((error: unknown) => {
+    const isLost = await isSuperseded(network, record).catch((error: unknown) => {
       if (!(error instanceof ChainError))
         logger.error('A transaction could not be followed.', { ...paymentFields(record), error })
       return false

@@ -28,37 +28,38 @@ class PayerChanged extends Error {}
  * @throws {@link ChainError}
  */
 export async function prepareTransfer(
-  { core, asset, transfer, key, entry }: VerifiedPayment,
+  { network, asset, transfer, key, entry }: VerifiedPayment,
   known: CheckedTransfer | undefined,
 ): Promise<PreparedTransfer | Reason> {
-  const isGood = known !== undefined && isFresh(core, known.simulation)
-  const checked = isGood ? known : await checkOnChain(core, asset, transfer)
+  const isGood = known !== undefined && isFresh(network, known.simulation)
+  const checked = isGood ? known : await checkOnChain(network, asset, transfer)
   const { facts } = transfer
   const method = methodOf(facts)
   if (checked === 'payer_temporarily_refused') {
     // While it waited for its turn, it may have been paid by the very transaction that failed the others of its payer.
-    const found = await method.diagnose(core.chain, asset, transfer)
+    const found = await method.diagnose(network.chain, asset, transfer)
     return isNonceUsed(found) ? found : checked
   }
   if (typeof checked === 'string') return checked
   const named = method.callerOf?.(facts)
-  const caller = named && (await findCaller(core, named))
+  const caller = named && (await findCaller(network, named))
   // It was one when the payment was verified.
   if (named !== undefined && caller === undefined) return 'upto_facilitator_mismatch'
   const sender = caller ? caller.sender : checked.sender
-  const relayer = sender ?? core.relayers.addresses[0]
+  const relayer = sender ?? network.relayers.addresses[0]
   const transferCall = method.call(transfer, { asset, from: named ?? relayer })
   const { deployment } = checked
-  const othersEnd = deployment && core.deployments.claim(key, checked.simulation.at)
+  const othersEnd = deployment && network.deployments.claim(key, checked.simulation.at)
   if (othersEnd !== undefined) {
     await othersEnd
     throw new PayerChanged()
   }
   const call = deployment ? deployingCall(deployment, transferCall) : transferCall
   const measured = { call, token: asset.address, relayer }
-  const limit = checked.limit ?? (await core.gasLimits.limitOf(facts, measured, checked.simulation))
+  const limit =
+    checked.limit ?? (await network.gasLimits.limitOf(facts, measured, checked.simulation))
   if (limit === 'reverts') return method.reasons.simulationFailed
-  const mayCost = core.payers.take(key, checked, facts.validBefore)
+  const mayCost = network.payers.take(key, checked, facts.validBefore)
   if (!mayCost) return 'payer_temporarily_refused'
   const via = caller?.executor && {
     address: caller.executor,
@@ -68,12 +69,12 @@ export async function prepareTransfer(
 
   // It may have waited for its turn; if its payer has changed, the rest of the batch would suffer.
   const recheck = async (): Promise<void> => {
-    if (isFresh(core, checked.simulation)) return
-    const { codeHash, succeeds } = await core.simulator.simulate(transfer, asset)
+    if (isFresh(network, checked.simulation)) return
+    const { codeHash, succeeds } = await network.simulator.simulate(transfer, asset)
     if (codeHash !== undefined || !succeeds) throw new PayerChanged()
   }
   // Whether a refund is sent again depends on its payment: no other transfer may have to wait with it.
-  const isAlone = isRefundEntry(entry) || core.payers.places.mustGoAlone(facts.payer)
+  const isAlone = isRefundEntry(entry) || network.payers.places.mustGoAlone(facts.payer)
   return { call, sender, via, ...limit, isAlone, recheck }
 }
 
@@ -108,19 +109,19 @@ export async function sendAlone(
   payment: VerifiedPayment,
   isOver: () => boolean,
 ): Promise<Submission | undefined> {
-  const { core, asset, transfer, key, entry } = payment
-  const isOfFactory = core.payers.blamesFactory(key)
-  const checked = await checkOnChain(core, asset, transfer)
+  const { network, asset, transfer, key, entry } = payment
+  const isOfFactory = network.payers.blamesFactory(key)
+  const checked = await checkOnChain(network, asset, transfer)
   if (typeof checked === 'string' || checked.deployment !== undefined) return undefined
   if (checked.simulation.codeHash !== undefined && !isOfFactory) return undefined
-  endTransaction(core, key)
-  const hasWaited = await core.payers.places.take(entry, transfer.facts.validBefore, isOver)
+  endTransaction(network, key)
+  const hasWaited = await network.payers.places.take(entry, transfer.facts.validBefore, isOver)
   if (isOver()) return undefined
   const prepared = await prepareTransfer(payment, hasWaited ? undefined : checked)
   if (typeof prepared === 'string') return undefined
   /** Hashes of earlier transactions: should one be mined after all, it is still known as ours. */
   let givenUp: readonly Hex[] = []
-  const sent = await core.relayers.send({
+  const sent = await network.relayers.send({
     key,
     charged: entry.charged,
     ...prepared,

@@ -55,17 +55,17 @@ export class TransferSubmission {
   }
 
   async #send(): Promise<SubmitResult> {
-    const { core, checked: verified, entry, key, transfer } = this.#payment
-    await core.relayers.requireReady()
+    const { network, checked: verified, entry, key, transfer } = this.#payment
+    await network.relayers.requireReady()
     const { validBefore } = transfer.facts
-    const hasWaited = await core.payers.places.take(entry, validBefore, () => this.#isDetached)
+    const hasWaited = await network.payers.places.take(entry, validBefore, () => this.#isDetached)
     const known = hasWaited ? undefined : verified
     const sent = await withChangedPayer(async (checked) => {
       if (this.#isDetached) throw settlementTimeout()
       const prepared = await prepareTransfer(this.#payment, checked)
       if (typeof prepared === 'string') return prepared
       if (this.#isDetached) throw settlementTimeout()
-      return core.relayers.send({
+      return network.relayers.send({
         key,
         charged: entry.charged,
         ...prepared,

@@ -29,14 +29,14 @@ export function deployingCall(deployment: Call, { from, ...transfer }: Call): Ca
  * @throws {@link ChainError}
  */
 export async function checkDeployment(
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   asset: SettlementAsset,
   {
     transfer,
     simulation,
   }: { readonly transfer: DeployingTransfer; readonly simulation: TransferSimulation },
 ): Promise<CheckedTransfer | Reason | 'is_deployed'> {
-  const { chain, relayers, payers, factories, gasLimits } = core
+  const { chain, relayers, payers, factories, gasLimits } = network
   const { facts, deployment } = transfer
   const method = methodOf(facts)
   const isAllowed = method.name === 'eip3009' && factories.has(deployment.to)
@@ -50,7 +50,7 @@ export async function checkDeployment(
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
   if (limit === 'reverts') {
     const isDeployed = (await chain.getCode(facts.payer)) !== '0x'
-    return isDeployed ? 'is_deployed' : diagnose(core, asset, transfer)
+    return isDeployed ? 'is_deployed' : diagnose(network, asset, transfer)
   }
   return { simulation: { ...simulation, codeHash }, limit, sender, deployment }
 }

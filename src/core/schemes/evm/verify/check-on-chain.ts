@@ -22,11 +22,11 @@ const MAX_AGE_MS = 500
  * @throws {@link ChainError}
  */
 export async function checkOnChain(
-  core: SettlementNetwork,
+  network: SettlementNetwork,
   asset: SettlementAsset,
   transfer: SignedTransfer,
 ): Promise<CheckedTransfer | Reason> {
-  const { chain, relayers, payers, simulator } = core
+  const { chain, relayers, payers, simulator } = network
   const { facts } = transfer
   const method = methodOf(facts)
   const first = await simulator.simulate(transfer, asset)
@@ -38,9 +38,9 @@ export async function checkOnChain(
   const { deployment } = transfer
   if (codeHash === undefined && deployment !== undefined) {
     const deploying = { transfer: { ...transfer, deployment }, simulation }
-    const checked = await checkDeployment(core, asset, deploying)
+    const checked = await checkDeployment(network, asset, deploying)
     if (checked !== 'is_deployed') return checked
-    return checkOnChain(core, asset, { ...transfer, deployment: undefined })
+    return checkOnChain(network, asset, { ...transfer, deployment: undefined })
   }
   const refused = await payers.refusalOf(facts.payer, codeHash, transfer.isRefund)
   if (refused !== undefined) return refused
@@ -52,9 +52,9 @@ export async function checkOnChain(
   const sender = method.callerOf?.(facts) ?? (await relayers.chooseSender())
   const isSender = relayers.addresses.some((one) => sameHex(one, sender))
   const call = method.call(transfer, { asset, from: sender })
-  const limit = await core.gasLimits.estimate(call, { isSender })
+  const limit = await network.gasLimits.estimate(call, { isSender })
   if (limit === 'exceeds_cap') return 'settlement_too_expensive'
-  if (limit === 'reverts') return diagnoseOfCode(core, asset, transfer)
+  if (limit === 'reverts') return diagnoseOfCode(network, asset, transfer)
   return { simulation, limit, sender }
 }
 

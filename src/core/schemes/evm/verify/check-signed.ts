@@ -65,7 +65,7 @@ interface CheckedSignature extends Pick<SignedTransfer, 'signature' | 'deploymen
  */
 export async function checkSigned(
   recent: RecentlyVerified,
-  { core, asset }: { readonly core: SettlementNetwork; readonly asset: SettlementAsset },
+  { network, asset }: { readonly network: SettlementNetwork; readonly asset: SettlementAsset },
   { key, facts, isRefund, isSubmitted, trustRecent }: UncheckedTransfer,
 ): Promise<CheckedSignature | Reason> {
   const { payer: account } = facts
@@ -82,16 +82,16 @@ export async function checkSigned(
     remembered?.signature ?? (await readSignature({ account, digest, ...unwrapped }))
   // Without a simulation, only the account itself can tell whether it signed this.
   if (isSubmitted && typeof signature === 'string') {
-    const isAllowed = deployment !== undefined && core.factories.has(deployment.to)
+    const isAllowed = deployment !== undefined && network.factories.has(deployment.to)
     const asked = { account, digest, signature }
-    const answer = await askAccount(core.chain, asked, isAllowed ? deployment : undefined)
+    const answer = await askAccount(network.chain, asked, isAllowed ? deployment : undefined)
     if (answer !== 'agrees') return badSignature
   }
   // What is reserved is compared with its record from now on.
   if (remembered !== undefined) recent.delete(id)
   if (isSubmitted || remembered !== undefined)
     return { signature, deployment, checked: remembered?.checked }
-  const checked = await checkOnChain(core, asset, { facts, isRefund, signature, deployment })
+  const checked = await checkOnChain(network, asset, { facts, isRefund, signature, deployment })
   if (typeof checked === 'string') return checked
   if (!trustRecent) recent.set(id, { signature, checked })
   return { signature, deployment, checked }

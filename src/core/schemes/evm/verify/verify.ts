@@ -38,7 +38,7 @@ export interface VerifyContext {
 
 /** A payment that could be settled now. */
 export interface VerifiedPayment extends ReservedPayment {
-  readonly core: SettlementNetwork
+  readonly network: SettlementNetwork
   readonly asset: SettlementAsset
   readonly transfer: SignedTransfer
   readonly key: PaymentKey
@@ -65,15 +65,15 @@ export async function verifyPayment(
 ): Promise<VerifiedPayment | Refusal> {
   const { payment, terms, purpose } = presented
   if (!isReadable(payment)) return { refused: 'invalid_payload' }
-  const { requirements, key, network, facts } = payment
+  const { requirements, key, facts } = payment
   const payer = checksumAddress(facts.payer)
   const refuse = (refused: Reason): Refusal => ({ refused, payer })
 
-  const core = context.networks.get(network?.caip2 ?? '')
-  if (core === undefined) return refuse('invalid_network')
+  const network = context.networks.get(payment.network?.caip2 ?? '')
+  if (network === undefined) return refuse('invalid_network')
   const method = methodOf(facts)
   if (method.name !== methodOfOffer(requirements)) return refuse('invalid_payload')
-  const settled = core.assets.get(lowerHex(requirements.asset))
+  const settled = network.assets.get(lowerHex(requirements.asset))
   const asset = settled && method.takes(settled) ? settled : undefined
   const notTaken =
     asset === undefined ? 'unsupported_asset' : terms && checkTerms(requirements, terms)
@@ -82,19 +82,19 @@ export async function verifyPayment(
   if (facts.payer === facts.payTo) return refuse('self_send_not_allowed')
   if (asset === undefined || notTaken !== undefined)
     return (
-      (await verifyOnEarlierTerms(context, { ...presented, payment, core, asset, payer })) ??
+      (await verifyOnEarlierTerms(context, { ...presented, payment, network, asset, payer })) ??
       refuse(notTaken ?? 'unsupported_asset')
     )
 
   const isNew = purpose !== 'verify' && !terms?.purchase?.redeemOnly
-  const candidate = { ...presented, payment, core, asset, payer }
+  const candidate = { ...presented, payment, network, asset, payer }
   return isNew
     ? verifyNew(context, candidate)
     : verifyRecorded(context, candidate, await context.ledger.payments.find(key))
 }
 
 /** A payment whose terms are good. */
-interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'core' | 'asset' | 'payer'> {
+interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'network' | 'asset' | 'payer'> {
   readonly payment: ReadablePayment
 }
 
@@ -144,7 +144,7 @@ async function verifyRecorded(
   candidate: Candidate,
   record: LedgerRecord | undefined,
 ): Promise<VerifiedPayment | Refusal> {
-  const { payment, terms, purpose, core, asset, payer, refundOf, onSubmitted } = candidate
+  const { payment, terms, purpose, network, asset, payer, refundOf, onSubmitted } = candidate
   const { key, facts } = payment
   const entry = ledgerEntryOf(payment, terms, refundOf)
   const purchase = purchaseOf({ entry, terms })
@@ -160,7 +160,7 @@ async function verifyRecorded(
     record?.state === 'failed' ? refuseKnown(record.reason) : { refused, message, payer }
   // A transaction that is out decides for itself whether it was in time.
   const isSubmitted = record !== undefined && record.state !== 'failed'
-  const time = { now: context.nowSeconds(), validitySeconds: validityOf(candidate, core) }
+  const time = { now: context.nowSeconds(), validitySeconds: validityOf(candidate, network) }
   const late = isSubmitted ? undefined : checkTimeWindow(facts, time)
   if (late !== undefined) return refuse(late)
   const tooLong = isSubmitted ? undefined : explainTooLong(facts, payment.requirements, time.now)
@@ -168,24 +168,25 @@ async function verifyRecorded(
   if (!isSubmitted && terms?.purchase?.redeemOnly) return refuse('quote_expired')
 
   const named = methodOf(facts).callerOf?.(facts)
-  if (!isSubmitted && named !== undefined && (await findCaller(core, named)) === undefined)
+  if (!isSubmitted && named !== undefined && (await findCaller(network, named)) === undefined)
     return refuse('upto_facilitator_mismatch')
 
   const trustRecent = purpose !== 'verify'
   const isRefund = refundOf !== undefined
   const unchecked = { key, facts, isRefund, isSubmitted, trustRecent }
-  const found = await checkSigned(context.recent, { core, asset }, unchecked)
+  const found = await checkSigned(context.recent, { network, asset }, unchecked)
   if (typeof found === 'string') return refuse(found)
   const { checked, ...signed } = found
   const gas = checked?.limit?.gas ?? checked?.simulation.gas ?? 0n
-  const isTaken = core.projectGas.mayTake(entry.project, uncarriedGas(gas, entry, asset.decimals))
+  const uncarried = uncarriedGas(gas, entry, asset.decimals)
+  const isTaken = network.projectGas.mayTake(entry.project, uncarried)
   if (!(await isTaken)) return refuse('settlement_too_expensive')
   const transfer = { facts, isRefund, ...signed }
   const spend = { key, asset, facts, checked }
   const verified = {
     ...spend,
     transfer,
-    core,
+    network,
     payment,
     terms,
     payer,
@@ -193,7 +194,7 @@ async function verifyRecorded(
     isSubmitted,
     onSubmitted,
   }
-  const shortage = isSubmitted ? undefined : await findShortage(core, spend, purpose)
+  const shortage = isSubmitted ? undefined : await findShortage(network, spend, purpose)
   if (shortage === undefined) return verified
   const { notCovered, notAllowed } = methodOf(facts).reasons
   return refuse(shortage === 'balance' ? notCovered : notAllowed)
