@@ -93,7 +93,7 @@ export class Broadcaster {
     try {
       const answer = await this.#options.rpc.ask('eth_sendRawTransactionSync', [raw])
       if (answer.ok) {
-        this.#noteReceipt(answer.result, transaction)
+        this.#passReceiptOn(answer.result, transaction)
         return { kind: 'accepted' }
       }
       if (classifyNodeError(answer.error, 'sync') === 'unknown_method') {
@@ -113,11 +113,11 @@ export class Broadcaster {
     }
   }
 
-  #noteReceipt(value: unknown, transaction: Hex): void {
+  #passReceiptOn(value: unknown, transaction: Hex): void {
     const receipt = receiptOf(transaction, value)
     if (receipt === undefined) return
     this.#options.onReceipt(receipt)
-    this.#options.receipts.note(receipt)
+    this.#options.receipts.deliver(receipt)
   }
 
   /** Whether the node has a transaction; `unknown` when it does not say. */

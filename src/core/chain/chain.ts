@@ -77,7 +77,7 @@ export class RpcChain {
     this.#broadcaster = new Broadcaster({
       rpc: this.#rpc,
       receipts: this.#receipts,
-      onReceipt: (receipt) => this.#fees.note(receipt),
+      onReceipt: (receipt) => this.#fees.learnFrom(receipt),
     })
   }
 

@@ -44,7 +44,7 @@ export class FeeCache {
   }
 
   /** Takes the base fee of a block from the receipt of a transaction of ours in it. */
-  note({ gasPrice, blockNumber }: Receipt): void {
+  learnFrom({ gasPrice, blockNumber }: Receipt): void {
     const known = this.#known
     if (known === undefined || blockNumber < known.block) return
     const { maxPriorityFeePerGas } = known.fees

@@ -80,7 +80,7 @@ export class ReceiptWatch {
   }
 
   /** Gives callers a receipt that came by another way. */
-  note(receipt: Receipt): void {
+  deliver(receipt: Receipt): void {
     const transaction = receipt.transaction.toLowerCase() as Hex
     this.#arrived.set(transaction, receipt)
     for (const waiter of this.#waiters)
@@ -135,7 +135,7 @@ export class ReceiptWatch {
   async #ask(transaction: Hex): Promise<void> {
     this.#askedAt.set(transaction, performance.now())
     const receipt = await this.get(transaction)
-    if (receipt !== undefined) this.note(receipt)
+    if (receipt !== undefined) this.deliver(receipt)
   }
 
   /** The transactions that a new block lists; all, where blocks were missed. */

@@ -83,14 +83,14 @@ export class HttpRpc implements Rpc {
     const onRequest = this.#onRequest
     if (onRequest === undefined) return this.#ask(method, params)
     const startedAt = performance.now()
-    const tell = (outcome: EndedRequest['outcome']): void =>
+    const report = (outcome: EndedRequest['outcome']): void =>
       onRequest({ method, outcome, seconds: (performance.now() - startedAt) / 1000 })
     try {
       const answer = await this.#ask(method, params)
-      tell(answer.ok ? 'answered' : 'refused')
+      report(answer.ok ? 'answered' : 'refused')
       return answer
     } catch (error) {
-      tell('unreachable')
+      report('unreachable')
       throw error
     }
   }

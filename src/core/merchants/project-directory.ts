@@ -124,7 +124,7 @@ export class ProjectDirectory {
   /** Finds the holder of an identify token. Hashes are compared in constant time. */
   findByToken(token: string): TokenHolder | undefined {
     const found = this.findByHash(digestToken(token))
-    if (found?.token !== undefined) this.#use?.note(found.token)
+    if (found?.token !== undefined) this.#use?.markUsed(found.token)
     return found
   }
 

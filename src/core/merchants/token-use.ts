@@ -26,7 +26,7 @@ export class TokenUse {
     this.#logger = logger
   }
 
-  note(token: string): void {
+  markUsed(token: string): void {
     const now = performance.now()
     if (now - (this.#notedAt.get(token) ?? -Infinity) < NOTE_EVERY_MS) return
     this.#notedAt.set(token, now)

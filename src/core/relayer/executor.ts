@@ -46,10 +46,10 @@ export class Executor {
   #remember(): void {
     const known = { found: this.read(), until: Infinity }
     this.#known = known
-    const noteAge = async (): Promise<void> => {
+    const setAge = async (): Promise<void> => {
       const isUsable = (await known.found) === 'usable'
       known.until = performance.now() + REMEMBERED_MS[isUsable ? 'usable' : 'unusable']
     }
-    noteAge().catch(() => (this.#known = undefined))
+    setAge().catch(() => (this.#known = undefined))
   }
 }

@@ -172,12 +172,12 @@ export class RelayerPool {
     return relayer?.transactionsOf(submission) ?? [transaction, ...replaces]
   }
 
-  /** Notes that a transaction is mined: its relayer is less busy. */
-  noteMined(receipt: Receipt): void {
+  /** Ends a mined transaction: its relayer is less busy. */
+  finish(receipt: Receipt): void {
     const relayer = this.#relayers.find(receipt.sender)
     if (relayer === undefined) return
     const { transaction, sender, gasUsed, gasPrice } = receipt
-    relayer.noteMined(transaction)
+    relayer.finish(transaction)
     if (this.#reported.has(transaction)) return
     this.#reported.set(transaction, true)
     this.#onSpent?.({ relayer: sender, wei: gasUsed * gasPrice })

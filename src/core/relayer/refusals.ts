@@ -22,8 +22,8 @@ export class Refusals {
     this.#options = options
   }
 
-  /** Notes a node's answer. @returns The same answer. */
-  note<Answer extends Broadcast>(answer: Answer): Answer {
+  /** @returns The same answer. */
+  report<Answer extends Broadcast>(answer: Answer): Answer {
     const { chain, address: relayer, logger } = this.#options
     if (answer.kind === 'accepted' || answer.words === undefined) return answer
     // These are answered with another transaction at once.

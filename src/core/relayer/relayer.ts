@@ -133,10 +133,10 @@ export class Relayer {
   }
 
   /** Marks a transaction as mined, and with it every earlier one. */
-  noteMined(transaction: Hex): void {
+  finish(transaction: Hex): void {
     for (const submission of this.#pending.values())
       if (this.transactionsOf(submission).includes(transaction))
-        return this.#noteMinedNonce(submission.accountNonce + 1)
+        return this.#forgetBelow(submission.accountNonce + 1)
   }
 
   /**
@@ -147,12 +147,12 @@ export class Relayer {
    */
   async lookAfter(pending: PendingRelayer | undefined): Promise<void> {
     if (pending?.isClaimed === true)
-      this.#noteMinedNonce(await this.#resubmitter.check({ ...pending, relayer: this.address }))
-    else if (pending !== undefined) this.#noteMinedNonce(pending.minedNonce)
+      this.#forgetBelow(await this.#resubmitter.check({ ...pending, relayer: this.address }))
+    else if (pending !== undefined) this.#forgetBelow(pending.minedNonce)
     else if (this.#queued === 0) this.#pending.clear()
   }
 
-  #noteMinedNonce(minedNonce: number): void {
+  #forgetBelow(minedNonce: number): void {
     for (const nonce of this.#pending.keys()) if (nonce < minedNonce) this.#pending.delete(nonce)
     if ((this.#unknown?.accountNonce ?? minedNonce) < minedNonce) this.#unknown = undefined
   }
@@ -225,7 +225,7 @@ export class Relayer {
         this.#report(error)
         return { kind: 'unknown' }
       })
-    this.#refusals.note(broadcast)
+    this.#refusals.report(broadcast)
     this.#pending.set(submission.accountNonce, submission)
     if (broadcast.kind === 'unknown' || isForNow(broadcast)) {
       this.#unknown = submission
@@ -263,7 +263,7 @@ export class Relayer {
   async #locate({ transaction, raw }: Submission): Promise<'decided' | 'refused' | 'unknown'> {
     const { chain } = this.#options
     if (await chain.hasTransaction(transaction)) return 'decided'
-    const broadcast = this.#refusals.note(await chain.broadcast(raw))
+    const broadcast = this.#refusals.report(await chain.broadcast(raw))
     if (isForNow(broadcast)) return 'refused'
     return broadcast.kind === 'unknown' ? 'unknown' : 'decided'
   }

@@ -170,7 +170,7 @@ export class Resubmitter {
 
   async #broadcast({ raw }: Submission): Promise<Broadcast> {
     const { chain, refusals } = this.#options
-    return refusals.note(await chain.broadcast(raw))
+    return refusals.report(await chain.broadcast(raw))
   }
 
   /** Broadcasts transactions that the node does not have, from the first nonce that it waits for. */

@@ -95,7 +95,7 @@ describe('RelayerPool', () => {
     expect(sent.map(({ submission }) => submission.relayer)).toEqual([first, second])
     const { transaction } = sent[1]!.submission
     await untilMined(devnet, transaction)
-    pool.noteMined((await chain.getReceipt(transaction))!)
+    pool.finish((await chain.getReceipt(transaction))!)
     const third = await pool.send(call().member)
     expect(third.submission.relayer).toBe(second)
   })
@@ -158,7 +158,7 @@ describe('RelayerPool', () => {
     const replaces = [newNonce()]
     expect(pool.transactionsOf({ ...submission, replaces })).toEqual([transaction, ...replaces])
     await untilMined(devnet, transaction)
-    pool.noteMined((await chain.getReceipt(transaction))!)
+    pool.finish((await chain.getReceipt(transaction))!)
   })
 
   it('lists all of its relayers as signers', async () => {

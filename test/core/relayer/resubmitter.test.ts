@@ -162,7 +162,7 @@ describe('Resubmitter', () => {
     const { pool, address, chain } = await open({ stuckMs: 900 })
     const first = await pool.send(call().member)
     await devnet.mine()
-    pool.noteMined((await chain.getReceipt(first.submission.transaction))!)
+    pool.finish((await chain.getReceipt(first.submission.transaction))!)
     // A reorganisation that drops the transaction from the chain, and from the node.
     await askNode(devnet, 'anvil_rollback', 1)
     await askNode(devnet, 'anvil_dropTransaction', first.submission.transaction).catch(() => 0)

@@ -112,15 +112,15 @@ export class Concluder {
   #announce(network: SettlementNetwork, payment: JudgedPayment, decision: Decision): void {
     const { events } = this.#options
     const { transaction, lost } = decision
-    if (decision.kind === 'paid') network.payers.notePaid(payment, transaction)
+    if (decision.kind === 'paid') network.payers.countPaid(payment, transaction)
     else if (lost !== undefined || isUnpaid(decision))
-      network.payers.noteFailed(payment, lost ?? transaction)
+      network.payers.countFailed(payment, lost ?? transaction)
     endPayment(network, payment)
     const { gas, wei } = network.gasShares.charge(lost ?? transaction)
     if (wei > 0n) network.onGas?.(payment.project, wei)
     const isPaid = decision.kind === 'paid'
     const asset = tokenOf(network, payment)
-    network.projectGas.note(
+    network.projectGas.count(
       payment.project,
       isPaid ? uncarriedGas(gas, payment, asset?.decimals) : gas,
     )

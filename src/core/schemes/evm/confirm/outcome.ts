@@ -57,16 +57,16 @@ export async function judgeReceipt(
   payment: SubmittedPayment,
   receipt: Receipt,
 ): Promise<Outcome> {
-  network.relayers.noteMined(receipt)
-  network.payers.noteReceipt(receipt)
-  network.gasShares.note(receipt)
+  network.relayers.finish(receipt)
+  network.payers.addReceipt(receipt)
+  network.gasShares.add(receipt)
   const method = methodOf(payment)
   const decided = await method.judge(network, receipt, payment)
   if (decided.kind !== 'failed' || method.usedIn(receipt, payment)) return decided
   const { payers, chain } = network
   const isForestalled =
     payers.blamesFactory(payment) && (await chain.getCode(payment.from)) !== '0x'
-  if (isForestalled) payers.noteForestalled(receipt.transaction)
+  if (isForestalled) payers.excuse(receipt.transaction)
   // Another transaction may have used the authorization first: then the merchant is paid by that.
   const { isUsed } = await readNonce(network.chain, payment)
   if (isUsed !== true) {

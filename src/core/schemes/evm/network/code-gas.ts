@@ -63,7 +63,7 @@ export class CodeGas {
     counters.countGas(kind, count, { label })
     const added = { day: Math.floor(now() / DAY_MS), project: ALL_COUNTED, kind, label, count }
     this.#own.push(added)
-    this.#note(added)
+    this.#count(added)
   }
 
   /** Reads what other processes have added, unless it did so a moment ago. Never rejects. */
@@ -84,7 +84,7 @@ export class CodeGas {
     return this.#all
   }
 
-  #note({ kind, label, count }: Count): void {
+  #count({ kind, label, count }: Count): void {
     const [chain, codeHash, hour] = label.split(':') as [string, Hex, string | undefined]
     if (Number(chain) !== this.chainId) return
     const { paid, lost, lostLately } = this.#all.get(codeHash) ?? NONE
@@ -112,7 +112,7 @@ export class CodeGas {
     // Counts that were added meanwhile may be counted twice until the next read.
     this.#own = this.#own.slice(written)
     this.#all = new Map()
-    for (const count of [...read, ...this.#own]) this.#note(count)
+    for (const count of [...read, ...this.#own]) this.#count(count)
   }
 }
 

@@ -29,8 +29,8 @@ export class GasShares {
     this.#assets = assets
   }
 
-  /** Notes what a transaction of ours cost. */
-  note({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
+  /** Adds what a transaction of ours cost. */
+  add({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
     if (this.#costs.has(transaction)) return
     const paid = logs.filter((log) => this.#isUse(log) || isSettlement(log)).length
     const members = BigInt(Math.max(paid, 1))

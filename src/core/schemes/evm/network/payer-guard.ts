@@ -163,8 +163,8 @@ export class PayerGuard {
     this.places.end(key)
   }
 
-  /** Notes what a mined transaction cost. */
-  noteReceipt({ transaction, gasUsed, logs }: Receipt): void {
+  /** Adds what a mined transaction cost. */
+  addReceipt({ transaction, gasUsed, logs }: Receipt): void {
     if (this.#receipts.has(transaction)) return
     // If other members were paid, only the share of those that failed was lost.
     this.#receipts.set(transaction, { gasUsed, lost: logs.length === 0 ? gasUsed : 0n })
@@ -176,18 +176,18 @@ export class PayerGuard {
   }
 
   /**
-   * Notes that the account that a transaction was to deploy has code already. Anybody can deploy it first, so
-   * neither its factory nor its code is at fault.
+   * Blames nobody for a transaction: the account that it was to deploy has code already. Anybody can deploy it first,
+   * so neither its factory nor its code is at fault.
    */
-  noteForestalled(transaction: Hex): void {
+  excuse(transaction: Hex): void {
     const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
     if (isForestalled) return
     this.#receipts.set(transaction, { gasUsed, lost: 0n, isForestalled: true })
     this.#countLoss(lost)
   }
 
-  /** Notes that a payer's transfer was mined and moved no money. */
-  noteFailed(key: PaymentKey, transaction: Hex): void {
+  /** Counts a payer's transfer that was mined and moved no money. */
+  countFailed(key: PaymentKey, transaction: Hex): void {
     const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
     if (isForestalled) return this.#backOff(key.from, false)
     // The gas of a whole transaction is lost once, however many members failed.
@@ -202,8 +202,8 @@ export class PayerGuard {
     this.#backOff(key.from, codeHash !== undefined)
   }
 
-  /** Notes that a payer's transfer paid the merchant. */
-  notePaid(key: PaymentKey, transaction: Hex): void {
+  /** Counts a payer's transfer that paid the merchant. */
+  countPaid(key: PaymentKey, transaction: Hex): void {
     this.#failures.delete(key.from)
     this.places.countPaid(key.from)
     const codeHash = this.#codeOf(key)

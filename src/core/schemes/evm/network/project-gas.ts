@@ -39,7 +39,7 @@ export class ProjectGas {
   }
 
   /** Counts what a payment took. Every gateway knows of it within ten seconds. */
-  note(project: string | undefined, uncarried: bigint): void {
+  count(project: string | undefined, uncarried: bigint): void {
     if (project !== undefined && uncarried > 0n)
       this.#options.counters.countGas(UNCARRIED, Number(uncarried), { project })
   }

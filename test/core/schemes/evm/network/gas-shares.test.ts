@@ -27,14 +27,14 @@ const receipt = (payments: number, token: Hex = TOKEN): Receipt => ({
 describe('the shares of gas', () => {
   it('divide the cost of a transaction among its payments, all of it and no more', () => {
     const shares = new GasShares(new Set([TOKEN]))
-    shares.note(receipt(3))
-    shares.note(receipt(3))
+    shares.add(receipt(3))
+    shares.add(receipt(3))
     expect([1, 2, 3, 4].map(() => shares.charge(HASH).wei)).toEqual([34n, 34n, 32n, 0n])
   })
 
   it('charge one payment of a transaction that made none, and nobody for one that is not known', () => {
     const shares = new GasShares(new Set([TOKEN]))
-    shares.note(receipt(0))
+    shares.add(receipt(0))
     expect([1, 2].map(() => shares.charge(HASH).wei)).toEqual([100n, 0n])
     expect(shares.charge('0x')).toEqual({ gas: 0n, wei: 0n })
   })
@@ -43,7 +43,7 @@ describe('the shares of gas', () => {
     const shares = new GasShares(new Set([TOKEN]))
     const { logs } = receipt(9, HASH)
     const own = receipt(1)
-    shares.note({ ...own, logs: [...own.logs, ...logs] })
+    shares.add({ ...own, logs: [...own.logs, ...logs] })
     expect([1, 2].map(() => shares.charge(HASH).wei)).toEqual([100n, 0n])
   })
 })

@@ -62,13 +62,13 @@ interface Mined {
 const mine = async (guard: PayerGuard, { payer, codeHash, gasUsed }: Mined): Promise<Hex> => {
   await guard.refusalOf(payer, codeHash)
   const transaction = hashOf(1_000_000 + ++transactions)
-  guard.noteReceipt({ transaction, gasUsed, logs: [] } as never)
+  guard.addReceipt({ transaction, gasUsed, logs: [] } as never)
   return transaction
 }
 const fail = async (guard: PayerGuard, mined: Mined): Promise<void> =>
-  guard.noteFailed({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
+  guard.countFailed({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
 const pay = async (guard: PayerGuard, mined: Mined): Promise<void> =>
-  guard.notePaid({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
+  guard.countPaid({ ...keyOf(0), from: mined.payer }, await mine(guard, mined))
 
 describe('the gas that payers with code have pending', () => {
   it('counts once, however often a payment is presented, until it has ended', () => {
@@ -127,7 +127,7 @@ describe('the gas that a wallet code has lost', () => {
     for (let index = 10; index < 16; index++) {
       const mined = { payer: payerOf(index), codeHash: hashOf(index), gasUsed: 900_000n }
       guard.take(keyOf(index), checked(100_000n, mined.codeHash), LATER)
-      guard.noteFailed(keyOf(index), await mine(guard, mined))
+      guard.countFailed(keyOf(index), await mine(guard, mined))
       guard.end(keyOf(index))
     }
     expect(guard.take(keyOf(2), checked(100_000n), LATER)).toBe(false)
@@ -150,7 +150,7 @@ describe('the gas that a wallet code has lost', () => {
       codeHash: OTHER_CODE,
       gasUsed: 1_000_001n,
     })
-    guard.noteFailed(keyOf(1), transaction)
+    guard.countFailed(keyOf(1), transaction)
     guard.end(keyOf(1))
     expect(await guard.refusalOf(payerOf(2), CODE)).toBe(REFUSED)
     expect(await guard.refusalOf(payerOf(3), OTHER_CODE)).toBeUndefined()
@@ -244,7 +244,7 @@ describe('the payments of a payer that are on their way', () => {
     const started = start(guard)
     await settled()
     expect(started).toEqual([0, 1, 2, 3])
-    for (const key of keys.slice(0, 4)) guard.notePaid(key, hashOf(1))
+    for (const key of keys.slice(0, 4)) guard.countPaid(key, hashOf(1))
     for (const key of keys.slice(0, 4)) guard.end(key)
     await settled()
     expect(started).toHaveLength(12)
@@ -267,7 +267,7 @@ describe('the payments of a payer that are on their way', () => {
     const { from } = keys[0]!
     for (let index = 0; index < 4; index++) await steps.failed(ledger, newEntry({ from }))
     const guard = newGuard()
-    for (const key of keys.slice(0, 4)) guard.noteFailed(key, hashOf(1))
+    for (const key of keys.slice(0, 4)) guard.countFailed(key, hashOf(1))
     const started = start(guard)
     await settled()
     expect(started).toEqual([0])
@@ -299,7 +299,7 @@ describe('the payments of a payer that are on their way', () => {
     const all = keys.map((key) => ({ ...key, from }))
     const guard = newGuard()
     const started = start(guard, all)
-    guard.notePaid(all[0]!, hashOf(1))
+    guard.countPaid(all[0]!, hashOf(1))
     await settled()
     expect(list).toHaveBeenCalledTimes(2)
     expect(started).toHaveLength(8)

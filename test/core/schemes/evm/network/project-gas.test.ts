@@ -33,7 +33,7 @@ it('fails no payment after the ledger is back', async () => {
 
 it('asks the ledger once for all payments of a moment, and refuses beyond the budget', async () => {
   const { state, counters, gas } = open()
-  gas.note('shop', 1000n)
+  gas.count('shop', 1000n)
   await counters.flush()
   const asked = await Promise.all([1, 2, 3].map(() => gas.mayTake('shop', 1n)))
   expect([...asked, state.reads]).toEqual([false, false, false, 1])
