@@ -153,8 +153,7 @@ export abstract class OpenReservation<
     // Nothing was sent, or its authorization was found used, but not by which transaction.
     if (record === undefined || record.state === 'reserved')
       return terms?.purchase?.redeemOnly ? this.refuseToResume({ refused: 'quote_expired' }) : this
-    const charged = amountOf(record)
-    if (this.isMetered) this.#before = charged
+    if (this.isMetered) this.#before = amountOf(record)
     if (record.state === 'failed') {
       const refusal = this.refusalAfter(record)
       return refusal ? this.refuseToResume(refusal) : this
@@ -162,8 +161,7 @@ export abstract class OpenReservation<
     const found = await this.findOutcome(record)
     if (found === undefined) return this
     if (isRefusal(found)) return { ...found, payer }
-    const { value } = record
-    return settledReservation(ledger, { key: entry, payer, lock, response: found, value, charged })
+    return settledReservation(ledger, record, { payer, lock, response: found })
   }
 
   /** Ends a resumption: the record stays as it is. */

@@ -1,23 +1,11 @@
 /** Shared by the schemes: reservations of payments that are settled. */
-import type { PaymentKey, LedgerEntry, LedgerStore } from '../../ledger/index.js'
+import { amountOf } from '../../ledger/index.js'
+import type { LedgerEntry, LedgerRecord, LedgerStore } from '../../ledger/index.js'
 import { paymentFields } from '../../ledger/payment-fields.js'
 import type { Logger } from '../../shared/logger.js'
-import type { Address, SettleResponse } from '../../shared/protocol/payment.js'
+import type { SettleResponse } from '../../shared/protocol/payment.js'
 import { unsettledResponse } from '../../shared/protocol/reason-words.js'
 import type { Reservation } from './scheme.js'
-
-/** A payment that is settled already, taken by a request that has locked its record. */
-interface SettledPayment {
-  readonly key: PaymentKey
-  readonly payer: Address
-  /** As {@link Reservation.lock}. */
-  readonly lock: string | undefined
-  readonly response: SettleResponse
-  /** The amount that its payer has signed. */
-  readonly value: bigint
-  /** What its record says was charged. */
-  readonly charged: bigint
-}
 
 /** Why a payment does not settle for more than was signed, or was charged of it before. */
 export const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
@@ -45,17 +33,23 @@ export function chargedBefore(charged: bigint | undefined): string | undefined {
     : `This payment was charged ${charged} units of the token before, for another answer. Ask for that one again, or sign another payment.`
 }
 
-/** Reserves a payment that is settled already: nothing is sent for it, and it buys nothing that costs more. */
+/**
+ * Reserves a payment that is settled already: nothing is sent for it, and it buys nothing that costs more.
+ *
+ * @param record - Locked by the request that takes it.
+ */
 export function settledReservation(
   { payments }: Pick<LedgerStore, 'payments'>,
-  { key, payer, lock, response, value, charged }: SettledPayment,
+  record: LedgerRecord,
+  { payer, lock, response }: Pick<Reservation, 'payer' | 'lock'> & { response: SettleResponse },
 ): Reservation {
-  const reopen = () => payments.unlock(key, lock)
+  const charged = amountOf(record)
+  const reopen = () => payments.unlock(record, lock)
   return {
     payer,
     lock,
     async settle(charge) {
-      if (chargedOf({ value, before: charged, charge }) !== undefined) return response
+      if (chargedOf({ value: record.value, before: charged, charge }) !== undefined) return response
       await reopen()
       const { network } = response
       return unsettledResponse({
@@ -66,9 +60,9 @@ export function settledReservation(
       })
     },
     release: reopen,
-    markDelivered: () => payments.markDelivered(key, undefined, lock),
+    markDelivered: () => payments.markDelivered(record, undefined, lock),
     reopen,
-    undeliver: () => payments.undeliver(key, lock),
+    undeliver: () => payments.undeliver(record, lock),
   }
 }
 

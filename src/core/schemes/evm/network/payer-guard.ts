@@ -82,10 +82,7 @@ interface MinedGas {
  *    refused.
  */
 export class PayerGuard {
-  readonly #codeGas: CodeGas
-  readonly #now: PayerGuardOptions['now']
-  readonly #acceptsCode: boolean
-  readonly #onLoss: PayerGuardOptions['onLoss']
+  readonly #options: PayerGuardOptions
   readonly #failures = new LRUCache<Address, Failures>(growingTo(REMEMBERED))
   /** Code hash of each payer that had code when it was seen last. */
   readonly #codes = new LRUCache<Address, Hex>(growingTo(REMEMBERED))
@@ -99,17 +96,14 @@ export class PayerGuard {
   #isReported = false
 
   constructor(options: PayerGuardOptions) {
-    const { codeGas, payments, now, acceptContractPayers = true, onLoss } = options
-    this.#codeGas = codeGas
+    const { codeGas, payments, now } = options
+    this.#options = options
     this.places = new PayerPlaces({
       chainId: codeGas.chainId,
       payments,
       now,
       isCautious: () => this.#lostWithoutCode() > FREE_GAS,
     })
-    this.#now = now
-    this.#acceptsCode = acceptContractPayers
-    this.#onLoss = onLoss
   }
 
   /** Why a payer is refused now. Remembers its code. Losses of strangers stop no refund: its payer is known. */
@@ -122,8 +116,9 @@ export class PayerGuard {
     else this.#codes.set(payer, codeHash)
     if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
       return 'payer_temporarily_refused'
-    if (codeHash !== undefined && !this.#acceptsCode) return 'contract_payer_not_accepted'
-    await this.#codeGas.refresh()
+    if (codeHash !== undefined && this.#options.acceptContractPayers === false)
+      return 'contract_payer_not_accepted'
+    await this.#options.codeGas.refresh()
     const mayPay =
       codeHash !== undefined
         ? this.#mayLose(codeHash, 0n)
@@ -148,13 +143,17 @@ export class PayerGuard {
     const id = recordId(key)
     if (codeHash === undefined || limit === undefined || this.#pending.has(id)) return true
     if (!this.#mayLose(codeHash, limit.gas)) return false
-    this.#pending.set(id, { codeHash, gas: limit.gas, lapsesAt: lapseOf(validBefore, this.#now()) })
+    this.#pending.set(id, {
+      codeHash,
+      gas: limit.gas,
+      lapsesAt: lapseOf(validBefore, this.#options.now()),
+    })
     return true
   }
 
   /** Gas that payers without code have lost beyond what they have earned. */
   #lostWithoutCode(): bigint {
-    return uncovered(this.#codeGas.all().get(NO_CODE), 0n)
+    return uncovered(this.#options.codeGas.all().get(NO_CODE), 0n)
   }
 
   /** Ends what was counted of a payment: it is over. */
@@ -194,9 +193,9 @@ export class PayerGuard {
     this.#receipts.set(transaction, { gasUsed, lost: 0n })
     const gas = lost > SHARE_OF_BATCH_GAS ? lost : SHARE_OF_BATCH_GAS
     const codeHash = this.#codeOf(key)
-    if (codeHash !== undefined) this.#codeGas.add(codeHash, 'lost', gas)
+    if (codeHash !== undefined) this.#options.codeGas.add(codeHash, 'lost', gas)
     // An account that got its code after it was simulated was trusted as one without.
-    if (!this.#pending.has(recordId(key))) this.#codeGas.add(NO_CODE, 'lost', gas)
+    if (!this.#pending.has(recordId(key))) this.#options.codeGas.add(NO_CODE, 'lost', gas)
     this.places.countFailed(key.from)
     this.#countLoss(gas)
     this.#backOff(key.from, codeHash !== undefined)
@@ -210,7 +209,7 @@ export class PayerGuard {
     const gas = this.#receipts.get(transaction)?.gasUsed
     if (gas === undefined) return
     // With code it went alone: all gas of its transaction is its own.
-    this.#codeGas.add(codeHash ?? NO_CODE, 'paid', codeHash ? gas : SHARE_OF_BATCH_GAS)
+    this.#options.codeGas.add(codeHash ?? NO_CODE, 'paid', codeHash ? gas : SHARE_OF_BATCH_GAS)
   }
 
   /** The code that a payment was sent for: its payer may have changed it since. */
@@ -231,7 +230,7 @@ export class PayerGuard {
   #mayLose(codeHash: Hex, gas: bigint): boolean {
     const pending = this.#pendingGas()
     pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)
-    const known = this.#codeGas.all()
+    const known = this.#options.codeGas.all()
     const uncoveredOf = (code: Hex): bigint => uncovered(known.get(code), pending.get(code) ?? 0n)
     const own = uncoveredOf(codeHash)
     if (own === 0n) return true
@@ -246,7 +245,7 @@ export class PayerGuard {
 
   /** Gas pending of each code; forgets what has lapsed. */
   #pendingGas(): Map<Hex, bigint> {
-    const now = this.#now()
+    const now = this.#options.now()
     const pending = new Map<Hex, bigint>()
     for (const [id, { codeHash, gas, lapsesAt }] of this.#pending)
       if (lapsesAt < now) this.#pending.delete(id)
@@ -266,7 +265,7 @@ export class PayerGuard {
     const lost = this.#losses.reduce((sum, { gas }) => sum + gas, 0n)
     const gas = lost > atLeast ? lost : atLeast
     const isBeyond = gas > FREE_GAS_OF_ALL
-    if (isBeyond && !this.#isReported) this.#onLoss?.({ gas })
+    if (isBeyond && !this.#isReported) this.#options.onLoss?.({ gas })
     this.#isReported = isBeyond || (this.#isReported && gas > FREE_GAS_OF_ALL / 2n)
   }
 }
