@@ -2,7 +2,7 @@
 import {
   httpFacilitator,
   type HttpFacilitatorOptions,
-} from '../../../core/facilitator/http-facilitator.js'
+} from '../../../core/facilitator/http/http-facilitator.js'
 import { readLocation } from '../../../ledger/engine/location.js'
 import type { LedgerStore } from '../../../ledger/index.js'
 import { openPostgresLedger } from '../../../ledger/postgres-ledger.js'
