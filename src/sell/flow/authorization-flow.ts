@@ -86,7 +86,7 @@ async function hold(
   const { req, res } = exchange
   const waiver = openWaiver(res)
   try {
-    const meter = attempt.route.openMeter(res, attempt.payment)
+    const meter = attempt.route.prices.openMeter(res, attempt.payment)
     const { payer } = attempt.reservation
     const charge = meter?.charge ?? refuseCharge
     attachPayment(exchange, attempt, { payer, waive: waiver.waive, charge })

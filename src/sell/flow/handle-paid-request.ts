@@ -79,12 +79,12 @@ async function charge(
   const { merchant } = route
   let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
   try {
-    if (route.respondUnpaid !== undefined && !bringsPayment(req)) {
+    if (route.offers.respondUnpaid !== undefined && !bringsPayment(req)) {
       if (merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       context.counters.count(merchant.project, 'asked')
-      return route.respondUnpaid(req, res)
+      return route.offers.respondUnpaid(req, res)
     }
-    const offer = await route.offer(req)
+    const offer = await route.offers.make(req)
     if (offer === undefined) return next()
     const presented = await findPayment(context, call, offer)
     if ('kind' in presented) return respondExit(res, presented)

@@ -1,7 +1,8 @@
 import type { Request } from 'express'
 import type { MatchedPayment } from '../route/matched-payment.js'
 import type { Offer } from '../route/offer.js'
-import type { PaidRoute, RequestedPurchase } from '../route/route.js'
+import type { PaidRoute } from '../route/route.js'
+import type { RequestedPurchase } from '../route/route-records.js'
 import type { ExceededLimit } from './payment-rate-limit.js'
 
 /** Who calls a paid route, whatever carries the call. */

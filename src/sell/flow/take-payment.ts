@@ -10,6 +10,7 @@ import type { OnceContext } from '../../ledger/once/once.js'
 import type { MatchContext } from '../route/match-offer.js'
 import { countUnmatched, readMatchingPayment } from '../route/matched-payment.js'
 import { offerAgain, type Offer } from '../route/offer.js'
+import { purchaseOf, termsOf } from '../route/route-records.js'
 import type { Exit } from './exits.js'
 import type { PaidCall, PresentedAttempt } from './paid-call.js'
 import { endRefused, releaseUnpaid } from './payment-attempt.js'
@@ -42,7 +43,7 @@ export async function findPayment(
   const { payment } = read
   const offered = offerAgain(offer, payment.requirements)
   const asked = { url: offered.resource.url, price: payment.price }
-  const bought = route.purchaseOf(req, asked, payment)
+  const bought = purchaseOf(req, asked, payment)
   return { route, caller, project, offer: offered, payment, bought }
 }
 
@@ -81,7 +82,7 @@ async function reserve(
   attempt: PaymentAttempt,
 ): Promise<Reserved | Exit> {
   const { route, caller, payment, bought } = attempt
-  const terms = route.termsOf(caller.req, bought, payment)
+  const terms = termsOf(route, { req: caller.req, bought, payment })
   const reservation = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reservation)) return endRefused(context, attempt, reservation)
   const reserved: Reserved = { ...attempt, kind: 'reserved', reservation }

@@ -1,21 +1,20 @@
 import { findAcceptedAsset, type Merchant } from '../../core/merchants/project.js'
 import { isDefaultAsset } from '../../shared/money/assets.js'
 import { formatDecimal, powerOfTen, trimDecimal } from '../../shared/money/decimal.js'
+import type { Quote } from '../../core/merchants/quote.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 
 /** Dollars that official clients pay at once by default. */
 const CLIENT_LIMIT_DOLLARS = 1n
 
 /**
- * Says why official clients do not pay any of the entries by default: they pay the well-known stablecoin of
+ * Says why official clients do not pay any of the quotes by default: they pay the well-known stablecoin of
  * each network only, and at most $1.00 at once.
  *
  * @returns Words after the name of the route; `undefined` if they pay one.
  */
-export function clientLimitWords(
-  merchant: Merchant,
-  accepts: readonly PaymentRequirements[],
-): string | undefined {
+export function clientLimitWords(merchant: Merchant, quotes: readonly Quote[]): string | undefined {
+  const accepts = quotes.map(({ entry }) => entry)
   const prices = accepts.flatMap((entry) => defaultPrice(merchant, entry) ?? [])
   if (prices.some(({ isWithin }) => isWithin)) return undefined
   const [price] = prices

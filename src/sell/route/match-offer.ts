@@ -15,8 +15,9 @@ import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 import { describeDifference, sameOffer, shown } from '../../shared/protocol/same-offer.js'
 import { checkTerms, isRefusal, type Refusal } from '../../core/schemes/scheme.js'
 import type { Offer, SigningContext } from './offer.js'
-import { ratedPriceOf } from './record-details.js'
+import { ratedPriceOf } from './price-names.js'
 import type { PaidRoute } from './route.js'
+import { purchaseOf } from './route-records.js'
 
 /** Dependencies of {@link matchOffer}. */
 export interface MatchContext extends SigningContext {
@@ -81,7 +82,7 @@ export async function matchOffer(
     ? { refused: mismatch }
     : matchCurrent(context, { route, offer }, { ...presented, quote })
   // An earlier price may come to the same amount.
-  if (!isRefusal(current) && !route.hasEarlierPrices) return current
+  if (!isRefusal(current) && !route.prices.hasEarlier) return current
   return (await findEarlier(context, { route, offer }, { ...presented, quote })) ?? current
 }
 
@@ -93,14 +94,15 @@ function matchCurrent(
 ): MatchedQuote | Refusal {
   if (quote === undefined) {
     const current = offer.quotes.find(({ entry }) => sameOffer(entry, accepted))
-    return current ? { ...current, price: route.priceFor(req) } : otherOffer(offer, accepted)
+    return current ? { ...current, price: route.prices.nameFor(req) } : otherOffer(offer, accepted)
   }
   const { signed, terms } = quote
-  const entry = route.entryFor(accepted)
+  const entry = route.offers.entryFor(accepted)
   if (terms === undefined || entry === undefined) return { refused: 'quote_mismatch' }
   const { applied, expiresAt } = terms
-  const price = route.priceFor(req, ratedPriceOf(applied))
-  if (route.hasFixedPrice && price !== ratedPriceOf(applied)) return { refused: 'price_changed' }
+  const price = route.prices.nameFor(req, ratedPriceOf(applied))
+  if (route.prices.fixed !== undefined && price !== ratedPriceOf(applied))
+    return { refused: 'price_changed' }
   if (now() > expiresAt * 1000) return { refused: 'quote_expired' }
   return { entry: { ...entry, extra: { ...entry.extra, quote: signed } }, applied, price }
 }
@@ -112,7 +114,7 @@ async function readQuote(
 ): Promise<PresentedQuote | undefined> {
   const signed = accepted.extra?.['quote']
   if (typeof signed !== 'string') return undefined
-  const request = route.quotedRequest(req, offer.resource)
+  const request = route.offers.signedFor(req, offer.resource)
   return { signed, terms: request && (await quotes.read(signed, { request, entry: accepted })) }
 }
 
@@ -131,8 +133,8 @@ async function findEarlier(
   if (!isReadable(payment)) return undefined
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
-  const price = route.priceFor(req, record?.purchase?.price)
-  const purchase = route.purchaseOf(req, { url: offer.resource.url, price }, decoded)
+  const price = route.prices.nameFor(req, record?.purchase?.price)
+  const purchase = purchaseOf(req, { url: offer.resource.url, price }, decoded)
   const entry = ledgerEntryOf(payment, { project, purchase })
   if (!isGoodOnEarlierTerms(record, entry))
     return record && whyAnotherPurchase(record, entry) === 'price_changed'
@@ -140,7 +142,9 @@ async function findEarlier(
       : undefined
   const { askedPrice } = offer
   const asksTheSame = askedPrice !== undefined && askedPrice === record.details?.askedPrice
-  const sellsTheSame = quote ? quote.terms !== undefined : route.hasFixedPrice || asksTheSame
+  const sellsTheSame = quote
+    ? quote.terms !== undefined
+    : route.prices.fixed !== undefined || asksTheSame
   return {
     entry: { ...accepted, payTo: record.payTo, amount: String(record.value) },
     applied: record.appliedRate,

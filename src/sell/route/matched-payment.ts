@@ -9,8 +9,9 @@ import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.
 import type { Offer } from './offer.js'
 import { NOT_PAID, type Asking } from './payment-required.js'
 import { readPayment, type PresentedHeader } from './read-payment.js'
-import { ratedPriceOf, type DescribedPayment } from './record-details.js'
+import { ratedPriceOf } from './price-names.js'
 import type { PaidRoute } from './route.js'
+import type { DescribedPayment } from './route-records.js'
 
 /** A payment that was read from a request and fits what its route asks. */
 export interface MatchedPayment

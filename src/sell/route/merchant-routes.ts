@@ -3,8 +3,9 @@ import { LRUCache } from 'lru-cache'
 import type { Merchant } from '../../core/merchants/project.js'
 import type { ProjectDirectory } from '../../core/merchants/project-directory.js'
 import { parsePrice } from '../../shared/money/price.js'
+import type { RouteOptions } from './options.js'
 import { MOST_PREPARED, newDocuments } from './prepared-payment-required.js'
-import { PaidRoute, type RouteContext, type RouteOptions } from './route.js'
+import { PaidRoute, type RouteContext } from './route.js'
 import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
 /** How often the same route is reported (ms): every request could cause a report. */

@@ -11,7 +11,7 @@ import type { Price } from '../../shared/money/price.js'
 import { isObject } from '../../shared/protocol/document.js'
 import { readOptions } from '../../shared/protocol/option-issues.js'
 import type { PaymentFlow } from '../../shared/protocol/payment.js'
-import { paywallSchema, type PaywallOptions } from '../paywall/options.js'
+import { paywallSchema, type PaywallOptions, type RoutePaywall } from '../paywall/options.js'
 
 /**
  * A function of the request. As with Express's own handlers, its parameter may be typed by the route:
@@ -192,6 +192,12 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    * out are the gateway's. @defaultValue the gateway's
    */
   readonly paywall?: PaywallOptions | false | undefined
+}
+
+/** Options of a route whose merchant is known. */
+export type RouteOptions = Omit<ProtectOptions, 'merchant' | 'paywall'> & {
+  readonly merchant?: string
+  readonly paywall?: RoutePaywall | undefined
 }
 
 export const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024

@@ -1,0 +1,253 @@
+/** Where the price of a route becomes an offer: quoted, signed if it may change, prepared if it cannot. */
+import type { Request } from 'express'
+import { ConfigError, isFacilitatorError, isRateError } from '../../shared/errors.js'
+import type { FacilitatorCore } from '../../core/facilitator/facilitator.js'
+import { metersNothing, type RemoteCallers } from '../../core/facilitator/remote-callers.js'
+import { findAcceptedAsset, type Merchant } from '../../core/merchants/project.js'
+import { Quoter, type Quote, type QuoteStyle } from '../../core/merchants/quote.js'
+import { signQuote, type QuoteSubject } from '../../core/merchants/signed-quote.js'
+import type { PermitDomains } from '../../shared/money/permit-domains.js'
+import type { ParsedPrice } from '../../shared/money/price.js'
+import type { RateSource } from '../../shared/money/rates.js'
+import type { NetworkNameStyle } from '../../shared/protocol/networks.js'
+import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
+import { sameMethod } from '../../shared/protocol/same-offer.js'
+import type { Paywall } from '../paywall/paywall.js'
+import { bodyFingerprint } from './body-fingerprint.js'
+import { checkConvertible, explainUnquotable, isFree } from './checked-price.js'
+import { clientLimitWords } from './client-limits.js'
+import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
+import { offerOf, pricedMethod, type Offer, type SigningContext } from './offer.js'
+import type { RouteOptions } from './options.js'
+import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
+import { preparePaymentRequired } from './prepared-payment-required.js'
+import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
+import { bringsPayment } from './read-payment.js'
+import { routeOf, soldAt } from './record-details.js'
+import type { RoutePrices } from './route-prices.js'
+import type { RequestedRoute, RouteResource } from './route-resource.js'
+import type { RouteWarnings } from './route-warnings.js'
+
+/** Dependencies of {@link RouteOffers}. */
+export interface OffersContext extends SigningContext {
+  readonly facilitator: Pick<FacilitatorCore, 'formats'>
+  /** Callers of metered payments elsewhere. @defaultValue no remote facilitator settles */
+  readonly callers?: RemoteCallers | undefined
+  readonly rates: RateSource
+  /** Whether any source of rates is configured. */
+  readonly hasRates: boolean
+  readonly networkNames: NetworkNameStyle
+  /** Tokens that take signed approvals. @defaultValue none is known */
+  readonly permits?: PermitDomains | undefined
+  /** Room for prepared 402s. @defaultValue each route has room of its own */
+  readonly documents?: PreparedDocuments | undefined
+  /** Notes how large the headers of its 402s are. @defaultValue not noted */
+  readonly headerSizes?: HeaderSizes | undefined
+}
+
+/** The parts of a route that its offers are made of. */
+export interface OfferedParts {
+  readonly merchant: Merchant
+  readonly options: RouteOptions
+  readonly prices: RoutePrices
+  readonly resource: RouteResource
+  readonly warnings: RouteWarnings
+  /** The page for browsers; `undefined` if they get JSON. */
+  readonly paywall: Paywall | undefined
+  /** Whether buyers of x402 version 1 are served, too. */
+  readonly v1: boolean
+}
+
+/** What a route answers without looking at a request. */
+interface Prepared {
+  /** That of `permits` then. */
+  readonly version: number | undefined
+  readonly quotes: readonly Quote[]
+  readonly respondUnpaid: RespondUnpaid | undefined
+}
+
+/** The offers of a route. */
+export class RouteOffers {
+  readonly #context: OffersContext
+  readonly #parts: OfferedParts
+  readonly #quoter: Quoter
+  readonly #style: QuoteStyle
+  /** What was prepared for a fixed price to which no rate applies. */
+  #prepared: Prepared | undefined
+
+  /** @throws `ConfigError` for a price that nothing can be offered for. */
+  constructor(context: OffersContext, parts: OfferedParts) {
+    const { maxTimeoutSeconds, paymentFlow } = parts.options
+    const { networkNames, rates, facilitator } = context
+    const { isMaximum } = parts.prices
+    this.#context = context
+    this.#parts = parts
+    this.#quoter = new Quoter(parts.merchant, rates, facilitator.formats)
+    this.#style = { networkNames, maxTimeoutSeconds, paymentFlow, isMaximum }
+    this.#prepared = this.#prepare()
+    if (this.#prepared?.respondUnpaid === undefined) return
+    const accepts = this.#prepared.quotes.map(({ entry }) => entry)
+    const asked = this.#asked(accepts, TYPICAL_URL, { method: 'GET', route: undefined })
+    this.#noteHeader(headerBytesOf(asked))
+  }
+
+  /** Responds to a request without a payment, if that response is the same for every request. */
+  get respondUnpaid(): RespondUnpaid | undefined {
+    return this.#current?.respondUnpaid
+  }
+
+  /** The quotes of a fixed price to which no rate applies. */
+  get fixedQuotes(): readonly Quote[] | undefined {
+    return this.#current?.quotes
+  }
+
+  /** Written again where a token has turned out to take signed approvals. */
+  get #current(): Prepared | undefined {
+    const version = this.#context.permits?.version
+    if (this.#prepared !== undefined && this.#prepared.version !== version)
+      this.#prepared = this.#prepare()
+    return this.#prepared
+  }
+
+  /**
+   * Offers what a request asks for; `undefined` if it is free.
+   *
+   * @throws `RateError` if there is no rate, and `FacilitatorError` if nobody is known who could meter the payment,
+   * unless the request presents one, whose quote may still be valid; and whatever a price function throws.
+   */
+  async make(req: Request): Promise<Offer | undefined> {
+    const { merchant, prices, resource: sold, paywall, v1 } = this.#parts
+    const { price, askedPrice } = await prices.ask(req)
+    if (isFree(price)) return undefined
+    const resource = sold.at(sold.urlOf(req))
+    const onWritten = (headerBytes: number): void =>
+      this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
+    const at = requestedRoute(req)
+    const bazaar = sold.bazaarOf(at)
+    const onSold = (entry: PaymentRequirements): void =>
+      sold.noteSale({ ...at, merchant, resource, bazaar, entry })
+    const shown = { askedPrice, price, paywall, v1, onWritten, bazaar, onSold }
+    if (this.fixedQuotes !== undefined) return { ...shown, ...offerOf(resource, this.fixedQuotes) }
+    try {
+      const quotes = await this.#quote(price)
+      this.#warnOfLimits(quotes, req)
+      const signed = quotes.map((quote) => this.#sign(quote, req, resource))
+      return { ...shown, ...offerOf(resource, await Promise.all(signed)) }
+    } catch (error) {
+      if (!isRateError(error) && !isFacilitatorError(error)) throw error
+      if (error.code === 'amount_out_of_range')
+        throw new ConfigError('price', error.message, 'invalid_price')
+      if (!bringsPayment(req)) throw error
+      return { paywall, v1, bazaar, onSold, ...offerOf(resource, [], error) }
+    }
+  }
+
+  /** Writes the entry of `accepts` for an amount that was offered before; `undefined` if not taken now. */
+  entryFor(accepted: PaymentRequirements): PaymentRequirements | undefined {
+    const asset = findAcceptedAsset(this.#parts.merchant, accepted)
+    const { scheme, amount } = accepted
+    const entries =
+      asset && this.#quoter.entries({ scheme, asset, amount: BigInt(amount) }, this.#style)
+    return entries?.find((entry) => sameMethod(entry, accepted))
+  }
+
+  /**
+   * Names what a quote is signed for; `undefined` if it is not signed, because the body has no fingerprint.
+   *
+   * @throws `ConfigError` if the route's `quoteFor` returns anything but a string.
+   */
+  signedFor(req: Request, resource: ResourceInfo): QuoteSubject['request'] | undefined {
+    const { merchant, prices } = this.#parts
+    const body = bodyFingerprint(req)
+    if (body === undefined) return undefined
+    // A quote of a fixed price names the price itself.
+    const priced = prices.fixed ? 'fixed' : prices.nameFor(req)
+    const route = [pricedMethod(req), soldAt(req), priced, 'at', merchant.project]
+    return [...route, resource.url, req.originalUrl, body]
+  }
+
+  /** Signs a quote, if the route signs it and the request's body has a fingerprint. */
+  async #sign(quote: Quote, req: Request, resource: ResourceInfo): Promise<Quote> {
+    const { prices, options } = this.#parts
+    const isSigned = prices.fixed ? quote.applied : options.quoteFor
+    if (isSigned === undefined) return quote
+    const request = this.signedFor(req, resource)
+    if (request === undefined) return quote
+    const { quotes, now } = this.#context
+    return signQuote(quotes, quote, { request, now: now() })
+  }
+
+  async #quote(price: ParsedPrice): Promise<readonly Quote[]> {
+    if (this.#callers === undefined) return this.#quoter.quote(price, this.#style)
+    await this.#callers.learn()
+    const quotes = await this.#quoter.quote(price, this.#style)
+    if (quotes.length > 0) return quotes
+    throw metersNothing(this.#parts.merchant.accepts.map(({ network }) => network))
+  }
+
+  /** The callers of its payments; `undefined` where offers depend on nobody elsewhere. */
+  get #callers(): RemoteCallers | undefined {
+    return this.#parts.prices.isMaximum ? this.#context.callers : undefined
+  }
+
+  /** @returns `undefined` if the price is not fixed, a rate has to be applied, or the facilitator elsewhere asked. */
+  #prepare(): Prepared | undefined {
+    const { merchant, prices } = this.#parts
+    if (prices.fixed === undefined) return undefined
+    const { price } = prices.fixed
+    if (!this.#context.hasRates) checkConvertible(price, merchant)
+    try {
+      const accepts = this.#quoter.quoteFixed(price, this.#style)
+      if (this.#callers !== undefined || accepts === undefined) return undefined
+      const quotes = accepts.map((entry) => ({ entry }))
+      this.#warnOfLimits(quotes)
+      const respondUnpaid = isFree(price) ? undefined : this.#prepareUnpaid(price, accepts)
+      return { version: this.#context.permits?.version, quotes, respondUnpaid }
+    } catch (error) {
+      // At declaration, the currency is the developer's mistake.
+      if (!isRateError(error)) throw error
+      throw new ConfigError('price', explainUnquotable(error, price, merchant), 'invalid_price')
+    }
+  }
+
+  #prepareUnpaid(price: ParsedPrice, accepts: Offer['accepts']): RespondUnpaid {
+    const { resource, paywall } = this.#parts
+    const askedAt = (url: string, req: Request): AskedPayment =>
+      this.#asked(accepts, url, requestedRoute(req))
+    const urlOf = (req: Request): string => resource.urlOf(req)
+    const variantOf = resource.isDeclared
+      ? (req: Request) => `${pricedMethod(req)} ${routeOf(req)}`
+      : undefined
+    const { documents } = this.#context
+    const respondJson = preparePaymentRequired({ askedAt, urlOf, variantOf, documents })
+    if (paywall === undefined) return respondJson
+    return paywall.before(respondJson, (req) => {
+      return { document: paymentRequired(askedAt(urlOf(req), req), { error: NOT_PAID }), price }
+    })
+  }
+
+  #asked(accepts: Offer['accepts'], url: string, at: RequestedRoute): AskedPayment {
+    const { resource, v1 } = this.#parts
+    return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(at), v1 }
+  }
+
+  /** Warns of entries that official clients do not pay by default. */
+  #warnOfLimits(quotes: readonly Quote[], req?: Request): void {
+    const { merchant, warnings } = this.#parts
+    const { project } = merchant
+    if (warnings.has('client_limits', project)) return
+    const words = clientLimitWords(merchant, quotes)
+    if (words !== undefined) warnings.warn('client_limits', { req, words, project })
+  }
+
+  #noteHeader(headerBytes: number, req?: Request): void {
+    const { merchant, warnings } = this.#parts
+    this.#context.headerSizes?.note(merchant.project, headerBytes)
+    warnings.warnOfHeader(headerBytes, req)
+  }
+}
+
+/** Kept, because Express has taken the route of a request away once it is over. */
+function requestedRoute(req: Request): RequestedRoute {
+  return { method: pricedMethod(req), route: routeOf(req) }
+}

@@ -1,0 +1,102 @@
+/** What a route costs: its declared price, the prices before it, and what is charged of a maximum. */
+import type { Request, Response } from 'express'
+import { ConfigError } from '../../shared/errors.js'
+import { hashOf } from '../../ledger/purchase.js'
+import type { Merchant } from '../../core/merchants/project.js'
+import { parsePrice, type ParsedPrice, type Price } from '../../shared/money/price.js'
+import { checkSmallest } from './checked-price.js'
+import { Meter, type MeteredPayment } from './meter.js'
+import type { PriceFunction, RouteOptions } from './options.js'
+import { askedPriceOf, priceName } from './price-names.js'
+import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to.js'
+
+/** A price, and how it was asked. */
+export interface AskedPrice {
+  readonly price: ParsedPrice
+  readonly askedPrice: string
+}
+
+/** The declared price of a function, in records and quotes. */
+const FUNCTION = 'function'
+
+/** The prices of a route. */
+export class RoutePrices {
+  /** Whether the price is the most that may be charged. */
+  readonly isMaximum: boolean
+  readonly #merchant: Merchant
+  readonly #options: RouteOptions
+  readonly #declared: PriceFunction | AskedPrice
+  readonly #earlier: readonly string[]
+  /** What is charged of a maximum if the handler does not say it. */
+  readonly #defaultCharge: ParsedPrice | undefined
+
+  /** @throws `ConfigError` for a price that cannot work. */
+  constructor({ price, maximum }: ReadPrice, merchant: Merchant, options: RouteOptions) {
+    this.#merchant = merchant
+    this.#options = options
+    this.isMaximum = maximum !== undefined
+    if (this.isMaximum) checkFlow(options)
+    this.#defaultCharge = this.#parseDefault(maximum?.defaultCharge)
+    this.#declared = typeof price === 'function' ? price : this.#read(price)
+    const { currency: defaultCurrency } = merchant
+    this.#earlier = (options.earlierPrices ?? []).map((one) =>
+      priceName(parsePrice(one, { defaultCurrency, option: 'earlierPrices' })),
+    )
+  }
+
+  /** The price; `undefined` if it depends on the request. */
+  get fixed(): AskedPrice | undefined {
+    return typeof this.#declared === 'function' ? undefined : this.#declared
+  }
+
+  get hasEarlier(): boolean {
+    return this.#earlier.length > 0
+  }
+
+  /** Asks what a request costs. @throws `ConfigError` for no price; and whatever a price function throws. */
+  async ask(req: Request): Promise<AskedPrice> {
+    const declared = this.#declared
+    return typeof declared === 'function' ? this.#read(await declared(req)) : declared
+  }
+
+  /**
+   * The declared price that a payment buys at: that which its quote or its record names, if it is the route's own or
+   * one of `earlierPrices`; else its own. An app may choose between routes by anything in a request.
+   */
+  nameFor(req: Request, named?: string): string {
+    if (named !== undefined && this.#earlier.includes(named)) return named
+    if (this.fixed !== undefined) return priceName(this.fixed.price)
+    const quotedFor = this.#quotedFor(req)
+    return quotedFor === undefined ? FUNCTION : `${FUNCTION} ${hashOf(quotedFor)}`
+  }
+
+  /** Opens the meter of a payment; `undefined` if the price is fixed. */
+  openMeter(res: Response, payment: MeteredPayment): Meter | undefined {
+    if (!this.isMaximum) return undefined
+    return new Meter(payment, { res, merchant: this.#merchant, defaultCharge: this.#defaultCharge })
+  }
+
+  #quotedFor(req: Request): string | undefined {
+    if (this.#options.quoteFor === undefined) return undefined
+    const quotedFor: unknown = this.#options.quoteFor(req)
+    if (typeof quotedFor === 'string') return quotedFor
+    throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
+  }
+
+  #parseDefault(charge: Price | undefined): ParsedPrice | undefined {
+    if (charge === undefined) return undefined
+    const option = 'defaultCharge'
+    const { currency: defaultCurrency } = this.#merchant
+    const parsed = parsePrice(charge, { defaultCurrency, allowFree: true, option })
+    checkSmallest(parsed, this.#merchant, option)
+    return parsed
+  }
+
+  #read(value: Price): AskedPrice {
+    const { allowFree = false } = this.#options
+    const price = parsePrice(value, { defaultCurrency: this.#merchant.currency, allowFree })
+    checkSmallest(price, this.#merchant)
+    checkDefaultCharge(this.#defaultCharge, price, this.#merchant)
+    return { price, askedPrice: askedPriceOf(value, price) }
+  }
+}

@@ -1,0 +1,81 @@
+/** What the ledger records of a payment: what it buys, its details, and the merchant's terms. */
+import type { Request } from 'express'
+import { ConfigError } from '../../shared/errors.js'
+import { isReference, NOT_A_REFERENCE } from '../../ledger/payment-details.js'
+import { findAcceptedAsset } from '../../core/merchants/project.js'
+import type { AppliedRate } from '../../shared/money/rates.js'
+import type { DecodedPayload } from '../../shared/protocol/decoded-payment.js'
+import type { PaymentRequirements } from '../../shared/protocol/payment.js'
+import type { MerchantTerms, PurchaseTerms } from '../../core/schemes/scheme.js'
+import { bodyFingerprint } from './body-fingerprint.js'
+import { pricedMethod } from './offer.js'
+import type { RouteOptions } from './options.js'
+import { routeOf, soldAt } from './record-details.js'
+import type { PaidRoute } from './route.js'
+
+/** A payment, as its terms and its record describe it. */
+export interface DescribedPayment {
+  readonly requirements: PaymentRequirements
+  /** How its amount came about, if a rate was applied. */
+  readonly appliedRate: AppliedRate | undefined
+  /** Whether its terms do not hold any more, so that it is good only for a purchase that is already open. */
+  readonly redeemOnly: boolean
+  /** The price as it was asked; unknown for an earlier quote without an applied rate. */
+  readonly askedPrice: string | undefined
+}
+
+/** A purchase, as a request asks for it. */
+export type RequestedPurchase = Pick<PurchaseTerms, 'method' | 'url' | 'route' | 'price' | 'body'>
+
+/** The purchase of a payment. What was charged for one body does not pay for the answer to another. */
+export function purchaseOf(
+  req: Request,
+  asked: Pick<RequestedPurchase, 'url' | 'price'>,
+  { format }: Pick<DecodedPayload, 'format'>,
+): RequestedPurchase {
+  const bought = { method: pricedMethod(req), route: soldAt(req), ...asked }
+  return format?.bindsBody === true ? { ...bought, body: bodyFingerprint(req) } : bought
+}
+
+/** A request, and the payment that it presents. */
+interface Presented {
+  readonly req: Request
+  readonly bought: RequestedPurchase
+  readonly payment: DescribedPayment
+}
+
+/** The merchant's terms, for one purchase. @throws `ConfigError` */
+export function termsOf(
+  { merchant, options }: Pick<PaidRoute, 'merchant' | 'options'>,
+  { req, bought, payment }: Presented,
+): MerchantTerms {
+  const { redeemWithoutProof = merchant.redeemWithoutProof, paymentFlow } = options
+  // With `upfront`, the authorization need not outlive the handler.
+  const { minValiditySeconds = paymentFlow === 'upfront' ? 0 : undefined } = options
+  const { appliedRate, redeemOnly, requirements, askedPrice } = payment
+  const purchase = { ...bought, client: req.ip ?? '', redeemOnly }
+  const { decimals } = findAcceptedAsset(merchant, requirements) ?? {}
+  const details = {
+    reference: referenceOf(options, req),
+    route: routeOf(req),
+    decimals,
+    askedPrice,
+  }
+  return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
+}
+
+/**
+ * Names a payment as the merchant does, by the route's option `reference`.
+ *
+ * @throws `ConfigError` if its function returns anything else than a reference.
+ */
+function referenceOf({ reference }: RouteOptions, req: Request): string | undefined {
+  if (typeof reference !== 'function') return reference
+  const named: unknown = reference(req)
+  if (isReference(named)) return named
+  throw new ConfigError(
+    'reference',
+    `returned a value that is none: it ${NOT_A_REFERENCE}`,
+    'invalid_value',
+  )
+}

@@ -1,0 +1,93 @@
+/** What a route sells: its URL, what its 402 says about it, and its place in the catalogue. */
+import type { Request } from 'express'
+import { BazaarWriter, type Bazaar } from '../../core/catalogue/bazaar.js'
+import type { Catalogue } from '../../core/catalogue/catalogue.js'
+import type { Declaration } from '../../core/catalogue/declaration.js'
+import type { Merchant } from '../../core/merchants/project.js'
+import { publicRootOf } from '../../shared/http/public-url.js'
+import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
+import type { RouteOptions } from './options.js'
+import type { RouteWarnings } from './route-warnings.js'
+
+/** Dependencies of {@link RouteResource}. */
+export interface ResourceContext {
+  readonly publicUrl?: string | undefined
+  /** Lists what was sold. @defaultValue nothing is listed */
+  readonly catalogue?: Pick<Catalogue, 'note'> | undefined
+  /** What the route says about itself. @defaultValue nothing */
+  readonly declaration?: Declaration | undefined
+}
+
+/** The route of a request. Once that is over, Express has taken its route away. */
+export interface RequestedRoute {
+  readonly method: string
+  readonly route: string | undefined
+}
+
+/** A resource that was paid for. */
+interface Sale extends RequestedRoute {
+  readonly merchant: Merchant
+  readonly resource: ResourceInfo
+  readonly bazaar: Bazaar | undefined
+  /** What it was paid by. */
+  readonly entry: PaymentRequirements
+}
+
+/** The resource of a route. */
+export class RouteResource {
+  readonly #context: ResourceContext
+  readonly #options: RouteOptions
+  /** Writes what it takes and gives; `undefined` if the route declares nothing. */
+  readonly #bazaar: BazaarWriter | undefined
+
+  constructor(context: ResourceContext, options: RouteOptions, warnings: RouteWarnings) {
+    const { declaration } = context
+    this.#context = context
+    this.#options = options
+    this.#bazaar =
+      declaration && new BazaarWriter(declaration, (bytes) => warnings.warnOfBazaar(bytes))
+  }
+
+  /** Whether its 402 depends on method and route of a request. */
+  get isDeclared(): boolean {
+    return this.#bazaar !== undefined
+  }
+
+  /** The URL that is paid for. */
+  urlOf(req: Request): string {
+    return this.#options.resourceUrl?.(req) ?? requestUrl(req, this.#context.publicUrl)
+  }
+
+  at(url: string): ResourceInfo {
+    const { description = '', mimeType, tags } = this.#options
+    return {
+      url,
+      description,
+      ...(mimeType !== undefined && { mimeType }),
+      ...(tags !== undefined && { tags }),
+    }
+  }
+
+  bazaarOf({ method, route }: RequestedRoute): Bazaar | undefined {
+    return this.#bazaar?.write(method, route)
+  }
+
+  /** Notes what was sold, for the catalogue. It has been delivered: nothing may fail here. */
+  noteSale({ merchant, method, route, resource, bazaar, entry }: Sale): void {
+    const { project, listed } = merchant
+    const { catalogue, publicUrl } = this.#context
+    const { resourceUrl } = this.#options
+    // Without a route, the path may hold a buyer's own values.
+    if (listed === false || (route === undefined && resourceUrl === undefined)) return
+    // Without `publicUrl`, the buyer has named the host: the catalogue's reader names another.
+    const url = resourceUrl === undefined ? `${publicUrl ?? ''}${route}` : resource.url
+    catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
+  }
+}
+
+/** The URL of a request, as its client sees it. */
+function requestUrl(req: Request, publicUrl: string | undefined): string {
+  // A request line may contain an absolute URL (RFC 9112 §3.2.2).
+  const path = req.originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
+  return publicRootOf(req, publicUrl) + path
+}
