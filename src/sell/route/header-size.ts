@@ -30,7 +30,7 @@ export class HeaderSizes {
   }
 }
 
-export function headerBytesOf(asked: AskedPayment): number {
+export function headerBytesOf(asked: Omit<AskedPayment, 'dialects'>): number {
   const text = JSON.stringify(paymentRequired(asked, { error: NOT_PAID }))
   return Math.ceil(Buffer.byteLength(text) / 3) * 4
 }

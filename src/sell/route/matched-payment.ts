@@ -8,7 +8,7 @@ import type { Exit } from '../flow/exits.js'
 import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.js'
 import type { Offer } from './offer.js'
 import { NOT_PAID, type Asking } from './payment-required.js'
-import { readPayment, type PresentedHeader } from './read-payment.js'
+import { readPayment, type PaymentDialect, type PresentedPayment } from './payment-dialect.js'
 import { ratedPriceOf } from './price-names.js'
 import type { PaidRoute } from './route.js'
 import type { DescribedPayment } from './route-records.js'
@@ -22,6 +22,8 @@ export interface MatchedPayment
    * what is in a cart by now.
    */
   readonly storedOnly: boolean
+  /** The dialect that it was presented in. */
+  readonly dialect: PaymentDialect
 }
 
 /** The result of reading a request's payment. */
@@ -44,9 +46,7 @@ export async function readMatchingPayment(
     if (offer.failure !== undefined) throw offer.failure
     return { kind: 'payment_required', offer, ...asking, status }
   }
-  const { formats } = context.facilitator
-  const version1 = route.v1 ? route.merchant : undefined
-  const presented = await readPayment(req, { formats, version1 })
+  const presented = await readPayment(route.dialects, req)
   switch (presented.kind) {
     case 'none':
       return askAgain({ error: NOT_PAID })
@@ -55,20 +55,15 @@ export async function readMatchingPayment(
     case 'other_version':
       return askAgain({ error: 'invalid_x402_version' })
     case 'payment': {
-      const { decoded, accepted, isVersion1 } = presented
+      const { decoded, accepted, network, dialect } = presented
       if (!(await keepsEcho(context, offer, presented)))
         return askAgain({ error: 'extension_echo_mismatch' })
       const quote = await matchOffer(context, asked, { req, decoded, accepted })
       if (isRefusal(quote)) return askAgain({ error: quote.refused, message: quote.message })
       const { entry, applied, price, redeemOnly = false, storedOnly = false } = quote
-      // The answer names the network as the payment did.
-      const named = isVersion1 ? { ...entry, network: accepted.network } : entry
-      const payment = paymentFor(decoded, named)
-      const askedPrice = askedPriceOf(offer, quote)
-      return {
-        kind: 'matched',
-        payment: { ...payment, appliedRate: applied, askedPrice, price, redeemOnly, storedOnly },
-      }
+      const payment = paymentFor(decoded, { ...entry, network: network ?? entry.network })
+      const found = { askedPrice: askedPriceOf(offer, quote), price, redeemOnly, storedOnly }
+      return { kind: 'matched', payment: { ...payment, appliedRate: applied, ...found, dialect } }
     }
   }
 }
@@ -80,7 +75,7 @@ export async function readMatchingPayment(
 async function keepsEcho(
   { ledger }: MatchContext,
   { bazaar }: Offer,
-  { decoded, accepted }: Extract<PresentedHeader, { kind: 'payment' }>,
+  { decoded, accepted }: Extract<PresentedPayment, { kind: 'payment' }>,
 ): Promise<boolean> {
   const echoed = decoded.payload.extensions?.[BAZAAR]
   if (bazaar === undefined || echoed === undefined || echoes(bazaar, echoed)) return true

@@ -6,6 +6,7 @@ import type { QuoteSigner } from '../../core/merchants/signed-quote.js'
 import type { ParsedPrice } from '../../shared/money/price.js'
 import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
 import type { Paywall } from '../paywall/paywall.js'
+import type { PaymentDialect } from './payment-dialect.js'
 
 /** A route's offer to one request. */
 export interface Offer {
@@ -21,8 +22,8 @@ export interface Offer {
   readonly price?: ParsedPrice | undefined
   /** The page that shows the offer to browsers; `undefined` if they get JSON. */
   readonly paywall?: Paywall | undefined
-  /** Whether the body of its 402 is of x402 version 1, beside the header of version 2. */
-  readonly v1?: boolean | undefined
+  /** Those in which it is made, and may be paid. */
+  readonly dialects: readonly PaymentDialect[]
   /** Called with the length of the `PAYMENT-REQUIRED` header that this offer was written into. */
   readonly onWritten?: ((headerBytes: number) => void) | undefined
   /** Called when what was paid for is about to go out, with the entry that was paid. */
@@ -31,20 +32,20 @@ export interface Offer {
   readonly failure?: RateError | FacilitatorError | undefined
 }
 
-/** Makes an offer from quotes. */
+/** The part of an offer that comes from quotes. */
 export function offerOf(
   resource: ResourceInfo,
   quotes: readonly Quote[],
   failure?: Offer['failure'],
-): Offer {
+): Pick<Offer, 'resource' | 'accepts' | 'quotes' | 'failure'> {
   return { resource, accepts: quotes.map(({ entry }) => entry), quotes, failure }
 }
 
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
 export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
   if (offer.failure === undefined) return offer
-  const { resource, paywall, v1, bazaar, onSold } = offer
-  return { ...offerOf(resource, [{ entry }]), paywall, v1, bazaar, onSold }
+  const { resource, paywall, dialects, bazaar, onSold } = offer
+  return { ...offerOf(resource, [{ entry }]), paywall, dialects, bazaar, onSold }
 }
 
 /** The method that a request is charged for: `HEAD` costs the same as `GET`. */

@@ -9,8 +9,8 @@ import {
   X402_VERSION,
   type PaymentRequired,
 } from '../../shared/protocol/payment.js'
-import { paymentRequiredV1 } from '../../shared/protocol/version-1.js'
 import type { Offer } from './offer.js'
+import { challengeIn, type Challenge } from './payment-dialect.js'
 import { varyByAccept } from '../paywall/prefers-html.js'
 import { exposeHeaders } from '../respond/respond.js'
 
@@ -18,7 +18,7 @@ import { exposeHeaders } from '../respond/respond.js'
 export const NOT_PAID = 'Payment required'
 
 /** The entries of a 402, their resource, and what it says about it. */
-export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'v1'>
+export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'dialects'>
 
 /** The error of a 402. */
 export interface Asking {
@@ -34,7 +34,7 @@ export interface Asking {
  * @param offerId - Proves later that a payer received this very response.
  */
 export function paymentRequired(
-  { resource, accepts, bazaar }: AskedPayment,
+  { resource, accepts, bazaar }: Omit<AskedPayment, 'dialects'>,
   { error, message = explainReason(error) }: Asking,
   offerId = newOfferId(),
 ): PaymentRequired {
@@ -77,15 +77,8 @@ export function askForPayment(
   const { paywall, price, quotes } = offer
   if (paywall !== undefined) varyByAccept(res)
   if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, quotes, status })
-  const header = JSON.stringify(document)
-  const headerBytes = writePaymentRequired(res, { header, body: bodyOf(offer, document) }, status)
+  const headerBytes = writePaymentRequired(res, challengeIn(offer.dialects, document), status)
   offer.onWritten?.(headerBytes)
-}
-
-/** The body of a 402 where it is another one than its header: of version 1. */
-export function bodyOf({ v1 }: AskedPayment, document: PaymentRequired): string | undefined {
-  const version1 = v1 === true ? paymentRequiredV1(document) : undefined
-  return version1 && JSON.stringify(version1)
 }
 
 /**
@@ -95,7 +88,7 @@ export function bodyOf({ v1 }: AskedPayment, document: PaymentRequired): string 
  */
 export function writePaymentRequired(
   res: Response,
-  { header: json, body = json }: { readonly header: string; readonly body?: string | undefined },
+  { header: json, body }: Challenge,
   status: AskingStatus = 402,
 ): number {
   exposeHeaders(res)

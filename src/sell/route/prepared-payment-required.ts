@@ -2,7 +2,8 @@
 import type { Request, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { newOfferId } from '../../shared/protocol/offer-id.js'
-import { bodyOf, NOT_PAID, paymentRequired, writePaymentRequired } from './payment-required.js'
+import { challengeIn } from './payment-dialect.js'
+import { NOT_PAID, paymentRequired, writePaymentRequired } from './payment-required.js'
 import type { AskedPayment } from './payment-required.js'
 
 /** Responds with a 402 to a request without a payment. */
@@ -62,8 +63,8 @@ export function preparePaymentRequired({
     const key = variantOf ? `${own} ${variantOf(req)} ${url}` : `${own} ${url}`
     let prepared = documents.get(key)
     if (prepared === undefined) documents.set(key, (prepared = prepareDocument(askedAt(url, req))))
-    const { pieces, body } = prepared
-    writePaymentRequired(res, { header: pieces.join(newOfferId()), body })
+    const header = prepared.pieces.join(newOfferId())
+    writePaymentRequired(res, { header, body: prepared.body ?? header })
   }
 }
 
@@ -72,5 +73,6 @@ export function prepareDocument(asked: AskedPayment): PreparedDocument {
   // It is random: no part of the document happens to contain it.
   const id = newOfferId()
   const document = paymentRequired(asked, { error: NOT_PAID }, id)
-  return { pieces: JSON.stringify(document).split(id), body: bodyOf(asked, document) }
+  const { header, body } = challengeIn(asked.dialects, document)
+  return { pieces: header.split(id), body: body === header ? undefined : body }
 }

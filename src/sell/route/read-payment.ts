@@ -1,75 +1,43 @@
+/** The headers that present a payment of x402, in either version. */
 import type { Request } from 'express'
-import {
-  decodeHeader,
-  PAYMENT_HEADER_KEYS,
-  PAYMENT_HEADERS,
-  X_PAYMENT,
-} from '../../shared/protocol/headers.js'
-import { decodePayload, type DecodedPayload } from '../../shared/protocol/decoded-payment.js'
-import type { DocumentError } from '../../shared/protocol/document.js'
-import { isOtherVersion, parsePaymentPayload, versionOf } from '../../shared/protocol/payment.js'
-import type { PaymentRequirements } from '../../shared/protocol/payment.js'
-import { VERSION_1 } from '../../shared/protocol/version-1.js'
+import { PAYMENT_HEADER_KEYS, PAYMENT_HEADERS } from '../../shared/protocol/headers.js'
+import { decodePayload } from '../../shared/protocol/decoded-payment.js'
+import type { DocumentError, Parsed } from '../../shared/protocol/document.js'
+import type { PaymentPayload } from '../../shared/protocol/payment.js'
 import type { SchemeFormats } from '../../core/schemes/scheme.js'
-import { readPaymentV1, type Seller } from './payment-of-version-1.js'
-
-/** The payment of a request, if it has one. */
-export type PresentedHeader =
-  | { readonly kind: 'none' }
-  /** `problem` is for the developer of the client. */
-  | { readonly kind: 'unreadable'; readonly problem: string }
-  /** Another protocol version: readable, but refused. */
-  | { readonly kind: 'other_version' }
-  | {
-      readonly kind: 'payment'
-      readonly decoded: DecodedPayload
-      /** The entry of `accepts` that the payer chose. */
-      readonly accepted: PaymentRequirements
-      /** Whether it came in version 1, whose buyers name networks otherwise. */
-      readonly isVersion1: boolean
-    }
-
-/** Dependencies of {@link readPayment}. */
-export interface PaymentReading {
-  readonly formats: SchemeFormats
-  /** The seller of a route that takes payments of version 1, too. */
-  readonly version1?: Seller | undefined
-}
+import type { PresentedPayment } from './payment-dialect.js'
 
 /** Whether a request has a payment header, readable or not. */
 export function bringsPayment({ headers }: Request): boolean {
   return PAYMENT_HEADER_KEYS.some((key) => headers[key] !== undefined)
 }
 
-/** Reads the payment of a request, from either of its header names. */
-export async function readPayment(
-  req: Request,
-  { formats, version1 }: PaymentReading,
-): Promise<PresentedHeader> {
+/** Name and text of a request's payment header: the newer one, if it has both. */
+export function paymentHeaderOf(req: Request): { name: string; text: string } | undefined {
   const name = PAYMENT_HEADERS.find((one) => req.get(one) !== undefined)
-  if (name === undefined) return { kind: 'none' }
-  const unreadable = (problem: string): PresentedHeader => ({
-    kind: 'unreadable',
-    problem: `The ${name} header cannot be read: ${problem}.`,
-  })
+  return name && { name, text: req.get(name) ?? '' }
+}
 
-  const header = decodeHeader(req.get(name) ?? '')
-  if (!header.ok) return unreadable(header.problem)
-  const isVersion1 = name === X_PAYMENT && versionOf(header.value) === VERSION_1
-  if (isOtherVersion(header.value) && !(version1 && isVersion1)) return { kind: 'other_version' }
-  const payload =
-    version1 && isVersion1
-      ? await readPaymentV1(header.value, version1, formats)
-      : parsePaymentPayload(header.value)
-  if (!payload.ok) return unreadable(describe('', payload.errors))
+/** Decodes the payment of a header. */
+export function decodePresented(
+  name: string,
+  payload: Parsed<PaymentPayload>,
+  formats: SchemeFormats,
+): PresentedPayment {
+  if (!payload.ok) return unreadable(name, describe('', payload.errors))
   const decoded = decodePayload(payload.value, formats)
   const { accepted, paymentId, read } = decoded
-  if (!accepted.ok) return unreadable(describe('accepted', accepted.errors))
+  if (!accepted.ok) return unreadable(name, describe('accepted', accepted.errors))
   // Of a scheme that is not spoken here, there is nothing to say.
-  if (!read.ok && read.errors.length > 0) return unreadable(describe('payload', read.errors))
-  if (!paymentId.ok) return unreadable(describe('', paymentId.errors))
-  return { kind: 'payment', decoded, accepted: accepted.value, isVersion1 }
+  if (!read.ok && read.errors.length > 0) return unreadable(name, describe('payload', read.errors))
+  if (!paymentId.ok) return unreadable(name, describe('', paymentId.errors))
+  return { kind: 'payment', decoded, accepted: accepted.value }
 }
+
+export const unreadable = (name: string, problem: string): PresentedPayment => ({
+  kind: 'unreadable',
+  problem: `The ${name} header cannot be read: ${problem}.`,
+})
 
 function describe(parent: string, errors: readonly DocumentError[]): string {
   return errors

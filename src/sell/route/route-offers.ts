@@ -19,6 +19,7 @@ import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, pricedMethod, type Offer, type SigningContext } from './offer.js'
 import type { RouteOptions } from './options.js'
+import type { PaymentDialect } from './payment-dialect.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
@@ -54,8 +55,7 @@ export interface OfferedParts {
   readonly warnings: RouteWarnings
   /** The page for browsers; `undefined` if they get JSON. */
   readonly paywall: Paywall | undefined
-  /** Whether buyers of x402 version 1 are served, too. */
-  readonly v1: boolean
+  readonly dialects: readonly PaymentDialect[]
 }
 
 /** What a route answers without looking at a request. */
@@ -116,7 +116,7 @@ export class RouteOffers {
    * unless the request presents one, whose quote may still be valid; and whatever a price function throws.
    */
   async make(req: Request): Promise<Offer | undefined> {
-    const { merchant, prices, resource: sold, paywall, v1 } = this.#parts
+    const { merchant, prices, resource: sold, paywall, dialects } = this.#parts
     const { price, askedPrice } = await prices.ask(req)
     if (isFree(price)) return undefined
     const resource = sold.at(sold.urlOf(req))
@@ -126,7 +126,7 @@ export class RouteOffers {
     const bazaar = sold.bazaarOf(at)
     const onSold = (entry: PaymentRequirements): void =>
       sold.noteSale({ ...at, merchant, resource, bazaar, entry })
-    const shown = { askedPrice, price, paywall, v1, onWritten, bazaar, onSold }
+    const shown = { askedPrice, price, paywall, dialects, onWritten, bazaar, onSold }
     if (this.fixedQuotes !== undefined) return { ...shown, ...offerOf(resource, this.fixedQuotes) }
     try {
       const quotes = await this.#quote(price)
@@ -138,7 +138,7 @@ export class RouteOffers {
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (!bringsPayment(req)) throw error
-      return { paywall, v1, bazaar, onSold, ...offerOf(resource, [], error) }
+      return { paywall, dialects, bazaar, onSold, ...offerOf(resource, [], error) }
     }
   }
 
@@ -227,8 +227,8 @@ export class RouteOffers {
   }
 
   #asked(accepts: Offer['accepts'], url: string, at: RequestedRoute): AskedPayment {
-    const { resource, v1 } = this.#parts
-    return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(at), v1 }
+    const { resource, dialects } = this.#parts
+    return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(at), dialects }
   }
 
   /** Warns of entries that official clients do not pay by default. */

@@ -4,11 +4,14 @@ import type { Merchant } from '../../core/merchants/project.js'
 import type { PaymentFlow } from '../../shared/protocol/payment.js'
 import { openPaywall, type PaywallContext } from '../paywall/paywall.js'
 import { checkValidity, DEFAULT_MAX_HELD_BYTES, type RouteOptions } from './options.js'
+import type { PaymentDialect } from './payment-dialect.js'
 import { RouteOffers, type OffersContext } from './route-offers.js'
 import { RoutePrices } from './route-prices.js'
 import { RouteResource, type ResourceContext } from './route-resource.js'
 import { RouteWarnings } from './route-warnings.js'
 import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
+import { Version1 } from './version-1.js'
+import { Version2 } from './version-2.js'
 
 /** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends OffersContext, ResourceContext, PaywallContext {
@@ -27,20 +30,23 @@ export class PaidRoute {
   readonly paymentFlow: PaymentFlow
   readonly maxHeldBytes: number
   readonly chargeIf: RouteOptions['chargeIf']
-  /** Whether buyers of x402 version 1 are served, too. */
-  readonly v1: boolean
+  /** Those in which it is paid, the first choice first. */
+  readonly dialects: readonly PaymentDialect[]
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, declared: DeclaredPrice, options: RouteOptions = {}) {
     const price = readDeclaredPrice(declared)
     const merchant = chooseMerchant(context.merchants, options.merchant)
     checkValidity(options, merchant)
-    const v1 = options.v1 ?? merchant.v1
+    const { formats } = context.facilitator
+    const version2 = new Version2(formats)
+    const isOpen = options.v1 ?? merchant.v1
+    const dialects = isOpen ? [new Version1(merchant, formats), version2] : [version2]
     const paywall = openPaywall(context, merchant, options.paywall)
     const prices = new RoutePrices(price, merchant, options)
     const warnings = context.warnings ?? new RouteWarnings(context.logger, options.description)
     const resource = new RouteResource(context, options, warnings)
-    const parts = { merchant, options, prices, resource, warnings, paywall, v1 }
+    const parts = { merchant, options, prices, resource, warnings, paywall, dialects }
     this.merchant = merchant
     this.options = options
     this.prices = prices
@@ -49,7 +55,7 @@ export class PaidRoute {
     this.paymentFlow = options.paymentFlow ?? 'authorization'
     this.maxHeldBytes = options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES
     this.chargeIf = options.chargeIf
-    this.v1 = v1
+    this.dialects = dialects
   }
 
   /** Its price, for the app's OpenAPI document. */

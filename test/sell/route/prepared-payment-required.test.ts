@@ -7,6 +7,7 @@ import type { Gateway } from '../../../src/gateway/gateway.js'
 import { paymentRequired } from '../../../src/sell/route/payment-required.js'
 import { prepareDocument } from '../../../src/sell/route/prepared-payment-required.js'
 import { newOfferId } from '../../../src/shared/protocol/offer-id.js'
+import { Version2 } from '../../../src/sell/route/version-2.js'
 import type { ProtectOptions } from '../../../src/sell/route/options.js'
 import { offerOf } from '../../support/core.js'
 import { useDevnet } from '../../support/devnet.js'
@@ -138,7 +139,8 @@ describe('a document that was prepared', () => {
         fc.string({ unit: 'binary' }),
         fc.string({ unit: 'binary' }),
         (url, description) => {
-          const asked = { resource: { url, description }, accepts }
+          const dialects = [new Version2(new Map())]
+          const asked = { resource: { url, description }, accepts, dialects }
           const { pieces } = prepareDocument(asked)
           for (const id of [newOfferId(), newOfferId()])
             expect(pieces.join(id)).toBe(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import { readPaymentV1 } from '../../../src/sell/route/payment-of-version-1.js'
+import { Version1 } from '../../../src/sell/route/version-1.js'
 import { findKnownAsset, type Asset } from '../../../src/shared/money/assets.js'
 import { findNetwork } from '../../../src/shared/protocol/networks.js'
 import { paymentRequiredV1 } from '../../../src/shared/protocol/version-1.js'
@@ -29,7 +29,8 @@ const sign = ({ network, address, eip712 }: Asset) =>
   })
 
 const read = async (document: unknown, accepts: readonly Asset[]) => {
-  const payment = await readPaymentV1(document, { accepts, maxTimeoutSeconds: 300 }, formats)
+  const version1 = new Version1({ accepts, maxTimeoutSeconds: 300 }, formats)
+  const payment = await version1.toVersion2(document)
   return payment.ok ? payment.value.accepted : payment.errors
 }
 

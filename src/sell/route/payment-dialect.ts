@@ -1,0 +1,67 @@
+/** The dialects of paying: x402 version 2, and others that are read as it and written from it. */
+import type { Request } from 'express'
+import type { DecodedPayload } from '../../shared/protocol/decoded-payment.js'
+import type {
+  PaymentRequired,
+  PaymentRequirements,
+  SettleResponse,
+} from '../../shared/protocol/payment.js'
+
+/** How a payment is asked for, presented and acknowledged. */
+export interface PaymentDialect {
+  /** Reads the payment of a request; `undefined` if it brings none in this dialect. */
+  read(req: Request): Promise<PresentedPayment | undefined>
+  /** Writes the document of a 402: nothing, if nothing in it can be paid in this dialect. */
+  challenge(document: PaymentRequired): Partial<Challenge>
+  /** The headers that report what became of a payment. */
+  receipt(settlement: SettleResponse): Receipt
+}
+
+/** A payment, as its dialect reads it. */
+export type PresentedPayment =
+  /** `problem` is for the developer of the client. */
+  | { readonly kind: 'unreadable'; readonly problem: string }
+  /** Another protocol version: readable, but refused. */
+  | { readonly kind: 'other_version' }
+  | {
+      readonly kind: 'payment'
+      readonly decoded: DecodedPayload
+      /** The entry of `accepts` that the payer chose. */
+      readonly accepted: PaymentRequirements
+      /** What its buyer calls the network, and so the answer. @defaultValue as in the offer */
+      readonly network?: string
+    }
+
+/** A 402. */
+export interface Challenge {
+  /** The document of its `PAYMENT-REQUIRED` header, in JSON. */
+  readonly header: string
+  readonly body: string
+}
+
+export type Receipt = Readonly<Record<string, string>>
+
+/** The payment of a request, if it has one. */
+export type FoundPayment =
+  { readonly kind: 'none' } | (PresentedPayment & { readonly dialect: PaymentDialect })
+
+/** Reads the payment of a request, in the first dialect that knows it. */
+export async function readPayment(
+  dialects: readonly PaymentDialect[],
+  req: Request,
+): Promise<FoundPayment> {
+  for (const dialect of dialects) {
+    const presented = await dialect.read(req)
+    if (presented !== undefined) return { ...presented, dialect }
+  }
+  return { kind: 'none' }
+}
+
+/** Asks in all dialects at once. A response has one body: that of the first dialect which writes any. */
+export function challengeIn(
+  dialects: readonly PaymentDialect[],
+  document: PaymentRequired,
+): Challenge {
+  const challenges = dialects.map((dialect) => dialect.challenge(document))
+  return Object.assign({}, ...challenges.toReversed()) as Challenge
+}
