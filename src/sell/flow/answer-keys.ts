@@ -76,7 +76,7 @@ export class AnswerKeys {
 /**
  * The key under which the payment's response is stored: the payment's id, in the scope of project, payer,
  * method, resource, route and declared price. Ids may be guessed: nobody takes one from another payer, see
- * {@link claimantsOf}. `originalUrl` counts because a route's own `resourceUrl` may leave parts out.
+ * {@link claimantsOf}. The URL itself counts because a route's own `resourceUrl` may leave parts out.
  */
 async function paymentIdKey(
   { facilitator }: AnswerKeysContext,
@@ -85,9 +85,9 @@ async function paymentIdKey(
   const id = payment.paymentId.ok ? payment.paymentId.value : undefined
   if (id === undefined) return undefined
   const { presented, verified } = await claimantsOf(facilitator, payment)
-  const { req } = caller
+  const { view } = caller
   const { url = '', route = '', price = '' } = bought
-  const resource = [req.method, url, req.originalUrl, route, price]
+  const resource = [view.method, url, view.url, route, price]
   // Extensions may be added when it is presented again.
   const { extensions: _extensions, ...signed } = payment.payload
   const keyOf = (claimant: string): string =>
@@ -108,7 +108,7 @@ async function paymentIdKey(
  * is only given to a request that may reserve the payment.
  */
 function chargedKey({
-  caller: { req },
+  caller: { view },
   project,
   payment,
   bought,
@@ -117,6 +117,6 @@ function chargedKey({
   const entry = ledgerEntryOf(payment, { project, purchase: bought })
   const { resource = '', price = '', offer = '' } = entry.purchase ?? {}
   const signed = [recordId(entry), entry.asset, entry.value.toString(), offer, price]
-  const key = idempotencyKey('charged', project, ...signed, resource, req.method, req.originalUrl)
+  const key = idempotencyKey('charged', project, ...signed, resource, view.method, view.url)
   return { key, fingerprint: key, project }
 }

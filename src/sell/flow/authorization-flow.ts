@@ -102,10 +102,10 @@ async function hold(
 /** Runs the handler, and writes the end of its held response. */
 async function runHeld(context: AuthorizationFlowContext, attempt: HeldAttempt): Promise<void> {
   const { held, meter, exchange } = attempt
-  const { req, res, next } = exchange
+  const { view, res, next } = exchange
   const { warnings } = attempt.route
   if (!warnings.has('stream'))
-    watchForStream(res, () => warnings.warnOfStream(req, { isMetered: meter !== undefined }))
+    watchForStream(res, () => warnings.warnOfStream(view, { isMetered: meter !== undefined }))
   const remove = onAbort(context.requests.cutOff, () => held.stop())
   try {
     // If its client is gone already, it has ended as aborted.

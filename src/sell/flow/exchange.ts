@@ -4,6 +4,7 @@ import { isClosed } from '../../shared/http/once-closed.js'
 import { knownRequestId } from '../../shared/http/request-id.js'
 import type { ReadInput } from '../discovery/read-input.js'
 import { hidePayment } from '../respond/hide-payment.js'
+import type { RequestView } from '../route/request-view.js'
 import type { PaidRequest } from './paid-request.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import type { Caller, PresentedAttempt } from './paid-call.js'
@@ -11,6 +12,7 @@ import type { Caller, PresentedAttempt } from './paid-call.js'
 /** A request on its way through Express. */
 export interface Exchange {
   readonly req: Request
+  readonly view: RequestView
   readonly res: Response
   readonly next: NextFunction
   /** Whether the rate limit has counted it for its address. @defaultValue false */
@@ -21,11 +23,11 @@ export interface Exchange {
 
 /** The caller at the other end of an exchange. */
 export function callerOf(
-  { req, res, isCounted = false }: Omit<Exchange, 'next'>,
+  { req, view, res, isCounted = false }: Omit<Exchange, 'next'>,
   countRequest?: CountRequest,
 ): Caller {
   return {
-    req,
+    view,
     get isGone() {
       return isClosed(res)
     },

@@ -46,7 +46,7 @@ export async function handlePaidRequest(
   { skip, declaration, find, problemPage }: HandledRoute,
   exchange: Exchange,
 ): Promise<void> {
-  const { req, res, next } = exchange
+  const { req, view, res, next } = exchange
   if ((await skip?.(req)) === true) return next()
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
@@ -57,7 +57,7 @@ export async function handlePaidRequest(
   if (exceeded !== undefined) return respondExit(res, exceeded)
   const input = declaration && (await readInput(declaration, req))
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
-  const route = await find(req)
+  const route = await find(view)
   if (route === undefined) return respondNobodyPaid(res)
   if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
   return context.requests.during(
@@ -74,17 +74,17 @@ async function charge(
   route: PaidRoute,
   exchange: Exchange,
 ): Promise<void> {
-  const { req, res, next } = exchange
+  const { view, res, next } = exchange
   const call = { route, caller: callerOf(exchange, context.countRequest) }
   const { merchant } = route
   let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
   try {
-    if (route.offers.respondUnpaid !== undefined && !bringsPayment(req)) {
+    if (route.offers.respondUnpaid !== undefined && !bringsPayment(view)) {
       if (merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
       context.counters.count(merchant.project, 'asked')
-      return route.offers.respondUnpaid(req, res)
+      return route.offers.respondUnpaid(view, res)
     }
-    const offer = await route.offers.make(req)
+    const offer = await route.offers.make(view)
     if (offer === undefined) return next()
     const presented = await findPayment(context, call, offer)
     if ('kind' in presented) return respondExit(res, presented)

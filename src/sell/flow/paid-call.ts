@@ -1,13 +1,13 @@
-import type { Request } from 'express'
 import type { MatchedPayment } from '../route/matched-payment.js'
 import type { Offer } from '../route/offer.js'
+import type { RequestView } from '../route/request-view.js'
 import type { PaidRoute } from '../route/route.js'
 import type { RequestedPurchase } from '../route/route-records.js'
 import type { ExceededLimit } from './payment-rate-limit.js'
 
 /** Who calls a paid route, whatever carries the call. */
 export interface Caller {
-  readonly req: Request
+  readonly view: RequestView
   /** Whether nobody is there any more to receive an answer. It changes while the call runs. */
   readonly isGone: boolean
   /** The id of its request, for logs. */

@@ -30,9 +30,9 @@ export async function findPayment(
   { route, caller }: PaidCall,
   offer: Offer,
 ): Promise<PresentedAttempt | Exit> {
-  const { req } = caller
+  const { view } = caller
   const { paused, project } = route.merchant
-  const read = await readMatchingPayment(context, { route, offer }, req)
+  const read = await readMatchingPayment(context, { route, offer }, view)
   if (read.kind !== 'matched') {
     if (paused) return { kind: 'merchant_paused' }
     countUnmatched(context.counters, route, read)
@@ -43,7 +43,7 @@ export async function findPayment(
   const { payment } = read
   const offered = offerAgain(offer, payment.requirements)
   const asked = { url: offered.resource.url, price: payment.price }
-  const bought = purchaseOf(req, asked, payment)
+  const bought = purchaseOf(view, asked, payment)
   return { route, caller, project, offer: offered, payment, bought }
 }
 
@@ -82,7 +82,7 @@ async function reserve(
   attempt: PaymentAttempt,
 ): Promise<Reserved | Exit> {
   const { route, caller, payment, bought } = attempt
-  const terms = termsOf(route, { req: caller.req, bought, payment })
+  const terms = termsOf(route, { view: caller.view, bought, payment })
   const reservation = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reservation)) return endRefused(context, attempt, reservation)
   const reserved: Reserved = { ...attempt, kind: 'reserved', reservation }

@@ -7,6 +7,7 @@ import type { ProtectOptions } from '../route/options.js'
 import type { InputOf, X402Locals } from './paid-request.js'
 import { openProblemPage } from '../paywall/problem-page.js'
 import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-rate-limit.js'
+import { viewOf } from '../route/request-view.js'
 import { declareRoute } from '../route/route-finder.js'
 import type { MerchantRoutesContext } from '../route/merchant-routes.js'
 import type { DeclaredPrice } from '../route/up-to.js'
@@ -134,7 +135,10 @@ export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
           decided()
           next(error)
         }
-        handlePaidRequest(gateway, paid, { req, res, next: goOn }).then(decided, goOn)
+        handlePaidRequest(gateway, paid, { req, view: viewOf(req), res, next: goOn }).then(
+          decided,
+          goOn,
+        )
       })) as X402Middleware
     gateway.declaredRoutes.add(x402Middleware, route)
     return x402Middleware

@@ -19,6 +19,7 @@ import { openProblemPage, type ProblemPage } from '../paywall/problem-page.js'
 import { MOST_PREPARED, newDocuments } from '../route/prepared-payment-required.js'
 import { bringsPayment } from '../route/read-payment.js'
 import { respondNobodyPaid, respondRouteProblem } from '../respond/respond.js'
+import { viewOf } from '../route/request-view.js'
 import { PaidRoute } from '../route/route.js'
 import { RouteWarnings } from '../route/route-warnings.js'
 import type { PaidRoutesContext } from '../flow/x402-protect.js'
@@ -76,7 +77,7 @@ export function createPayPage(context: PayPageContext): RequestHandler {
   return function payPage(req, res, next) {
     const id = PATH.exec(req.path)?.[1]
     if (id === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return next()
-    links.serve(id, { req, res, next }).catch(next)
+    links.serve(id, { req, view: viewOf(req), res, next }).catch(next)
   }
 }
 
@@ -100,17 +101,21 @@ class PaymentLinks {
   }
 
   /** Responds with a 503 if the world outside fails. Of a paid request, the payment is released then. */
-  async #orUnavailable({ req, res }: Exchange, serve: () => Promise<void>): Promise<void> {
+  async #orUnavailable(exchange: Exchange, serve: () => Promise<void>): Promise<void> {
     try {
       await serve()
     } catch (error) {
       if (!isOutsideFailure(error)) throw error
-      respondExit(res, outsideFailure(this.#context, error, { caller: callerOf({ req, res }) }))
+      respondExit(
+        exchange.res,
+        outsideFailure(this.#context, error, { caller: callerOf(exchange) }),
+      )
     }
   }
 
-  async #serve(checkout: Checkout, { req, res, next }: Exchange): Promise<void> {
+  async #serve(checkout: Checkout, exchange: Exchange): Promise<void> {
     const { status } = checkout
+    const { req, res, next } = exchange
     const merchant = await this.#merchantOf(checkout)
     const problemPage = this.#problemPage(checkout, merchant)
     problemPage?.meet(req, res)
@@ -119,13 +124,11 @@ class PaymentLinks {
     const route = merchant && this.#routeOf(checkout, merchant)
     if (route === undefined) return respondNobodyPaid(res)
     const answer = (): Promise<void> =>
-      this.#orUnavailable({ req, res, next }, () =>
-        this.#takeOrRefuse(checkout, { req, res, next }, route),
-      )
+      this.#orUnavailable(exchange, () => this.#takeOrRefuse(checkout, exchange, route))
     const handle: NextFunction = (failure?: unknown) =>
       failure === undefined ? void answer().catch(next) : next(failure)
     const declared = { skip: undefined, declaration: undefined, find: () => route, problemPage }
-    await handlePaidRequest(this.#context, declared, { req, res, next: handle })
+    await handlePaidRequest(this.#context, declared, { ...exchange, next: handle })
   }
 
   /** Answers a request whose payment is reserved. */

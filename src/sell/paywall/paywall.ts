@@ -8,6 +8,7 @@ import type { ParsedPrice } from '../../shared/money/price.js'
 import { encodeHeader, PAYMENT_REQUIRED } from '../../shared/protocol/headers.js'
 import { UPTO, type PaymentRequired } from '../../shared/protocol/payment.js'
 import { exposeHeaders } from '../respond/respond.js'
+import type { RequestView } from '../route/request-view.js'
 import { describeOffers } from './describe-offers.js'
 import { formatFiat } from './format-price.js'
 import { resolvePaywall } from './options.js'
@@ -59,13 +60,13 @@ export class Paywall {
 
   /** Makes the 402 to a request without a payment: the page for browsers, JSON for programs. */
   before(
-    respondJson: (req: Request, res: Response) => void,
-    shownTo: (req: Request) => ShownPayment,
-  ): (req: Request, res: Response) => void {
-    return (req, res) => {
+    respondJson: (view: RequestView, res: Response) => void,
+    shownTo: (view: RequestView) => ShownPayment,
+  ): (view: RequestView, res: Response) => void {
+    return (view, res) => {
       varyByAccept(res)
-      if (this.isWantedBy(res)) this.respond(res, shownTo(req))
-      else respondJson(req, res)
+      if (this.isWantedBy(res)) this.respond(res, shownTo(view))
+      else respondJson(view, res)
     }
   }
 

@@ -1,10 +1,13 @@
-import type { Request } from 'express'
 import { paymentFields } from '../../ledger/payment-fields.js'
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
+import type { RequestView } from '../route/request-view.js'
 
 /** Log fields of a request to a paid route. */
 export interface LoggedRequest {
-  readonly caller: { readonly req: Request; readonly requestId: string | undefined }
+  readonly caller: {
+    readonly view: Pick<RequestView, 'method' | 'path'>
+    readonly requestId: string | undefined
+  }
   /** Id of the project that is paid. */
   readonly project?: string | undefined
   readonly payment?: Pick<Payment, 'key' | 'network'> | undefined
@@ -13,12 +16,11 @@ export interface LoggedRequest {
 /** The log fields of a request: its id, path and payment. */
 export function requestFields(logged: LoggedRequest): Readonly<Record<string, unknown>> {
   const { caller, project, payment } = logged
-  const { req, requestId } = caller
+  const { view, requestId } = caller
   return {
     requestId,
-    method: req.method,
-    // Without the query, which may hold what is secret.
-    path: req.baseUrl + req.path,
+    method: view.method,
+    path: view.path,
     project,
     network: payment?.network?.caip2,
     ...(payment?.key && paymentFields({ ...payment.key, project })),

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Request } from 'express'
+import type { RequestView } from './request-view.js'
 
 /** Levels of nesting beyond which a body has no fingerprint. */
 const MAX_DEPTH = 128
 
 /** Characters of its canonical form beyond which a body has no fingerprint. */
 const MAX_LENGTH = 4 * 1024 * 1024
+
+/** The part of a request that tells about its body. */
+type BodyView = Pick<RequestView, 'body' | 'isRead' | 'header'>
 
 /**
  * Hashes the parsed body of a request. Bodies have the same fingerprint only when they are identical:
@@ -18,9 +21,9 @@ const MAX_LENGTH = 4 * 1024 * 1024
  * be compared: not parsed, a form with files, one with cycles, functions or class instances, and one
  * that is too deep or too large.
  */
-export function bodyFingerprint(req: Request): string | undefined {
-  const { body } = req as { body?: unknown }
-  if (hasBody(req) && (body === undefined || !req.readableEnded || isForm(req))) return undefined
+export function bodyFingerprint(view: BodyView): string | undefined {
+  const { body } = view
+  if (hasBody(view) && (body === undefined || !view.isRead || isForm(view))) return undefined
   if (body === undefined) return ''
   const hash = createHash('sha256')
   let length = 0
@@ -34,13 +37,16 @@ export function bodyFingerprint(req: Request): string | undefined {
 }
 
 /** The files of a form are not members of its parsed body. */
-function isForm({ headers }: Request): boolean {
-  return /^\s*multipart\//i.test(headers['content-type'] ?? '')
+function isForm(view: BodyView): boolean {
+  return /^\s*multipart\//i.test(view.header('content-type') ?? '')
 }
 
 /** A request with neither of these headers has no body (RFC 9112 §6.3). */
-function hasBody({ headers }: Request): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
+function hasBody(view: BodyView): boolean {
+  return (
+    view.header('transfer-encoding') !== undefined ||
+    Number(view.header('content-length') ?? 0) !== 0
+  )
 }
 
 type Write = (text: string) => boolean

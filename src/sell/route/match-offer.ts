@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import type { FacilitatorCore } from '../../core/facilitator/facilitator.js'
 import { ledgerEntryOf } from '../../ledger/ledger-entry.js'
 import type { LedgerStore } from '../../ledger/index.js'
@@ -16,6 +15,7 @@ import { describeDifference, sameOffer, shown } from '../../shared/protocol/same
 import { checkTerms, isRefusal, type Refusal } from '../../core/schemes/scheme.js'
 import type { Offer, SigningContext } from './offer.js'
 import { ratedPriceOf } from './price-names.js'
+import type { RequestView } from './request-view.js'
 import type { PaidRoute } from './route.js'
 import { purchaseOf } from './route-records.js'
 
@@ -27,7 +27,7 @@ export interface MatchContext extends SigningContext {
 
 /** A payment that is presented for an offer. */
 export interface OfferedPayment {
-  readonly req: Request
+  readonly view: RequestView
   readonly decoded: DecodedPayload
   readonly accepted: PaymentRequirements
 }
@@ -76,7 +76,7 @@ export async function matchOffer(
   if (paidFor !== undefined && !sameUrl(paidFor, offer.resource.url))
     return mismatch
       ? { refused: mismatch }
-      : otherResource({ route, offer }, presented.req, paidFor)
+      : otherResource({ route, offer }, presented.view, paidFor)
   const quote = await readQuote(context, { route, offer }, presented)
   const current = mismatch
     ? { refused: mismatch }
@@ -90,17 +90,17 @@ export async function matchOffer(
 function matchCurrent(
   { now }: MatchContext,
   { route, offer }: Asked,
-  { req, accepted, quote }: QuotedPayment,
+  { view, accepted, quote }: QuotedPayment,
 ): MatchedQuote | Refusal {
   if (quote === undefined) {
     const current = offer.quotes.find(({ entry }) => sameOffer(entry, accepted))
-    return current ? { ...current, price: route.prices.nameFor(req) } : otherOffer(offer, accepted)
+    return current ? { ...current, price: route.prices.nameFor(view) } : otherOffer(offer, accepted)
   }
   const { signed, terms } = quote
   const entry = route.offers.entryFor(accepted)
   if (terms === undefined || entry === undefined) return { refused: 'quote_mismatch' }
   const { applied, expiresAt } = terms
-  const price = route.prices.nameFor(req, ratedPriceOf(applied))
+  const price = route.prices.nameFor(view, ratedPriceOf(applied))
   if (route.prices.fixed !== undefined && price !== ratedPriceOf(applied))
     return { refused: 'price_changed' }
   if (now() > expiresAt * 1000) return { refused: 'quote_expired' }
@@ -110,11 +110,11 @@ function matchCurrent(
 async function readQuote(
   { quotes }: MatchContext,
   { route, offer }: Asked,
-  { req, accepted }: OfferedPayment,
+  { view, accepted }: OfferedPayment,
 ): Promise<PresentedQuote | undefined> {
   const signed = accepted.extra?.['quote']
   if (typeof signed !== 'string') return undefined
-  const request = route.offers.signedFor(req, offer.resource)
+  const request = route.offers.signedFor(view, offer.resource)
   return { signed, terms: request && (await quotes.read(signed, { request, entry: accepted })) }
 }
 
@@ -127,14 +127,14 @@ async function readQuote(
 async function findEarlier(
   { ledger }: MatchContext,
   { route, offer }: Asked,
-  { req, decoded, accepted, quote }: QuotedPayment,
+  { view, decoded, accepted, quote }: QuotedPayment,
 ): Promise<MatchedQuote | Refusal | undefined> {
   const payment = paymentFor(decoded, accepted)
   if (!isReadable(payment)) return undefined
   const record = await ledger.payments.find(payment.key)
   const { project } = route.merchant
-  const price = route.prices.nameFor(req, record?.purchase?.price)
-  const purchase = purchaseOf(req, { url: offer.resource.url, price }, decoded)
+  const price = route.prices.nameFor(view, record?.purchase?.price)
+  const purchase = purchaseOf(view, { url: offer.resource.url, price }, decoded)
   const entry = ledgerEntryOf(payment, { project, purchase })
   if (!isGoodOnEarlierTerms(record, entry))
     return record && whyAnotherPurchase(record, entry) === 'price_changed'
@@ -158,9 +158,9 @@ async function findEarlier(
  * A payment for another resource. Often it is the same one at another host or port, behind a proxy or in a
  * test: the developer is told, because the buyer can do nothing about it.
  */
-function otherResource({ route, offer }: Asked, req: Request, paidFor: unknown): Refusal {
+function otherResource({ route, offer }: Asked, view: RequestView, paidFor: unknown): Refusal {
   const { url } = offer.resource
-  if (isSamePath(paidFor, url)) route.warnings.warnOfOtherHost(req)
+  if (isSamePath(paidFor, url)) route.warnings.warnOfOtherHost(view)
   const named = typeof paidFor === 'string' ? shown(paidFor) : 'no URL'
   return {
     refused: 'resource_mismatch',

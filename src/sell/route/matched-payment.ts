@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import { BAZAAR, echoes } from '../../core/catalogue/bazaar.js'
 import type { Counters } from '../../ledger/counters.js'
 import { paymentFor, type Payment } from '../../shared/protocol/decoded-payment.js'
@@ -10,6 +9,7 @@ import type { Offer } from './offer.js'
 import { NOT_PAID, type Asking } from './payment-required.js'
 import { readPayment, type PaymentDialect, type PresentedPayment } from './payment-dialect.js'
 import { ratedPriceOf } from './price-names.js'
+import type { RequestView } from './request-view.js'
 import type { PaidRoute } from './route.js'
 import type { DescribedPayment } from './route-records.js'
 
@@ -39,14 +39,14 @@ export type ReadPayment =
 export async function readMatchingPayment(
   context: MatchContext,
   asked: { readonly route: PaidRoute; readonly offer: Offer },
-  req: Request,
+  view: RequestView,
 ): Promise<ReadPayment> {
   const { route, offer } = asked
   const askAgain = (asking: Asking, status?: 402 | 400): ReadPayment => {
     if (offer.failure !== undefined) throw offer.failure
     return { kind: 'payment_required', offer, ...asking, status }
   }
-  const presented = await readPayment(route.dialects, req)
+  const presented = await readPayment(route.dialects, view)
   switch (presented.kind) {
     case 'none':
       return askAgain({ error: NOT_PAID })
@@ -58,7 +58,7 @@ export async function readMatchingPayment(
       const { decoded, accepted, network, dialect } = presented
       if (!(await keepsEcho(context, offer, presented)))
         return askAgain({ error: 'extension_echo_mismatch' })
-      const quote = await matchOffer(context, asked, { req, decoded, accepted })
+      const quote = await matchOffer(context, asked, { view, decoded, accepted })
       if (isRefusal(quote)) return askAgain({ error: quote.refused, message: quote.message })
       const { entry, applied, price, redeemOnly = false, storedOnly = false } = quote
       const payment = paymentFor(decoded, { ...entry, network: network ?? entry.network })

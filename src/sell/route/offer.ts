@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import type { Bazaar } from '../../core/catalogue/bazaar.js'
 import type { FacilitatorError, RateError } from '../../shared/errors.js'
 import type { Quote } from '../../core/merchants/quote.js'
@@ -46,11 +45,6 @@ export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
   if (offer.failure === undefined) return offer
   const { resource, paywall, dialects, bazaar, onSold } = offer
   return { ...offerOf(resource, [{ entry }]), paywall, dialects, bazaar, onSold }
-}
-
-/** The method that a request is charged for: `HEAD` costs the same as `GET`. */
-export function pricedMethod({ method }: Request): string {
-  return method === 'HEAD' ? 'GET' : method
 }
 
 /** Dependencies of signing an offer. */

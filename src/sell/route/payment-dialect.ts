@@ -1,16 +1,16 @@
 /** The dialects of paying: x402 version 2, and others that are read as it and written from it. */
-import type { Request } from 'express'
 import type { DecodedPayload } from '../../shared/protocol/decoded-payment.js'
 import type {
   PaymentRequired,
   PaymentRequirements,
   SettleResponse,
 } from '../../shared/protocol/payment.js'
+import type { RequestView } from './request-view.js'
 
 /** How a payment is asked for, presented and acknowledged. */
 export interface PaymentDialect {
   /** Reads the payment of a request; `undefined` if it brings none in this dialect. */
-  read(req: Request): Promise<PresentedPayment | undefined>
+  read(view: RequestView): Promise<PresentedPayment | undefined>
   /** Writes the document of a 402: nothing, if nothing in it can be paid in this dialect. */
   challenge(document: PaymentRequired): Partial<Challenge>
   /** The headers that report what became of a payment. */
@@ -48,10 +48,10 @@ export type FoundPayment =
 /** Reads the payment of a request, in the first dialect that knows it. */
 export async function readPayment(
   dialects: readonly PaymentDialect[],
-  req: Request,
+  view: RequestView,
 ): Promise<FoundPayment> {
   for (const dialect of dialects) {
-    const presented = await dialect.read(req)
+    const presented = await dialect.read(view)
     if (presented !== undefined) return { ...presented, dialect }
   }
   return { kind: 'none' }

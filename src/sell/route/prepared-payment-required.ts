@@ -1,13 +1,14 @@
 /** The 402 of a route with a fixed price: its JSON is kept for each URL, but for the offer id. */
-import type { Request, Response } from 'express'
+import type { Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { newOfferId } from '../../shared/protocol/offer-id.js'
 import { challengeIn } from './payment-dialect.js'
 import { NOT_PAID, paymentRequired, writePaymentRequired } from './payment-required.js'
 import type { AskedPayment } from './payment-required.js'
+import type { RequestView } from './request-view.js'
 
 /** Responds with a 402 to a request without a payment. */
-export type RespondUnpaid = (req: Request, res: Response) => void
+export type RespondUnpaid = (view: RequestView, res: Response) => void
 
 /** A document, and the body beside it where that is another one. */
 interface PreparedDocument {
@@ -34,11 +35,11 @@ export function newDocuments(maxSize: number): PreparedDocuments {
 /** The parts of a prepared 402. */
 export interface AskingRoute {
   /** The route's offer at a URL. */
-  readonly askedAt: (url: string, req: Request) => AskedPayment
+  readonly askedAt: (url: string, view: RequestView) => AskedPayment
   /** The URL that a request asks for. */
-  readonly urlOf: (req: Request) => string
+  readonly urlOf: (view: RequestView) => string
   /** What the 402 depends on besides the URL. @defaultValue nothing */
-  readonly variantOf?: ((req: Request) => string) | undefined
+  readonly variantOf?: ((view: RequestView) => string) | undefined
   /** @defaultValue room of its own */
   readonly documents?: PreparedDocuments | undefined
 }
@@ -58,11 +59,11 @@ export function preparePaymentRequired({
   documents = newDocuments(MOST_PREPARED.ofRoute),
 }: AskingRoute): RespondUnpaid {
   const own = ++preparations
-  return (req, res) => {
-    const url = urlOf(req)
-    const key = variantOf ? `${own} ${variantOf(req)} ${url}` : `${own} ${url}`
+  return (view, res) => {
+    const url = urlOf(view)
+    const key = variantOf ? `${own} ${variantOf(view)} ${url}` : `${own} ${url}`
     let prepared = documents.get(key)
-    if (prepared === undefined) documents.set(key, (prepared = prepareDocument(askedAt(url, req))))
+    if (prepared === undefined) documents.set(key, (prepared = prepareDocument(askedAt(url, view))))
     const header = prepared.pieces.join(newOfferId())
     writePaymentRequired(res, { header, body: prepared.body ?? header })
   }

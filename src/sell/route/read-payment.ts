@@ -1,21 +1,21 @@
 /** The headers that present a payment of x402, in either version. */
-import type { Request } from 'express'
-import { PAYMENT_HEADER_KEYS, PAYMENT_HEADERS } from '../../shared/protocol/headers.js'
+import { PAYMENT_HEADERS } from '../../shared/protocol/headers.js'
 import { decodePayload } from '../../shared/protocol/decoded-payment.js'
 import type { DocumentError, Parsed } from '../../shared/protocol/document.js'
 import type { PaymentPayload } from '../../shared/protocol/payment.js'
 import type { SchemeFormats } from '../../core/schemes/scheme.js'
 import type { PresentedPayment } from './payment-dialect.js'
+import type { RequestView } from './request-view.js'
 
 /** Whether a request has a payment header, readable or not. */
-export function bringsPayment({ headers }: Request): boolean {
-  return PAYMENT_HEADER_KEYS.some((key) => headers[key] !== undefined)
+export function bringsPayment(request: Pick<RequestView, 'header'>): boolean {
+  return PAYMENT_HEADERS.some((name) => request.header(name) !== undefined)
 }
 
 /** Name and text of a request's payment header: the newer one, if it has both. */
-export function paymentHeaderOf(req: Request): { name: string; text: string } | undefined {
-  const name = PAYMENT_HEADERS.find((one) => req.get(one) !== undefined)
-  return name && { name, text: req.get(name) ?? '' }
+export function paymentHeaderOf(view: RequestView): { name: string; text: string } | undefined {
+  const name = PAYMENT_HEADERS.find((one) => view.header(one) !== undefined)
+  return name && { name, text: view.header(name) ?? '' }
 }
 
 /** Decodes the payment of a header. */

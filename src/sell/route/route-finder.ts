@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import { readDeclaration } from '../../core/catalogue/declaration.js'
 import type { AdvertisedPrice, DeclaredRoute } from '../discovery/declared-routes.js'
 import { ConfigError } from '../../shared/errors.js'
@@ -7,6 +6,7 @@ import { visible } from '../../shared/protocol/visible-text.js'
 import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
 import { checkOptions } from './options.js'
 import type { MerchantFunction, ProtectOptions } from './options.js'
+import type { RequestView } from './request-view.js'
 import { PaidRoute } from './route.js'
 import { RouteWarnings } from './route-warnings.js'
 import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
@@ -16,7 +16,7 @@ import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
  *
  * It gives `undefined` while there is no merchant that could be paid.
  */
-export type FindRoute = (req: Request) => PaidRoute | Promise<PaidRoute | undefined>
+export type FindRoute = (view: RequestView) => PaidRoute | Promise<PaidRoute | undefined>
 
 /** A route, and what it says about itself. */
 export interface ProtectedRoute extends DeclaredRoute {
@@ -54,7 +54,7 @@ async function advertise(
     return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }), ...terms }
   }
   // This merchant does not depend on the request.
-  const route = await Promise.resolve(find({} as Request)).catch(() => undefined)
+  const route = await Promise.resolve(find({} as RequestView)).catch(() => undefined)
   return route?.advertised ?? {}
 }
 
@@ -74,7 +74,7 @@ function routeFinder(
   }
   const routes = new MerchantRoutes({ ...context, warnings }, { price, options: others })
   if (typeof merchant === 'string') return () => routes.find(merchant)
-  return async (req) => routes.find(await choose(context, merchant, req))
+  return async (view) => routes.find(await choose(context, merchant, view))
 }
 
 /** Tells whether a merchant cannot change: one that is kept in the ledger may appear and change later. */
@@ -97,9 +97,9 @@ const MAX_SHOWN = 80
 async function choose(
   { directory }: MerchantRoutesContext,
   merchant: MerchantFunction,
-  req: Request,
+  view: RequestView,
 ): Promise<string> {
-  const id: unknown = await merchant(req)
+  const id: unknown = await merchant(view.req)
   if (typeof id !== 'string')
     throw new ConfigError(
       'merchant',

@@ -1,5 +1,4 @@
 /** Where the price of a route becomes an offer: quoted, signed if it may change, prepared if it cannot. */
-import type { Request } from 'express'
 import { ConfigError, isFacilitatorError, isRateError } from '../../shared/errors.js'
 import type { FacilitatorCore } from '../../core/facilitator/facilitator.js'
 import { metersNothing, type RemoteCallers } from '../../core/facilitator/remote-callers.js'
@@ -17,16 +16,16 @@ import { bodyFingerprint } from './body-fingerprint.js'
 import { checkConvertible, explainUnquotable, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
-import { offerOf, pricedMethod, type Offer, type SigningContext } from './offer.js'
+import { offerOf, type Offer, type SigningContext } from './offer.js'
 import type { RouteOptions } from './options.js'
 import type { PaymentDialect } from './payment-dialect.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
 import type { PreparedDocuments, RespondUnpaid } from './prepared-payment-required.js'
 import { bringsPayment } from './read-payment.js'
-import { routeOf, soldAt } from './record-details.js'
+import { pricedMethod, type RequestView } from './request-view.js'
 import type { RoutePrices } from './route-prices.js'
-import type { RequestedRoute, RouteResource } from './route-resource.js'
+import type { DescribedRequest, RouteResource } from './route-resource.js'
 import type { RouteWarnings } from './route-warnings.js'
 
 /** Dependencies of {@link RouteOffers}. */
@@ -115,29 +114,28 @@ export class RouteOffers {
    * @throws `RateError` if there is no rate, and `FacilitatorError` if nobody is known who could meter the payment,
    * unless the request presents one, whose quote may still be valid; and whatever a price function throws.
    */
-  async make(req: Request): Promise<Offer | undefined> {
+  async make(view: RequestView): Promise<Offer | undefined> {
     const { merchant, prices, resource: sold, paywall, dialects } = this.#parts
-    const { price, askedPrice } = await prices.ask(req)
+    const { price, askedPrice } = await prices.ask(view)
     if (isFree(price)) return undefined
-    const resource = sold.at(sold.urlOf(req))
+    const resource = sold.at(sold.urlOf(view))
     const onWritten = (headerBytes: number): void =>
-      this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), req)
-    const at = requestedRoute(req)
-    const bazaar = sold.bazaarOf(at)
+      this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), view)
+    const bazaar = sold.bazaarOf(view)
     const onSold = (entry: PaymentRequirements): void =>
-      sold.noteSale({ ...at, merchant, resource, bazaar, entry })
+      sold.noteSale({ view, merchant, resource, bazaar, entry })
     const shown = { askedPrice, price, paywall, dialects, onWritten, bazaar, onSold }
     if (this.fixedQuotes !== undefined) return { ...shown, ...offerOf(resource, this.fixedQuotes) }
     try {
       const quotes = await this.#quote(price)
-      this.#warnOfLimits(quotes, req)
-      const signed = quotes.map((quote) => this.#sign(quote, req, resource))
+      this.#warnOfLimits(quotes, view)
+      const signed = quotes.map((quote) => this.#sign(quote, view, resource))
       return { ...shown, ...offerOf(resource, await Promise.all(signed)) }
     } catch (error) {
       if (!isRateError(error) && !isFacilitatorError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
-      if (!bringsPayment(req)) throw error
+      if (!bringsPayment(view)) throw error
       return { paywall, dialects, bazaar, onSold, ...offerOf(resource, [], error) }
     }
   }
@@ -156,22 +154,22 @@ export class RouteOffers {
    *
    * @throws `ConfigError` if the route's `quoteFor` returns anything but a string.
    */
-  signedFor(req: Request, resource: ResourceInfo): QuoteSubject['request'] | undefined {
+  signedFor(view: RequestView, resource: ResourceInfo): QuoteSubject['request'] | undefined {
     const { merchant, prices } = this.#parts
-    const body = bodyFingerprint(req)
+    const body = bodyFingerprint(view)
     if (body === undefined) return undefined
     // A quote of a fixed price names the price itself.
-    const priced = prices.fixed ? 'fixed' : prices.nameFor(req)
-    const route = [pricedMethod(req), soldAt(req), priced, 'at', merchant.project]
-    return [...route, resource.url, req.originalUrl, body]
+    const priced = prices.fixed ? 'fixed' : prices.nameFor(view)
+    const route = [pricedMethod(view), view.soldAt, priced, 'at', merchant.project]
+    return [...route, resource.url, view.url, body]
   }
 
   /** Signs a quote, if the route signs it and the request's body has a fingerprint. */
-  async #sign(quote: Quote, req: Request, resource: ResourceInfo): Promise<Quote> {
+  async #sign(quote: Quote, view: RequestView, resource: ResourceInfo): Promise<Quote> {
     const { prices, options } = this.#parts
     const isSigned = prices.fixed ? quote.applied : options.quoteFor
     if (isSigned === undefined) return quote
-    const request = this.signedFor(req, resource)
+    const request = this.signedFor(view, resource)
     if (request === undefined) return quote
     const { quotes, now } = this.#context
     return signQuote(quotes, quote, { request, now: now() })
@@ -212,42 +210,37 @@ export class RouteOffers {
 
   #prepareUnpaid(price: ParsedPrice, accepts: Offer['accepts']): RespondUnpaid {
     const { resource, paywall } = this.#parts
-    const askedAt = (url: string, req: Request): AskedPayment =>
-      this.#asked(accepts, url, requestedRoute(req))
-    const urlOf = (req: Request): string => resource.urlOf(req)
+    const askedAt = (url: string, view: RequestView): AskedPayment =>
+      this.#asked(accepts, url, view)
+    const urlOf = (view: RequestView): string => resource.urlOf(view)
     const variantOf = resource.isDeclared
-      ? (req: Request) => `${pricedMethod(req)} ${routeOf(req)}`
+      ? (view: RequestView) => `${pricedMethod(view)} ${view.route}`
       : undefined
     const { documents } = this.#context
     const respondJson = preparePaymentRequired({ askedAt, urlOf, variantOf, documents })
     if (paywall === undefined) return respondJson
-    return paywall.before(respondJson, (req) => {
-      return { document: paymentRequired(askedAt(urlOf(req), req), { error: NOT_PAID }), price }
+    return paywall.before(respondJson, (view) => {
+      return { document: paymentRequired(askedAt(urlOf(view), view), { error: NOT_PAID }), price }
     })
   }
 
-  #asked(accepts: Offer['accepts'], url: string, at: RequestedRoute): AskedPayment {
+  #asked(accepts: Offer['accepts'], url: string, view: DescribedRequest): AskedPayment {
     const { resource, dialects } = this.#parts
-    return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(at), dialects }
+    return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(view), dialects }
   }
 
   /** Warns of entries that official clients do not pay by default. */
-  #warnOfLimits(quotes: readonly Quote[], req?: Request): void {
+  #warnOfLimits(quotes: readonly Quote[], view?: RequestView): void {
     const { merchant, warnings } = this.#parts
     const { project } = merchant
     if (warnings.has('client_limits', project)) return
     const words = clientLimitWords(merchant, quotes)
-    if (words !== undefined) warnings.warn('client_limits', { req, words, project })
+    if (words !== undefined) warnings.warn('client_limits', { view, words, project })
   }
 
-  #noteHeader(headerBytes: number, req?: Request): void {
+  #noteHeader(headerBytes: number, view?: RequestView): void {
     const { merchant, warnings } = this.#parts
     this.#context.headerSizes?.note(merchant.project, headerBytes)
-    warnings.warnOfHeader(headerBytes, req)
+    warnings.warnOfHeader(headerBytes, view)
   }
-}
-
-/** Kept, because Express has taken the route of a request away once it is over. */
-function requestedRoute(req: Request): RequestedRoute {
-  return { method: pricedMethod(req), route: routeOf(req) }
 }

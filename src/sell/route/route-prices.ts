@@ -1,5 +1,5 @@
 /** What a route costs: its declared price, the prices before it, and what is charged of a maximum. */
-import type { Request, Response } from 'express'
+import type { Response } from 'express'
 import { ConfigError } from '../../shared/errors.js'
 import { hashOf } from '../../ledger/purchase.js'
 import type { Merchant } from '../../core/merchants/project.js'
@@ -8,6 +8,7 @@ import { checkSmallest } from './checked-price.js'
 import { Meter, type MeteredPayment } from './meter.js'
 import type { PriceFunction, RouteOptions } from './options.js'
 import { askedPriceOf, priceName } from './price-names.js'
+import type { RequestView } from './request-view.js'
 import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to.js'
 
 /** A price, and how it was asked. */
@@ -54,19 +55,19 @@ export class RoutePrices {
   }
 
   /** Asks what a request costs. @throws `ConfigError` for no price; and whatever a price function throws. */
-  async ask(req: Request): Promise<AskedPrice> {
+  async ask(view: RequestView): Promise<AskedPrice> {
     const declared = this.#declared
-    return typeof declared === 'function' ? this.#read(await declared(req)) : declared
+    return typeof declared === 'function' ? this.#read(await declared(view.req)) : declared
   }
 
   /**
    * The declared price that a payment buys at: that which its quote or its record names, if it is the route's own or
    * one of `earlierPrices`; else its own. An app may choose between routes by anything in a request.
    */
-  nameFor(req: Request, named?: string): string {
+  nameFor(view: RequestView, named?: string): string {
     if (named !== undefined && this.#earlier.includes(named)) return named
     if (this.fixed !== undefined) return priceName(this.fixed.price)
-    const quotedFor = this.#quotedFor(req)
+    const quotedFor = this.#quotedFor(view)
     return quotedFor === undefined ? FUNCTION : `${FUNCTION} ${hashOf(quotedFor)}`
   }
 
@@ -76,9 +77,9 @@ export class RoutePrices {
     return new Meter(payment, { res, merchant: this.#merchant, defaultCharge: this.#defaultCharge })
   }
 
-  #quotedFor(req: Request): string | undefined {
+  #quotedFor(view: RequestView): string | undefined {
     if (this.#options.quoteFor === undefined) return undefined
-    const quotedFor: unknown = this.#options.quoteFor(req)
+    const quotedFor: unknown = this.#options.quoteFor(view.req)
     if (typeof quotedFor === 'string') return quotedFor
     throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
   }

@@ -1,5 +1,4 @@
 /** What the ledger records of a payment: what it buys, its details, and the merchant's terms. */
-import type { Request } from 'express'
 import { ConfigError } from '../../shared/errors.js'
 import { isReference, NOT_A_REFERENCE } from '../../ledger/payment-details.js'
 import { findAcceptedAsset } from '../../core/merchants/project.js'
@@ -8,9 +7,8 @@ import type { DecodedPayload } from '../../shared/protocol/decoded-payment.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 import type { MerchantTerms, PurchaseTerms } from '../../core/schemes/scheme.js'
 import { bodyFingerprint } from './body-fingerprint.js'
-import { pricedMethod } from './offer.js'
 import type { RouteOptions } from './options.js'
-import { routeOf, soldAt } from './record-details.js'
+import { pricedMethod, type RequestView } from './request-view.js'
 import type { PaidRoute } from './route.js'
 
 /** A payment, as its terms and its record describe it. */
@@ -29,17 +27,17 @@ export type RequestedPurchase = Pick<PurchaseTerms, 'method' | 'url' | 'route' |
 
 /** The purchase of a payment. What was charged for one body does not pay for the answer to another. */
 export function purchaseOf(
-  req: Request,
+  view: RequestView,
   asked: Pick<RequestedPurchase, 'url' | 'price'>,
   { format }: Pick<DecodedPayload, 'format'>,
 ): RequestedPurchase {
-  const bought = { method: pricedMethod(req), route: soldAt(req), ...asked }
-  return format?.bindsBody === true ? { ...bought, body: bodyFingerprint(req) } : bought
+  const bought = { method: pricedMethod(view), route: view.soldAt, ...asked }
+  return format?.bindsBody === true ? { ...bought, body: bodyFingerprint(view) } : bought
 }
 
 /** A request, and the payment that it presents. */
 interface Presented {
-  readonly req: Request
+  readonly view: RequestView
   readonly bought: RequestedPurchase
   readonly payment: DescribedPayment
 }
@@ -47,17 +45,17 @@ interface Presented {
 /** The merchant's terms, for one purchase. @throws `ConfigError` */
 export function termsOf(
   { merchant, options }: Pick<PaidRoute, 'merchant' | 'options'>,
-  { req, bought, payment }: Presented,
+  { view, bought, payment }: Presented,
 ): MerchantTerms {
   const { redeemWithoutProof = merchant.redeemWithoutProof, paymentFlow } = options
   // With `upfront`, the authorization need not outlive the handler.
   const { minValiditySeconds = paymentFlow === 'upfront' ? 0 : undefined } = options
   const { appliedRate, redeemOnly, requirements, askedPrice } = payment
-  const purchase = { ...bought, client: req.ip ?? '', redeemOnly }
+  const purchase = { ...bought, client: view.ip, redeemOnly }
   const { decimals } = findAcceptedAsset(merchant, requirements) ?? {}
   const details = {
-    reference: referenceOf(options, req),
-    route: routeOf(req),
+    reference: referenceOf(options, view),
+    route: view.route,
     decimals,
     askedPrice,
   }
@@ -69,9 +67,9 @@ export function termsOf(
  *
  * @throws `ConfigError` if its function returns anything else than a reference.
  */
-function referenceOf({ reference }: RouteOptions, req: Request): string | undefined {
+function referenceOf({ reference }: RouteOptions, view: RequestView): string | undefined {
   if (typeof reference !== 'function') return reference
-  const named: unknown = reference(req)
+  const named: unknown = reference(view.req)
   if (isReference(named)) return named
   throw new ConfigError(
     'reference',

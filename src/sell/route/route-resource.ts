@@ -1,12 +1,11 @@
 /** What a route sells: its URL, what its 402 says about it, and its place in the catalogue. */
-import type { Request } from 'express'
 import { BazaarWriter, type Bazaar } from '../../core/catalogue/bazaar.js'
 import type { Catalogue } from '../../core/catalogue/catalogue.js'
 import type { Declaration } from '../../core/catalogue/declaration.js'
 import type { Merchant } from '../../core/merchants/project.js'
-import { publicRootOf } from '../../shared/http/public-url.js'
 import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
 import type { RouteOptions } from './options.js'
+import { pricedMethod, type RequestView } from './request-view.js'
 import type { RouteWarnings } from './route-warnings.js'
 
 /** Dependencies of {@link RouteResource}. */
@@ -18,14 +17,12 @@ export interface ResourceContext {
   readonly declaration?: Declaration | undefined
 }
 
-/** The route of a request. Once that is over, Express has taken its route away. */
-export interface RequestedRoute {
-  readonly method: string
-  readonly route: string | undefined
-}
+/** The part of a request that its resource is described by. */
+export type DescribedRequest = Pick<RequestView, 'method' | 'route'>
 
 /** A resource that was paid for. */
-interface Sale extends RequestedRoute {
+interface Sale {
+  readonly view: DescribedRequest
   readonly merchant: Merchant
   readonly resource: ResourceInfo
   readonly bazaar: Bazaar | undefined
@@ -54,8 +51,8 @@ export class RouteResource {
   }
 
   /** The URL that is paid for. */
-  urlOf(req: Request): string {
-    return this.#options.resourceUrl?.(req) ?? requestUrl(req, this.#context.publicUrl)
+  urlOf(view: RequestView): string {
+    return this.#options.resourceUrl?.(view.req) ?? requestUrl(view, this.#context.publicUrl)
   }
 
   at(url: string): ResourceInfo {
@@ -68,26 +65,33 @@ export class RouteResource {
     }
   }
 
-  bazaarOf({ method, route }: RequestedRoute): Bazaar | undefined {
-    return this.#bazaar?.write(method, route)
+  bazaarOf(view: DescribedRequest): Bazaar | undefined {
+    return this.#bazaar?.write(pricedMethod(view), view.route)
   }
 
   /** Notes what was sold, for the catalogue. It has been delivered: nothing may fail here. */
-  noteSale({ merchant, method, route, resource, bazaar, entry }: Sale): void {
+  noteSale({ view, merchant, resource, bazaar, entry }: Sale): void {
     const { project, listed } = merchant
+    const { route } = view
     const { catalogue, publicUrl } = this.#context
     const { resourceUrl } = this.#options
     // Without a route, the path may hold a buyer's own values.
     if (listed === false || (route === undefined && resourceUrl === undefined)) return
     // Without `publicUrl`, the buyer has named the host: the catalogue's reader names another.
     const url = resourceUrl === undefined ? `${publicUrl ?? ''}${route}` : resource.url
-    catalogue?.note({ project, method, resource: { ...resource, url }, bazaar, entry })
+    catalogue?.note({
+      project,
+      method: pricedMethod(view),
+      resource: { ...resource, url },
+      bazaar,
+      entry,
+    })
   }
 }
 
 /** The URL of a request, as its client sees it. */
-function requestUrl(req: Request, publicUrl: string | undefined): string {
+function requestUrl(view: RequestView, publicUrl: string | undefined): string {
   // A request line may contain an absolute URL (RFC 9112 §3.2.2).
-  const path = req.originalUrl.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
-  return publicRootOf(req, publicUrl) + path
+  const path = view.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
+  return (publicUrl ?? view.origin) + path
 }

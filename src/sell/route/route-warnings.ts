@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import type { Logger } from '../../shared/logger.js'
 import {
   CLIENT_HEADER_BYTES,
@@ -7,7 +6,7 @@ import {
 } from '../../shared/protocol/headers.js'
 import { visible } from '../../shared/protocol/visible-text.js'
 import { formatBytes } from './header-size.js'
-import { routeOf } from './record-details.js'
+import type { RequestView } from './request-view.js'
 
 /** Longest path or description that a warning repeats. */
 const MAX_SHOWN = 80
@@ -36,36 +35,36 @@ export class RouteWarnings {
   }
 
   /** Names the route: by a request to it, if there is one. */
-  nameOf(req: Request | undefined): string {
-    if (req === undefined) return this.#declared
-    return `${req.method} ${shown(routeOf(req) ?? (req.baseUrl || '/'))}`
+  nameOf(view: RequestView | undefined): string {
+    if (view === undefined) return this.#declared
+    return `${view.method} ${shown(view.route ?? (view.mount || '/'))}`
   }
 
   /** @param words - The rest of the message, after the name of the route. */
   warn(
     warning: Warning,
-    { req, words, project, ...fields }: { req?: Request | undefined; words: string } & Fields,
+    { view, words, project, ...fields }: { view?: RequestView | undefined; words: string } & Fields,
   ): void {
     if (this.has(warning, project)) return
     this.#said.add(`${warning} ${project ?? ''}`)
-    this.#logger.warn(`${this.nameOf(req)} ${words}`, {
+    this.#logger.warn(`${this.nameOf(view)} ${words}`, {
       ...(project && { merchant: project }),
       ...fields,
     })
   }
 
   /** Warns of a 402 whose header is too large for proxies, or for clients. */
-  warnOfHeader(headerBytes: number, req?: Request): void {
+  warnOfHeader(headerBytes: number, view?: RequestView): void {
     const size = `has a PAYMENT-REQUIRED header of ${formatBytes(headerBytes)} bytes`
     if (headerBytes > PROXY_HEADER_BYTES)
       this.warn('header', {
-        req,
+        view,
         words: `${size}: ${NGINX_REMEDY}. Or offer fewer tokens, or shorten the description.`,
         headerBytes,
       })
     if (headerBytes > CLIENT_HEADER_BYTES)
       this.warn('long_header', {
-        req,
+        view,
         words: `${size}: some clients refuse more than ${formatBytes(CLIENT_HEADER_BYTES)}. Offer fewer tokens, or shorten the description.`,
         headerBytes,
       })
@@ -79,20 +78,20 @@ export class RouteWarnings {
   }
 
   /** Warns of a response that streams, but is held. */
-  warnOfStream(req: Request, { isMetered }: { readonly isMetered: boolean }): void {
+  warnOfStream(view: RequestView, { isMetered }: { readonly isMetered: boolean }): void {
     const remedy = isMetered
       ? 'what was used is known only then. To stream, sell at a fixed price with'
       : 'set'
     this.warn('stream', {
-      req,
+      view,
       words: `streams, but its response is held until it is paid: ${remedy} paymentFlow: 'upfront', which settles the payment first.`,
     })
   }
 
   /** Warns of a payment for the same path on another host. */
-  warnOfOtherHost(req: Request): void {
+  warnOfOtherHost(view: RequestView): void {
     this.warn('other_host', {
-      req,
+      view,
       words:
         'was presented a payment for the same path on another host, and refused it. If buyers reach it by another host or port, behind a proxy for example, set publicUrl or resourceUrl.',
     })

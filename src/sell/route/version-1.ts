@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import type { Merchant } from '../../core/merchants/project.js'
 import type { Asset } from '../../shared/money/assets.js'
 import { decodePayment } from '../../shared/protocol/decoded-payment.js'
@@ -17,6 +16,7 @@ import type { SchemeFormats } from '../../core/schemes/scheme.js'
 import { paymentResponseHeaders } from '../respond/respond.js'
 import type { Challenge, PaymentDialect, PresentedPayment } from './payment-dialect.js'
 import { decodePresented, paymentHeaderOf } from './read-payment.js'
+import type { RequestView } from './request-view.js'
 
 /** Address of no token: what the merchant does not take has none. */
 const NO_TOKEN = `0x${'0'.repeat(40)}`
@@ -35,8 +35,8 @@ export class Version1 implements PaymentDialect {
     this.#formats = formats
   }
 
-  async read(req: Request): Promise<PresentedPayment | undefined> {
-    const header = paymentHeaderOf(req)
+  async read(view: RequestView): Promise<PresentedPayment | undefined> {
+    const header = paymentHeaderOf(view)
     if (header?.name !== X_PAYMENT) return undefined
     const document = decodeHeader(header.text)
     if (!document.ok || versionOf(document.value) !== VERSION_1) return undefined

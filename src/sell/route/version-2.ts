@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import { decodeHeader } from '../../shared/protocol/headers.js'
 import { isOtherVersion, parsePaymentPayload } from '../../shared/protocol/payment.js'
 import type { PaymentRequired } from '../../shared/protocol/payment.js'
@@ -6,6 +5,7 @@ import type { SchemeFormats } from '../../core/schemes/scheme.js'
 import { paymentResponseHeaders } from '../respond/respond.js'
 import type { Challenge, PaymentDialect, PresentedPayment } from './payment-dialect.js'
 import { decodePresented, paymentHeaderOf, unreadable } from './read-payment.js'
+import type { RequestView } from './request-view.js'
 
 /** x402 version 2. It reads its payments from either header, and recognises those of other versions. */
 export class Version2 implements PaymentDialect {
@@ -16,8 +16,8 @@ export class Version2 implements PaymentDialect {
     this.#formats = formats
   }
 
-  async read(req: Request): Promise<PresentedPayment | undefined> {
-    const header = paymentHeaderOf(req)
+  async read(view: RequestView): Promise<PresentedPayment | undefined> {
+    const header = paymentHeaderOf(view)
     if (header === undefined) return undefined
     const document = decodeHeader(header.text)
     if (!document.ok) return unreadable(header.name, document.problem)

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Request } from 'express'
 import { bodyFingerprint } from '../../../src/sell/route/body-fingerprint.js'
 
-/** A request whose body was read, and parsed into this. */
-const parsed = (body: unknown, more: object = {}): Request =>
-  ({
-    body,
-    readableEnded: true,
-    headers: { 'content-length': '9', 'content-type': 'application/json' },
-    ...more,
-  }) as unknown as Request
-const of = (body: unknown, more?: object) => bodyFingerprint(parsed(body, more))
+const JSON_HEADERS = { 'content-length': '9', 'content-type': 'application/json' }
+
+interface Arrival {
+  readonly isRead?: boolean
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The fingerprint of a body that was parsed into this. */
+const of = (body: unknown, { isRead = true, headers = JSON_HEADERS }: Arrival = {}) =>
+  bodyFingerprint({ body, isRead, header: (name) => headers[name] })
 
 const nested = (depth: number, core: unknown): unknown =>
   depth === 0 ? core : { in: nested(depth - 1, core) }
@@ -66,7 +66,7 @@ describe('the fingerprint of a body', () => {
   })
 
   it('is undefined for a body that nobody has read', () => {
-    const unread = { readableEnded: false }
+    const unread = { isRead: false }
     expect(of(undefined, unread)).toBeUndefined()
     // Parsers of Express 4 leave this where they parse nothing.
     expect(of({}, unread)).toBeUndefined()
@@ -78,7 +78,7 @@ describe('the fingerprint of a body', () => {
   })
 
   it('is that of an empty body if there is no body', () => {
-    expect(of(undefined, { readableEnded: false, headers: {} })).toBe('')
+    expect(of(undefined, { isRead: false, headers: {} })).toBe('')
     expect(of(undefined, { headers: { 'content-length': '0' } })).toBe('')
   })
 })
