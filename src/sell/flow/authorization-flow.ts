@@ -18,7 +18,7 @@ import { deliver, give, releaseUnpaid, reopen, settle, undeliver } from './payme
 import type { Delivered, Delivery, Reserved } from './payment-attempt.js'
 import { refuseCharge, type Meter } from '../route/meter.js'
 import { respondExit } from './respond-exit.js'
-import { setPaymentResponse } from '../respond/respond.js'
+import { setReceipt } from '../respond/respond.js'
 import { serializeResponse, serializeUnpaid } from '../respond/stored-response.js'
 import { readUndelivered, type RedirectContext, type Undelivered } from '../respond/undelivered.js'
 import { openWaiver, whyFree, type WaivedCounter, type Waiver } from './waiver.js'
@@ -175,7 +175,7 @@ async function settleThenSend(
   const settled = await settle(attempt, { charge, serialize })
   if (settled.kind !== 'settled') return settled
   held.amend(() => {
-    setPaymentResponse(exchange.res, settled.settlement)
+    setReceipt(exchange.res, settled.receipt)
     keepPrivate(exchange.res)
   })
   const response = keys.id.hasKey ? held.response() : undefined

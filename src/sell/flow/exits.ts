@@ -4,6 +4,7 @@ import type { SettleResponse } from '../../shared/protocol/payment.js'
 import { requestFields, type LoggedRequest } from '../respond/log-fields.js'
 import type { Offer } from '../route/offer.js'
 import type { ExceededLimit } from './payment-rate-limit.js'
+import type { Receipt } from '../route/payment-dialect.js'
 import type { AskingStatus } from '../route/payment-required.js'
 import type { Undelivered } from '../respond/undelivered.js'
 
@@ -25,9 +26,14 @@ export type Exit =
       readonly status?: AskingStatus | undefined
     }
   /** The settlement failed, or the payment was settled before. */
-  | { readonly kind: 'not_settled'; readonly offer: Offer; readonly settlement: Unsettled }
+  | {
+      readonly kind: 'not_settled'
+      readonly offer: Offer
+      readonly settlement: Unsettled
+      readonly receipt: Receipt
+    }
   /** A transaction was written down, and its outcome is unknown; the node may not take it yet. */
-  | { readonly kind: 'settlement_pending'; readonly settlement: Unsettled }
+  | { readonly kind: 'settlement_pending'; readonly receipt: Receipt }
   /** The response to the first request with this payment is given again. */
   | { readonly kind: 'repeated'; readonly stored: string }
   /** The first request with this payment still runs. */

@@ -14,6 +14,7 @@ import type { Exit, Unsettled } from './exits.js'
 import { requestFields } from '../respond/log-fields.js'
 import { isUnpaid } from '../respond/stored-response.js'
 import type { Offer } from '../route/offer.js'
+import type { Receipt } from '../route/payment-dialect.js'
 import type { PresentedAttempt } from './paid-call.js'
 
 /** A payment whose keys are claimed for this request. */
@@ -31,6 +32,7 @@ interface Paid<Kind> extends PaymentAttempt {
   readonly kind: Kind
   readonly reservation: Reservation
   readonly settlement: Extract<SettleResponse, { success: true }>
+  readonly receipt: Receipt
 }
 
 /** The money has moved. The answer is delivered, or the payment is opened again. */
@@ -72,9 +74,12 @@ export async function settle(
   attempt: Reserved,
   { charge, serialize }: MadeAnswer = {},
 ): Promise<Settled | Exit> {
-  const { reservation, keys } = attempt
+  const { reservation, keys, payment } = attempt
   const settlement = await reservation.settle(charge === undefined ? charge : { amount: charge })
-  if (settlement.success) return { ...attempt, kind: 'settled', settlement }
+  if (settlement.success) {
+    const receipt = payment.dialect.receipt(settlement)
+    return { ...attempt, kind: 'settled', settlement, receipt }
+  }
   const { errorReason, transaction } = settlement
   const isPending = errorReason === 'settlement_pending'
   if (isPending && keys.id.hasKey && serialize !== undefined) {
@@ -125,17 +130,18 @@ export async function undeliver({ reservation, keys }: Delivered): Promise<Exit>
 
 /** Ends a payment that was not settled, or is not known to be. */
 async function endUnsettled(
-  { offer, keys: { id } }: PaymentAttempt,
+  { offer, payment, keys: { id } }: PaymentAttempt,
   settlement: Unsettled,
 ): Promise<Exit> {
+  const receipt = payment.dialect.receipt(settlement)
   if (settlement.errorReason === 'settlement_pending') {
     await id.pause()
-    return { kind: 'settlement_pending', settlement }
+    return { kind: 'settlement_pending', receipt }
   }
   // It will never be paid for.
   if (id.kept !== undefined && isUnpaid(id.kept.answer)) await id.keep(undefined)
   await id.abandon()
-  return { kind: 'not_settled', offer, settlement }
+  return { kind: 'not_settled', offer, settlement, receipt }
 }
 
 /** Ends a payment that was refused before this request sent anything for it. */

@@ -12,7 +12,7 @@ import type { Refusal } from '../../core/schemes/scheme.js'
 import type { Exit } from './exits.js'
 import { deliver, give, reopen, settle, undeliver } from './payment-attempt.js'
 import type { PaymentAttempt, Reserved } from './payment-attempt.js'
-import { chargeOf, withSettlement } from '../respond/stored-response.js'
+import { chargeOf, withReceipt } from '../respond/stored-response.js'
 
 /** Redeems such a payment for a response that was kept while the payment was pending. */
 export async function redeemStored(attempt: Reserved, kept: string): Promise<Exit> {
@@ -21,7 +21,7 @@ export async function redeemStored(attempt: Reserved, kept: string): Promise<Exi
   if (settled.kind !== 'settled') return settled
   // It stays where it is kept.
   if (caller.isGone) return reopen(settled)
-  const stored = withSettlement(kept, settled.settlement)
+  const stored = withReceipt(kept, settled.receipt)
   const delivered = await deliver(settled, stored)
   // Its payer has left meanwhile, and has no id to ask for it by.
   if (caller.isGone && !keys.id.hasKey) return undeliver(delivered)

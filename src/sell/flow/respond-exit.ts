@@ -2,7 +2,7 @@ import type { Response } from 'express'
 import { retryAfterOf } from '../../shared/errors.js'
 import { failureWords } from '../../shared/http/failure-words.js'
 import { SHUTTING_DOWN, type Problem } from '../../shared/http/respond-problem.js'
-import { respondRouteProblem, setPaymentResponse } from '../respond/respond.js'
+import { respondRouteProblem, setReceipt } from '../respond/respond.js'
 import { respondAgain } from '../respond/stored-response.js'
 import { askForPayment } from '../route/payment-required.js'
 import type { Exit } from './exits.js'
@@ -17,12 +17,12 @@ export function respondExit(res: Response, exit: Exit): void {
       return askForPayment(res, exit.offer, exit)
     case 'not_settled': {
       const { offer, settlement } = exit
-      setPaymentResponse(res, settlement)
+      setReceipt(res, exit.receipt)
       const { errorReason: error, errorMessage: message } = settlement
       return askForPayment(res, offer, { error, message })
     }
     case 'settlement_pending':
-      setPaymentResponse(res, exit.settlement)
+      setReceipt(res, exit.receipt)
       return respondRouteProblem(res, PROBLEMS.settlement_pending)
     case 'repeated':
       return respondAgain(res, exit.stored)

@@ -8,11 +8,7 @@ import { attachPayment, type Exchange } from './exchange.js'
 import { deliver, give, reopen, settle, undeliver } from './payment-attempt.js'
 import type { Delivered, Delivery } from './payment-attempt.js'
 import { refuseCharge } from '../route/meter.js'
-import {
-  paymentResponseHeaders,
-  respondRouteProblem,
-  setPaymentResponse,
-} from '../respond/respond.js'
+import { respondRouteProblem, setReceipt } from '../respond/respond.js'
 import { recordResponse, serializeResponse } from '../respond/stored-response.js'
 import { refuseWaiver } from './waiver.js'
 
@@ -36,11 +32,11 @@ export function streamAnswer(
       if (attempt.caller.isGone) return reopen(settled)
       if (requests.cutOff.aborted) {
         await reopen(settled)
-        setPaymentResponse(exchange.res, settled.settlement)
+        setReceipt(exchange.res, settled.receipt)
         return { kind: 'shutting_down' }
       }
       // Stored without a body until the handler's response is known.
-      const headers = paymentResponseHeaders(settled.settlement)
+      const { receipt: headers } = settled
       const answer = serializeResponse({ status: 200, headers, body: undefined })
       const delivered = await deliver(settled, answer)
       if (attempt.caller.isGone) return undeliver(delivered)
@@ -57,14 +53,14 @@ async function runHandler(
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
-  const { keys, reservation, settlement } = delivered
+  const { keys, reservation, receipt } = delivered
   const { payer } = reservation
-  const { transaction } = settlement
+  const { transaction } = delivered.settlement
   const parties = { payer, transaction, waive: refuseWaiver, charge: refuseCharge }
   attachPayment(exchange, delivered, parties)
   removeConditions(req)
   const recorded = keys.id.hasKey ? recordResponse(res) : undefined
-  setPaymentResponse(res, settlement)
+  setReceipt(res, receipt)
   keepPrivateOnHead(res)
   let isCutOff = false
   const remove = onAbort(cutOff, () => {

@@ -11,7 +11,7 @@
  */
 import type { Request, Response } from 'express'
 import { PAYMENT_SIGNATURE } from '../../shared/protocol/headers.js'
-import { bringsPayment } from '../route/read-payment.js'
+import { bringsPayment } from '../route/version-2.js'
 
 export const PAYMENT_COOKIE = 'x402-payment'
 

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
 import { STATUS, type ProblemCode } from '../../shared/http/problem-status.js'
-import { bringsPayment } from '../route/read-payment.js'
+import { bringsPayment } from '../route/version-2.js'
 import { resolvePaywall } from './options.js'
 import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'

@@ -2,15 +2,10 @@
 import type { Response } from 'express'
 import { RETRY_AFTER_SECONDS, STATUS } from '../../shared/http/problem-status.js'
 import { respondProblem, type Problem } from '../../shared/http/respond-problem.js'
-import {
-  encodeHeader,
-  EXPOSED_HEADERS,
-  PAYMENT_RESPONSE,
-  X_PAYMENT_RESPONSE,
-} from '../../shared/protocol/headers.js'
+import { EXPOSED_HEADERS } from '../../shared/protocol/headers.js'
 import type { DocumentError } from '../../shared/protocol/document.js'
-import type { SettleResponse } from '../../shared/protocol/payment.js'
 import { showProblem } from '../paywall/problem-page.js'
+import type { Receipt } from '../route/payment-dialect.js'
 
 /**
  * Responds with problem details that scripts of other origins can read, or with a page that a person
@@ -44,17 +39,9 @@ export function respondInvalidInput(res: Response, errors: readonly DocumentErro
 }
 
 /** Sets the headers that report what became of the payment. */
-export function setPaymentResponse(res: Response, settlement: SettleResponse): void {
-  res.set(paymentResponseHeaders(settlement))
+export function setReceipt(res: Response, receipt: Receipt): void {
+  res.set(receipt)
   exposeHeaders(res)
-}
-
-/** The headers that report what became of a payment: `PAYMENT-RESPONSE`, and its older name. */
-export function paymentResponseHeaders(
-  settlement: SettleResponse,
-): Readonly<Record<string, string>> {
-  const value = encodeHeader(settlement)
-  return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
 }
 
 const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'

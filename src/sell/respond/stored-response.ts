@@ -3,9 +3,9 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { Response } from 'express'
 import { onceClosed } from '../../shared/http/once-closed.js'
 import { MAX_STORED_BYTES } from '../../ledger/once/store.js'
-import type { SettleResponse } from '../../shared/protocol/payment.js'
+import type { Receipt } from '../route/payment-dialect.js'
 import { keepPrivate } from './cache-control.js'
-import { exposeHeaders, paymentResponseHeaders, respondRouteProblem } from './respond.js'
+import { exposeHeaders, respondRouteProblem } from './respond.js'
 
 /** A response that went out, or is about to. */
 export interface RecordedResponse {
@@ -92,12 +92,12 @@ export function isUnpaid(stored: string): boolean {
 }
 
 /** Adds the report of the settlement to a response that was stored. */
-export function withSettlement(stored: string, settlement: SettleResponse): string {
+export function withReceipt(stored: string, receipt: Receipt): string {
   const { status, headers, body } = JSON.parse(stored) as StoredResponse
   return JSON.stringify({
     status,
     body,
-    headers: { ...headers, ...paymentResponseHeaders(settlement) },
+    headers: { ...headers, ...receipt },
   })
 }
 

@@ -43,10 +43,8 @@ function isForm(view: BodyView): boolean {
 
 /** A request with neither of these headers has no body (RFC 9112 §6.3). */
 function hasBody(view: BodyView): boolean {
-  return (
-    view.header('transfer-encoding') !== undefined ||
-    Number(view.header('content-length') ?? 0) !== 0
-  )
+  const length = Number(view.header('content-length') ?? 0)
+  return view.header('transfer-encoding') !== undefined || length !== 0
 }
 
 type Write = (text: string) => boolean

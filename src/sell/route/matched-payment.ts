@@ -8,7 +8,7 @@ import { matchOffer, type MatchContext, type MatchedQuote } from './match-offer.
 import type { Offer } from './offer.js'
 import { NOT_PAID, type Asking } from './payment-required.js'
 import { readPayment, type PaymentDialect, type PresentedPayment } from './payment-dialect.js'
-import { ratedPriceOf } from './price-names.js'
+import { ratedPriceOf } from './route-prices.js'
 import type { RequestView } from './request-view.js'
 import type { PaidRoute } from './route.js'
 import type { DescribedPayment } from './route-records.js'
@@ -47,9 +47,8 @@ export async function readMatchingPayment(
     return { kind: 'payment_required', offer, ...asking, status }
   }
   const presented = await readPayment(route.dialects, view)
+  if (presented === undefined) return askAgain({ error: NOT_PAID })
   switch (presented.kind) {
-    case 'none':
-      return askAgain({ error: NOT_PAID })
     case 'unreadable':
       return askAgain({ error: presented.problem }, 400)
     case 'other_version':

@@ -41,20 +41,16 @@ export interface Challenge {
 
 export type Receipt = Readonly<Record<string, string>>
 
-/** The payment of a request, if it has one. */
-export type FoundPayment =
-  { readonly kind: 'none' } | (PresentedPayment & { readonly dialect: PaymentDialect })
-
-/** Reads the payment of a request, in the first dialect that knows it. */
+/** Reads the payment of a request, if it has one, in the first dialect that knows it. */
 export async function readPayment(
   dialects: readonly PaymentDialect[],
   view: RequestView,
-): Promise<FoundPayment> {
+): Promise<(PresentedPayment & { readonly dialect: PaymentDialect }) | undefined> {
   for (const dialect of dialects) {
     const presented = await dialect.read(view)
     if (presented !== undefined) return { ...presented, dialect }
   }
-  return { kind: 'none' }
+  return undefined
 }
 
 /** Asks in all dialects at once. A response has one body: that of the first dialect which writes any. */

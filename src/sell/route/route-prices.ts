@@ -3,11 +3,12 @@ import type { Response } from 'express'
 import { ConfigError } from '../../shared/errors.js'
 import { hashOf } from '../../ledger/purchase.js'
 import type { Merchant } from '../../core/merchants/project.js'
+import { formatDecimal } from '../../shared/money/decimal.js'
 import { parsePrice, type ParsedPrice, type Price } from '../../shared/money/price.js'
+import type { AppliedRate } from '../../shared/money/rates.js'
 import { checkSmallest } from './checked-price.js'
 import { Meter, type MeteredPayment } from './meter.js'
 import type { PriceFunction, RouteOptions } from './options.js'
-import { askedPriceOf, priceName } from './price-names.js'
 import type { RequestView } from './request-view.js'
 import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to.js'
 
@@ -100,4 +101,22 @@ export class RoutePrices {
     checkDefaultCharge(this.#defaultCharge, price, this.#merchant)
     return { price, askedPrice: askedPriceOf(value, price) }
   }
+}
+
+/** The price that a rate was applied to. */
+export function ratedPriceOf(applied: AppliedRate | undefined): string | undefined {
+  return applied && `${applied.price} ${applied.currency}`
+}
+
+/** The name of a price, however it is written. */
+function priceName(price: ParsedPrice): string {
+  return price.kind === 'asset'
+    ? `${price.amount} units of ${price.asset}`
+    : `${formatDecimal(price.amount)} ${price.currency}`
+}
+
+/** Writes a price as the developer did, with the merchant's currency if it names none. */
+function askedPriceOf(price: Price, parsed: ParsedPrice): string {
+  if (typeof price === 'string' && /[^\d.,\s]/.test(price)) return price.trim()
+  return priceName(parsed)
 }

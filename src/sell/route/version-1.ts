@@ -13,9 +13,8 @@ import type {
 import { parsePaymentV1, paymentRequiredV1, VERSION_1 } from '../../shared/protocol/version-1.js'
 import { isPermit2 } from '../../shared/protocol/same-offer.js'
 import type { SchemeFormats } from '../../core/schemes/scheme.js'
-import { paymentResponseHeaders } from '../respond/respond.js'
 import type { Challenge, PaymentDialect, PresentedPayment } from './payment-dialect.js'
-import { decodePresented, paymentHeaderOf } from './read-payment.js'
+import { decodePresented, paymentHeaderOf, receiptOf } from './version-2.js'
 import type { RequestView } from './request-view.js'
 
 /** Address of no token: what the merchant does not take has none. */
@@ -28,7 +27,7 @@ type Seller = Pick<Merchant, 'accepts' | 'maxTimeoutSeconds'>
 export class Version1 implements PaymentDialect {
   readonly #seller: Seller
   readonly #formats: SchemeFormats
-  readonly receipt = paymentResponseHeaders
+  readonly receipt = receiptOf
 
   constructor(seller: Seller, formats: SchemeFormats) {
     this.#seller = seller

@@ -1,16 +1,26 @@
-import { decodeHeader } from '../../shared/protocol/headers.js'
+import { decodePayload } from '../../shared/protocol/decoded-payment.js'
+import type { DocumentError, Parsed } from '../../shared/protocol/document.js'
+import {
+  decodeHeader,
+  encodeHeader,
+  PAYMENT_HEADERS,
+  PAYMENT_RESPONSE,
+  X_PAYMENT_RESPONSE,
+} from '../../shared/protocol/headers.js'
 import { isOtherVersion, parsePaymentPayload } from '../../shared/protocol/payment.js'
-import type { PaymentRequired } from '../../shared/protocol/payment.js'
+import type {
+  PaymentPayload,
+  PaymentRequired,
+  SettleResponse,
+} from '../../shared/protocol/payment.js'
 import type { SchemeFormats } from '../../core/schemes/scheme.js'
-import { paymentResponseHeaders } from '../respond/respond.js'
-import type { Challenge, PaymentDialect, PresentedPayment } from './payment-dialect.js'
-import { decodePresented, paymentHeaderOf, unreadable } from './read-payment.js'
+import type { Challenge, PaymentDialect, PresentedPayment, Receipt } from './payment-dialect.js'
 import type { RequestView } from './request-view.js'
 
 /** x402 version 2. It reads its payments from either header, and recognises those of other versions. */
 export class Version2 implements PaymentDialect {
   readonly #formats: SchemeFormats
-  readonly receipt = paymentResponseHeaders
+  readonly receipt = receiptOf
 
   constructor(formats: SchemeFormats) {
     this.#formats = formats
@@ -29,4 +39,51 @@ export class Version2 implements PaymentDialect {
     const json = JSON.stringify(document)
     return { header: json, body: json }
   }
+}
+
+/** The receipt of either version: `PAYMENT-RESPONSE`, and its older name. */
+export function receiptOf(settlement: SettleResponse): Receipt {
+  const value = encodeHeader(settlement)
+  return { [PAYMENT_RESPONSE]: value, [X_PAYMENT_RESPONSE]: value }
+}
+
+/** Whether a request has a payment header, readable or not. */
+export function bringsPayment(request: Pick<RequestView, 'header'>): boolean {
+  return PAYMENT_HEADERS.some((name) => request.header(name) !== undefined)
+}
+
+/** Name and text of a request's payment header: the newer one, if it has both. */
+export function paymentHeaderOf(view: RequestView): { name: string; text: string } | undefined {
+  const name = PAYMENT_HEADERS.find((one) => view.header(one) !== undefined)
+  return name && { name, text: view.header(name) ?? '' }
+}
+
+/** Decodes the payment of a header. */
+export function decodePresented(
+  name: string,
+  payload: Parsed<PaymentPayload>,
+  formats: SchemeFormats,
+): PresentedPayment {
+  if (!payload.ok) return unreadable(name, describe('', payload.errors))
+  const decoded = decodePayload(payload.value, formats)
+  const { accepted, paymentId, read } = decoded
+  if (!accepted.ok) return unreadable(name, describe('accepted', accepted.errors))
+  // Of a scheme that is not spoken here, there is nothing to say.
+  if (!read.ok && read.errors.length > 0) return unreadable(name, describe('payload', read.errors))
+  if (!paymentId.ok) return unreadable(name, describe('', paymentId.errors))
+  return { kind: 'payment', decoded, accepted: accepted.value }
+}
+
+const unreadable = (name: string, problem: string): PresentedPayment => ({
+  kind: 'unreadable',
+  problem: `The ${name} header cannot be read: ${problem}.`,
+})
+
+function describe(parent: string, errors: readonly DocumentError[]): string {
+  return errors
+    .map(({ path, message }) => {
+      const where = [parent, path].filter(Boolean).join('.') || 'the document'
+      return `${where}: ${message}`
+    })
+    .join('; ')
 }
