@@ -68,9 +68,9 @@ describe('the house', () => {
       'api/refunds/refund-endpoints.ts',
       'api/refunds/refund-payment.ts',
       'core/schemes/evm/format.ts',
-      'core/schemes/evm/methods.ts',
       // A transfer that an authorization has made is no permit's.
       'core/schemes/evm/permit2/judge.ts',
+      'core/schemes/evm/transfer-methods.ts',
     ])
   })
 

@@ -15,7 +15,7 @@ import type {
 import { logLedgerFailure } from '../settled-reservation.js'
 import { Reconciler, type ReconcilerOptions } from './confirm/reconciler.js'
 import { facilitatorOfRelayers } from './formats.js'
-import { methodOf } from './methods.js'
+import { methodOf } from './transfer-methods.js'
 import { findCaller } from './network/find-caller.js'
 import { leavePayment } from './network/pending-payments.js'
 import { EvmReservation, type SettleContext } from './settle/evm-reservation.js'

@@ -1,6 +1,6 @@
 import type { Chain } from '../../../chain/chain.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
-import { methodOf } from '../methods.js'
+import { methodOf } from '../transfer-methods.js'
 import { clockCall, wordOf } from '../transfer/reads.js'
 
 /** What the chain says of a payment's nonce, at one block. */

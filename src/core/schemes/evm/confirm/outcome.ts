@@ -3,7 +3,7 @@ import type { Receipt } from '../../../chain/types.js'
 import type { Submission } from '../../../../ledger/index.js'
 import { lowerHex, sameHex } from '../../../../shared/protocol/hex.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
-import { methodOf } from '../methods.js'
+import { methodOf } from '../transfer-methods.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { JudgedPayment } from '../transfer/transfer-method.js'
 import {

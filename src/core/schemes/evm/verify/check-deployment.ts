@@ -2,7 +2,7 @@
 import { allOrNothing } from '../../../chain/abi.js'
 import type { Call } from '../../../chain/types.js'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
-import { methodOf } from '../methods.js'
+import { methodOf } from '../transfer-methods.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import { factoryCodeHash } from '../network/payer-guard.js'
 import type { SettlementAsset } from '../transfer/settlement-asset.js'

@@ -1,6 +1,6 @@
 import type { Reason } from '../../../../shared/protocol/reasons.js'
 import { sameHex } from '../../../../shared/protocol/hex.js'
-import { methodOf } from '../methods.js'
+import { methodOf } from '../transfer-methods.js'
 import type { SettlementAsset } from '../transfer/settlement-asset.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'

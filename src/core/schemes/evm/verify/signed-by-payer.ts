@@ -1,5 +1,5 @@
 import { isReadable, type Payment } from '../../../../shared/protocol/decoded-payment.js'
-import { methodOf } from '../methods.js'
+import { methodOf } from '../transfer-methods.js'
 import { assetAsOffered } from '../network/asset-as-offered.js'
 import { parseEcdsaSignature, recoverSigner } from './signature.js'
 

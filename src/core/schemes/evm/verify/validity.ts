@@ -2,7 +2,7 @@
 import type { PaymentFacts } from '../../../../shared/protocol/decoded-payment.js'
 import { blockTimeMs, type Network } from '../../../../shared/protocol/networks.js'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
-import { methodOf } from '../methods.js'
+import { methodOf } from '../transfer-methods.js'
 
 /** Least seconds that a transaction is given to be mined before its authorization lapses. */
 const LEAST_MARGIN_SECONDS = 6
