@@ -22,7 +22,7 @@ it('waits for no place once its request is over', async () => {
     await payers.places.take(newEntry({ from }), validBefore)
   const simulation = { codeHash: undefined, succeeds: true, isToken: true, at: performance.now() }
   const payment = {
-    core: {
+    network: {
       payers,
       deployments: new Deployments(),
       simulator: { simulate: async () => simulation },
