@@ -469,6 +469,12 @@ describe('pay, if it must not pay,', () => {
     expect(told).not.toContain('Signing')
   })
 
+  it('signs for a token whose address the seller writes without its checksum', async () => {
+    offers = [offer({ asset: devnet.asset.toLowerCase().replaceAll('f', 'F') })]
+    const { told } = await pay([odd.url, '--devnet'])
+    expect(told).toContain('→ Presenting the payment')
+  })
+
   it('signs nothing for real money with a publicly known key, even with --yes', async () => {
     offers = [offer(mainnet)]
     const { code, told } = await pay([odd.url, '--devnet', '--yes'])

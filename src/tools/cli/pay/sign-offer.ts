@@ -14,7 +14,9 @@ export function prepare({ requirements, asset }: PayableOffer, from: Address) {
   const signedAt = Math.floor(Date.now() / 1000)
   const validBefore = signedAt + requirements.maxTimeoutSeconds
   const { chainId } = asset.network
-  const payment = signablePayment(requirements, { from, chainId, signedAt, validBefore })
+  // viem signs no address with a wrong checksum, and the seller may have written one.
+  const offer = { ...requirements, asset: asset.address }
+  const payment = signablePayment(offer, { from, chainId, signedAt, validBefore })
   return { ...payment, from, validBefore }
 }
 
