@@ -194,14 +194,14 @@ describe('a payment that a stranger settles', () => {
 
   it('by such a contract, when ours is mined in vain, counts among the failures of its payer', async () => {
     const payer = await approvedPayer()
-    for (let failures = 0; failures < 2; failures++) {
+    // A slow machine simulates it once more before it is sent, and does not send it then.
+    while (proxy.methods.filter(isSend).length < 2) {
       const payment = await sign(payer, offer())
       const reserved = await reserve(payment)
       const inside = aggregate([settling(payment)])
       await sendAsStranger(aggregate([{ to: MULTICALL3, data: inside }]))
       expect(await reserved.settle()).toMatchObject({ errorReason: 'permit2_invalid_nonce' })
     }
-    expect(proxy.methods.filter(isSend)).toHaveLength(2)
     const next = await core.facilitator.verify(await sign(payer, offer()), offer(), terms())
     expect(next).toMatchObject({ invalidReason: 'payer_temporarily_refused' })
   })
