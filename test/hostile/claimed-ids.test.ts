@@ -30,7 +30,7 @@ const shop = useShop(
   () => {
     const { networks } = shopOptions(devnet)
     const network = { ...networks!['base-sepolia']!, rpcUrl: proxy.url }
-    const merchant = { payTo: devnet.merchant.address, repeatSettlements: true }
+    const merchant = { payTo: devnet.merchant.address }
     return {
       networks: { 'base-sepolia': network },
       projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant }],

@@ -1,4 +1,4 @@
-/** Rule 5: repeatSettlements is false unless a merchant asks for it. */
+/** Rule 5: a payment that is settled again is refused, also with its identifier. */
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme } from '@x402/evm/exact/server'

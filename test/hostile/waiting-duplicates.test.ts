@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { generatePaymentId } from '@x402/extensions'
 import type { LedgerStore } from '../../src/ledger/index.js'
 import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
-import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { balanceOf, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
 import { patchedLedger } from '../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, type Shop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
-import { stopMining, resumeMining, untilSent } from '../support/mining.js'
 
 const devnet = useDevnet()
 const earned = () => balanceOf(devnet, devnet.merchant.address)
@@ -111,54 +110,5 @@ describe('duplicates of a payment in progress', () => {
     expect(await (await next).text()).toBe('slow')
     expect((await first).status).toBe(200)
     expect(runs).toBe(1)
-  })
-})
-
-describe('a verify that waits for the settlement of its payment', () => {
-  let shop: Shop & { close(): Promise<void> }
-  beforeAll(async () => {
-    const merchant = { payTo: devnet.merchant.address, repeatSettlements: true }
-    shop = await openShop(
-      devnet,
-      (app, { x402Protect, gatewayRouter }) => {
-        app.get('/item', x402Protect('$0.01'), (_req, res) => void res.send('item'))
-        app.use(gatewayRouter())
-      },
-      { ledger: countedLedger(), projects: [{ id: 'shop', tokens: [SHOP_TOKEN], merchant }] },
-    )
-  })
-  afterAll(() => shop.close())
-
-  it('costs nothing once its client is gone', async () => {
-    const payment = await shop.sign('/item', devnet.payers[0]!)
-    const info = { required: false, id: generatePaymentId() }
-    const submission = {
-      paymentPayload: { ...payment, extensions: { 'payment-identifier': { info } } },
-      paymentRequirements: payment.accepted,
-    }
-    const init = {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'X-Project-Identify-Token': SHOP_TOKEN },
-    }
-    const body = JSON.stringify(submission)
-    const before = await earned()
-    await stopMining(devnet)
-    const settling = shop.ask('/api/v2/payment/settle', { ...init, body })
-    await untilSent(devnet)
-    const asked = looks
-    const client = request(`${shop.url}/api/v2/payment/verify`, init).end(body)
-    client.on('error', () => undefined)
-    // One look is whether the id is free; the others wait.
-    await until(() => looks >= asked + 4)
-    client.destroy()
-    let quiet = looks
-    await until(async () => {
-      quiet = looks
-      await new Promise((resolve) => setTimeout(resolve, 600))
-      return looks === quiet
-    })
-    await resumeMining(devnet)
-    expect(await (await settling).json()).toMatchObject({ success: true })
-    expect(await earned()).toBe(before + 10_000n)
   })
 })

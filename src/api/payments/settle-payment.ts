@@ -9,7 +9,7 @@ import { chargedPayment } from '../../core/facilitator/charged-payment.js'
 import { decodePayment, type Payment } from '../../shared/protocol/decoded-payment.js'
 import type { PaymentRequirements, SettleResponse } from '../../shared/protocol/payment.js'
 import { encodeHeader, EXTENSION_RESPONSES } from '../../shared/protocol/headers.js'
-import { isFinal, isUndecided, unsettledResponse } from '../../shared/protocol/reason-words.js'
+import { isFinal, unsettledResponse } from '../../shared/protocol/reason-words.js'
 import { isFailedTransaction } from '../../shared/protocol/reasons.js'
 import {
   isRefusal,
@@ -46,8 +46,8 @@ interface SettleOutcome {
 interface SettleRequest {
   readonly res: Response
   readonly submission: IdentifiedSubmission
-  /** The claims of the request's `Idempotency-Key` and of the payment's id. */
-  readonly claims: readonly [KeyClaim, KeyClaim]
+  /** The claim of the request's `Idempotency-Key`. */
+  readonly claim: KeyClaim
   /** The payment's id. */
   readonly byId: KeyedRequest | undefined
   /** A hash of the key that its client may ask again with: only the asker of a settlement is told of it again. */
@@ -57,31 +57,24 @@ interface SettleRequest {
 /**
  * `POST /api/v2/payment/settle`.
  *
- * A repeated `Idempotency-Key` repeats every final answer. A repeated payment id repeats success, and
- * only for merchants with `repeatSettlements`.
+ * A repeated `Idempotency-Key` repeats every final answer. A payment's id, which its buyer chooses, repeats none.
  */
 export async function settlePayment(
   context: RouterContext,
   call: Call<unknown, Submission>,
 ): Promise<SettleResponse> {
   const { req, res } = call
-  const { project, repeatSettlements } = merchantOf(res)
+  const { project } = merchantOf(res)
   const submitted = readSubmission(context, call)
   if (submitted.submission === undefined) return unsettledResponse(submitted.other)
   const submission = identifySubmission(submitted.submission)
-  const byId = await paymentIdKey(context, res, submission)
+  const byId = paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
-  const repeated = repeatSettlements ? byId : undefined
 
-  const { answer, failed } = await onceForKey(context, byHeader, async (headerClaim) => {
-    const outcome = await onceForKey(context, repeated, async (idClaim) => {
-      const claims = [headerClaim, idClaim] as const
-      const asker = (byHeader ?? repeated)?.key
-      const settled = await reserveAndSettle(context, { res, submission, claims, byId, asker })
-      await endIdClaim(idClaim, settled)
-      return settled
-    })
-    if (isFinalOutcome(outcome)) await headerClaim.finish(JSON.stringify(outcome))
+  const { answer, failed } = await onceForKey(context, byHeader, async (claim) => {
+    const asker = byHeader?.key
+    const outcome = await reserveAndSettle(context, { res, submission, claim, byId, asker })
+    if (isFinalOutcome(outcome)) await claim.finish(JSON.stringify(outcome))
     return outcome
   })
   if (!failed) return answer
@@ -89,13 +82,6 @@ export async function settlePayment(
   throw new RequestProblem('transaction_failed', detail ?? 'The transaction failed on chain.', {
     ...answer,
   })
-}
-
-/** Stores a success for the payment's id. After a refusal, the id is free for any payment. */
-async function endIdClaim(claim: KeyClaim, outcome: SettleOutcome): Promise<void> {
-  const { answer } = outcome
-  if (answer.success) return claim.finish(JSON.stringify(outcome))
-  if (!isUndecided(answer.errorReason)) await claim.abandon()
 }
 
 /**
@@ -111,7 +97,7 @@ async function reserveAndSettle(
   context: RouterContext,
   request: SettleRequest,
 ): Promise<SettleOutcome> {
-  const { res, submission, byId, claims, asker } = request
+  const { res, submission, byId, asker } = request
   const { paymentPayload, paymentRequirements } = submission
   const merchant = merchantOf(res)
   context.counters.count(merchant.project, 'presented')
@@ -129,7 +115,7 @@ async function reserveAndSettle(
     return kept ?? { answer, failed: false }
   }
   if (byId !== undefined)
-    await bindPaymentId(context, byId, claims[1]).catch(async (error: unknown) => {
+    await bindPaymentId(context, byId).catch(async (error: unknown) => {
       await reserved.release()
       throw error
     })
@@ -219,37 +205,30 @@ function checkoutPrice({ amount, extra }: PaymentRequirements, asset: Asset) {
 /** The success that a process kept before it died, where that process has delivered the payment. */
 async function keptOutcome(
   { ledger }: RouterContext,
-  { claims }: SettleRequest,
+  { claim }: SettleRequest,
   { payment, refusal }: { readonly payment: Payment; readonly refusal: Refusal },
 ): Promise<SettleOutcome | undefined> {
   if (refusal.refused !== 'invalid_exact_evm_nonce_already_used') return undefined
-  for (const { kept } of claims) {
-    const answer = await deliveredAnswer(ledger, kept, payment.key)
-    if (answer !== undefined) return JSON.parse(answer) as SettleOutcome
-  }
-  return undefined
+  const answer = await deliveredAnswer(ledger, claim.kept, payment.key)
+  return answer === undefined ? undefined : (JSON.parse(answer) as SettleOutcome)
 }
 
 /**
- * Records that the answer is about to go out, after it has been kept for every claim.
+ * Records that the answer is about to go out, after it has been kept for the key.
  *
- * If the client has disconnected, it may ask again: by its key, by the payment's id, or, if it has
- * neither, with the same payment, which is reopened for that.
+ * If the client has disconnected, it may ask again: by its key, or, if it has none, with the same payment, which is
+ * reopened for that.
  */
 async function markDelivered(
   reservation: Reservation,
-  { res, claims }: SettleRequest,
+  { res, claim }: SettleRequest,
   answer: KeptAnswer,
 ): Promise<void> {
-  const keep = async (kept: KeptAnswer | undefined): Promise<void> => {
-    for (const claim of claims) await claim.keep(kept)
-  }
-  await keep(answer)
-  const canAskAgain = claims.some(({ hasKey }) => hasKey)
-  const isForNobody = (): boolean => isClosed(res) && !canAskAgain
+  await claim.keep(answer)
+  const isForNobody = (): boolean => isClosed(res) && !claim.hasKey
   const recorded = isForNobody() ? reservation.reopen() : deliver(reservation, isForNobody)
   await recorded.catch(async (error: unknown) => {
-    await keep(undefined)
+    await claim.keep(undefined)
     throw error
   })
 }

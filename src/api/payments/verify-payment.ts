@@ -1,20 +1,15 @@
 import { decodePayment } from '../../shared/protocol/decoded-payment.js'
 import type { VerifyResponse } from '../../shared/protocol/payment.js'
-import { invalidResponse, isFinal, isUndecided } from '../../shared/protocol/reason-words.js'
+import { invalidResponse, isFinal } from '../../shared/protocol/reason-words.js'
 import { merchantOf } from '../serve/authenticate.js'
 import type { RouterContext } from '../context.js'
 import type { Call } from '../serve/define-endpoint.js'
 import { readSubmission } from './other-version.js'
-import { paymentIdKey, requireFreeId, wasSettledForId } from './payment-id.js'
+import { paymentIdKey, requireFreeId } from './payment-id.js'
 import { identifySubmission, type Submission } from './submission.js'
 import { onceForKey, readHeaderKey } from '../serve/repeatable-request.js'
 
-/**
- * `POST /api/v2/payment/verify`.
- *
- * A payment whose settlement would be repeated for its id is valid: a client that verifies before it
- * settles could not ask for the repetition otherwise.
- */
+/** `POST /api/v2/payment/verify` */
 export async function verifyPayment(
   context: RouterContext,
   call: Call<unknown, Submission>,
@@ -30,23 +25,19 @@ export async function verifyPayment(
     submission.paymentRequirements,
     context.facilitator.formats,
   )
-  const byId = await paymentIdKey(context, res, submission)
+  const byId = paymentIdKey(context, res, submission)
   const byHeader = readHeaderKey(req, { res, project, endpoint: 'verify', body: submission })
 
   // The key of the same request to settle: a payment that names no resource is bound to it.
   const toSettle = readHeaderKey(req, { res, project, endpoint: 'settle', body: submission })
-  const asker = (toSettle ?? (merchant.repeatSettlements ? byId : undefined))?.key
-  const terms = { ...merchant, purchase: { asker } }
+  const terms = { ...merchant, purchase: { asker: toSettle?.key } }
 
   const verify = async (): Promise<VerifyResponse> => {
     if (byId !== undefined) await requireFreeId(context, byId)
     const verified = await context.facilitator.verifyPayment(payment, terms)
     // A valid payment is counted when it is settled.
     if (!verified.isValid) context.counters.count(project, 'presented')
-    if (verified.isValid || byId === undefined) return verified
-    const mayRepeat = merchant.repeatSettlements && isUndecided(verified.invalidReason)
-    if (!mayRepeat || !(await wasSettledForId(context, byId, payment))) return verified
-    return { isValid: true, payer: verified.payer ?? '' }
+    return verified
   }
 
   return onceForKey(context, byHeader, async (claim) => {

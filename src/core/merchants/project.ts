@@ -35,8 +35,6 @@ export interface Merchant {
   readonly maxAmount?: Decimal | undefined
   /** How long an authorization should be valid (s). */
   readonly maxTimeoutSeconds: number
-  /** Whether the API returns the earlier result if a payment is repeated with its `payment-identifier`. */
-  readonly repeatSettlements: boolean
   /** Whether open payments may be redeemed without proof of having made them. */
   readonly redeemWithoutProof: RedeemWithoutProof
   readonly branding?: Branding | undefined

@@ -43,8 +43,7 @@ function merchantWith(terms: Partial<Merchant>): Merchant {
     crossCurrency: true,
     fxBufferBps: 0,
     maxTimeoutSeconds: 300,
-    repeatSettlements: false,
-    redeemWithoutProof: 'same-address',
+      redeemWithoutProof: 'same-address',
     v1: false,
     ...terms,
   }

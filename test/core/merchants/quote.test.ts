@@ -35,7 +35,6 @@ const merchantWith = (terms: Partial<Merchant> = {}): Merchant => ({
   crossCurrency: false,
   fxBufferBps: 0,
   maxTimeoutSeconds: 300,
-  repeatSettlements: false,
   redeemWithoutProof: 'same-address',
   v1: false,
   ...terms,

@@ -23,7 +23,7 @@ export async function recordAnswers(world: RecordedWorld): Promise<void> {
       projects: [
         world.project('shop'),
         { id: 'empty', tokens: ['x402_recorded-token-without-merchant'] },
-        world.project('repeating', { repeatSettlements: true }),
+        world.project('other'),
       ],
     },
     paidRoutes(gate),

@@ -24,7 +24,7 @@ const START = Date.parse('2100-01-01T00:00:00Z') / 1000
 export const TOKENS = {
   shop: 'x402_recorded-token-of-the-shop',
   empty: 'x402_recorded-token-without-merchant',
-  repeating: 'x402_recorded-token-that-repeats',
+  other: 'x402_recorded-token-of-another-shop',
 } as const
 
 /** An account with a key and nothing else. */

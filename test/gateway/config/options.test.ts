@@ -71,7 +71,6 @@ describe('the defaults', () => {
             crossCurrency: false,
             fxBufferBps: 0,
             maxTimeoutSeconds: 300,
-            repeatSettlements: false,
             redeemWithoutProof: 'same-address',
           },
         },
@@ -102,7 +101,6 @@ describe('valid options', () => {
           crossCurrency: true,
           fxBufferBps: 50,
           maxTimeoutSeconds: 60,
-          repeatSettlements: true,
           redeemWithoutProof: 'never',
           accepts: [
             { network: 'base', asset: FOO.address.toUpperCase().replace('0X', '0x') },
@@ -126,7 +124,6 @@ describe('valid options', () => {
       hashToken('x402_second-token-of-acme'),
     ])
     expect(projects[2]?.merchant).toMatchObject({
-      repeatSettlements: true,
       redeemWithoutProof: 'never',
     })
     expect(projects[2]?.merchant?.accepts.map(({ symbol }) => symbol)).toStrictEqual([
@@ -212,7 +209,6 @@ describe('wrong options', () => {
           payTo: '0xbEEF',
           fxBufferBps: 0.5,
           maxTimeoutSecond: 60,
-          repeatSettlements: 'no',
           redeemWithoutProof: 'always',
           listed: ['https://shop.example/'],
         }),
@@ -244,7 +240,6 @@ describe('wrong options', () => {
         'projects.1.merchant.payTo',
         'projects.1.merchant.fxBufferBps',
         'projects.1.merchant.maxTimeoutSecond',
-        'projects.1.merchant.repeatSettlements',
         'projects.1.merchant.redeemWithoutProof',
         'projects.1.merchant.listed.0',
         'projects.2',

@@ -14,7 +14,7 @@ const usdc = findKnownAsset(findNetwork('base')!, 'USDC')!
 const merchant: Merchant = {
   ...{ project: 'shop', payTo: '0x000000000000000000000000000000000000bEEF', currency: 'USD' },
   ...{ accepts: [usdc], crossCurrency: true, fxBufferBps: 50, maxTimeoutSeconds: 60 },
-  ...{ repeatSettlements: false, redeemWithoutProof: 'same-address', v1: false },
+  ...{ redeemWithoutProof: 'same-address', v1: false },
 }
 
 /** A euro costs 1.08 dollars, and the merchant adds half a percent: 1.00 EUR is 1.0854 USDC. */

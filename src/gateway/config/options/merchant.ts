@@ -42,16 +42,6 @@ export interface MerchantOptions {
   /** Seconds a payer should let an authorization live, 10 to 86400. @defaultValue 300 */
   readonly maxTimeoutSeconds?: number | undefined
   /**
-   * Whether verify and settle of the API repeat the result of a payment that comes again with its
-   * `payment-identifier`.
-   *
-   * The identifier is the buyer's: a shop that does not record what it served would serve twice for
-   * one payment. Without this option, an identifier is only bound to its payment. The result for a
-   * repeated `Idempotency-Key`, which the shop itself chooses, is always repeated.
-   * @defaultValue false
-   */
-  readonly repeatSettlements?: boolean | undefined
-  /**
    * Who may redeem an open payment (paid, but not answered yet) when the client dropped the
    * `extra.offerId` of its offer and sent no `payment-identifier`: nobody, or the address that
    * presented the payment first. The API does not know the buyer's address; there, anybody may who

@@ -63,7 +63,6 @@ const merchantSchema = z.strictObject({
   minAmount: limit.optional(),
   maxAmount: limit.optional(),
   maxTimeoutSeconds: z.int().min(10).max(86_400).default(DEFAULT_MAX_TIMEOUT_SECONDS),
-  repeatSettlements: z.boolean().default(false),
   redeemWithoutProof: z.enum(['never', 'same-address']).default('same-address'),
   branding: brandingSchema.optional(),
   listed: z.union([z.boolean(), z.array(origin).max(100)]).default(true),
@@ -121,11 +120,18 @@ export function merchantReader(
     const errors: DocumentError[] = []
     const report: Report = (path, _code, message) => void errors.push({ path, message })
     const context = { project, configured, networks, defaults, report }
-    const merchant = resolveMerchant(settings, context)
+    const merchant = resolveMerchant(withoutGone(settings), context)
     return merchant !== undefined && errors.length === 0
       ? { ok: true, value: merchant }
       : { ok: false, errors }
   }
+}
+
+/** Merchants of the database may still have an option that is gone. */
+function withoutGone(settings: unknown): unknown {
+  if (!isObject(settings)) return settings
+  const { repeatSettlements: _gone, ...known } = settings
+  return known
 }
 
 /** The hash of an identify token; empty if it is unusable. */

@@ -51,7 +51,6 @@ export interface MerchantSettings {
   readonly minAmount?: string
   readonly maxAmount?: string
   readonly maxTimeoutSeconds?: number
-  readonly repeatSettlements?: boolean
   readonly redeemWithoutProof?: string
   readonly listed?: boolean | readonly string[]
   readonly v1?: boolean

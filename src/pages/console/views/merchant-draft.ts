@@ -22,7 +22,6 @@ export function draftOf(project: Project | undefined) {
     minAmount: text(merchant.minAmount),
     maxAmount: text(merchant.maxAmount),
     maxTimeoutSeconds: text(merchant.maxTimeoutSeconds),
-    repeatSettlements: merchant.repeatSettlements ?? false,
     redeemWithoutProof: merchant.redeemWithoutProof ?? '',
     listed: merchant.listed ?? true,
     /** `yes` or `no`; `''` as the gateway does. */
@@ -48,7 +47,6 @@ function settingsOf(draft: Draft): Members {
     minAmount: text(draft.minAmount),
     maxAmount: text(draft.maxAmount),
     maxTimeoutSeconds: number(draft.maxTimeoutSeconds),
-    repeatSettlements: draft.repeatSettlements || null,
     redeemWithoutProof: text(draft.redeemWithoutProof),
     listed: draft.listed === true ? null : draft.listed,
     v1: draft.v1 === '' ? null : draft.v1 === 'yes',

@@ -161,11 +161,6 @@ function More({ of: { values, change, field } }: Of<FormState<Draft>>) {
           placeholder="300"
           {...field('maxTimeoutSeconds')}
         />
-        <CheckField
-          label="Repeat success for the same payment id"
-          isChecked={values.repeatSettlements}
-          onChange={(repeatSettlements) => change({ repeatSettlements })}
-        />
         <SelectField
           label="Retry without the offer id"
           options={[
