@@ -4,11 +4,27 @@ import { z } from 'zod'
 import type { AuditEntry } from '../../ledger/projects.js'
 import { OPERATOR } from '../../ledger/webhooks.js'
 import { defineEndpoint } from '../serve/define-endpoint.js'
-import { pageOf } from '../serve/pages.js'
+import { pageOf, cursorParameter, limitParameter } from '../serve/pages.js'
 import type { AdminContext } from './context.js'
-import { namePosition, positionQuery } from './positions.js'
 import { projectIdSchema } from './project-ids.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
+
+/** Entries on a page. */
+const DEFAULT_LIMIT = 100
+
+const POSITION = /^p([0-9]{1,15})$/
+
+/** The parameters `cursor`, the position of the last entry of the page before, and `limit`. */
+const positionQuery = {
+  cursor: cursorParameter((name) => {
+    const match = POSITION.exec(name)
+    return match === null ? undefined : Number(match[1])
+  }),
+  limit: limitParameter('Entries', DEFAULT_LIMIT),
+}
+
+/** Names the position of an entry. */
+const namePosition = ({ position }: { readonly position: number }): string => `p${position}`
 
 const documents = lazyDocuments(() => import('../documents/admin.js'))
 

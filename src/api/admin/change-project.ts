@@ -1,14 +1,17 @@
 /** Changes to a project of the database, by an operator or by the merchant. */
 import type { Request, Response } from 'express'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
-import type { ChangeAuthor, PausedBy, StoredProject } from '../../ledger/projects.js'
+import type { ChangeAuthor, PausedBy, StoredProject, ProjectUpdate } from '../../ledger/projects.js'
 import { isObject, type DocumentError, type Parsed } from '../../shared/protocol/document.js'
 import { invalidBody } from '../serve/json-body.js'
 import { noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
-import { planPayTo } from './pay-to.js'
 import { isStoredId } from './project-ids.js'
 import { storedView } from './project-view.js'
+import { mayAdmin, rolesFor } from '../../core/merchants/access.js'
+import { sameHex } from '../../shared/protocol/hex.js'
+import { adminOf } from './admin.js'
+import { forbidden } from './authenticate-admin.js'
 
 /** How often a change is tried while others change the same project. */
 const MAX_ATTEMPTS = 20
@@ -128,4 +131,38 @@ function changedMeanwhile(): RequestProblem {
     'precondition_failed',
     'The project has been changed meanwhile: read it again, and change what it is now.',
   )
+}
+
+/** A change of the address, as an endpoint. */
+const REDIRECT = { method: 'PATCH', scope: 'own' } as const
+
+/** Wanted settings of a merchant, and the `payTo` that the request names. */
+interface WantedSettings {
+  readonly settings: object
+  readonly payTo: unknown
+}
+
+/**
+ * Decides which address is paid from now on, and which one later.
+ *
+ * @param before - Its settings were valid, and so are the wanted ones.
+ * @throws `RequestProblem` 403 for an admin who is no owner
+ */
+function planPayTo(
+  { payToDelayMs }: Pick<AdminContext, 'payToDelayMs'>,
+  res: Response,
+  { before, wanted }: { readonly before: StoredProject; readonly wanted: WantedSettings },
+): Pick<ProjectUpdate, 'settings' | 'nextPayTo'> {
+  const { settings, payTo } = wanted
+  const { payTo: now = '' } = before.settings as { readonly payTo?: string }
+  const waiting = before.nextPayTo?.payTo
+  if (typeof payTo !== 'string') return { settings }
+  if (waiting !== undefined && sameHex(payTo, waiting))
+    return { settings: { ...settings, payTo: now } }
+  if (waiting === undefined && sameHex(payTo, now)) return { settings }
+  const admin = adminOf(res)
+  if (!mayAdmin(admin.role, REDIRECT)) throw forbidden(admin, rolesFor(REDIRECT))
+  if (sameHex(payTo, now) || payToDelayMs === 0) return { settings, nextPayTo: 'none' }
+  const nextPayTo = { payTo, afterMs: payToDelayMs }
+  return { settings: { ...settings, payTo: now }, nextPayTo }
 }

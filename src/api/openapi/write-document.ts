@@ -5,9 +5,10 @@ import type { Description, Success } from '../serve/define-endpoint.js'
 import { componentSchemas, referenceTo, type JsonSchema } from './components.js'
 import { HEADERS, PARAMETERS, SECURITY, TAGS } from '../serve/fixed-parts.js'
 import { headersOf, ProblemResponses } from './problem-responses.js'
-import { probes } from './probes.js'
 import { bodySchema, queryParameters } from './request-schema.js'
 import { describeWebhooks } from './webhooks.js'
+import { Lazy } from '../../shared/http/lazy.js'
+import { probeStatus, readiness } from '../documents/probe.js'
 
 /** An OpenAPI document. */
 export interface OpenApiDocument {
@@ -170,3 +171,36 @@ function usedSchemas(parts: object): OpenApiDocument['components']['schemas'] {
   collect(parts)
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name)))
 }
+
+const loaded = <Schema>(schema: Schema) => new Lazy(async () => schema)
+
+const probes: readonly Description[] = [
+  {
+    method: 'GET',
+    path: '/livez',
+    id: 'isAlive',
+    tag: 'Probes',
+    access: 'anyone',
+    summary: 'Find out whether the process runs',
+    description: 'Asks nothing outside the process.',
+    responses: { 200: { description: 'It runs.', document: loaded(probeStatus) } },
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    id: 'isReady',
+    tag: 'Probes',
+    access: 'anyone',
+    summary: 'Find out whether payments can be taken',
+    description:
+      'Checks the ledger, each network and its relayers, or the remote facilitator: every 3 s at most, however often it is asked. It answers within a second.',
+    responses: {
+      200: { description: 'Payments can be taken.', document: loaded(readiness) },
+      503: {
+        description: 'They cannot; `checks` says why.',
+        document: loaded(readiness),
+        headers: ['Retry-After'],
+      },
+    },
+  },
+]

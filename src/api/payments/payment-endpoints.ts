@@ -6,13 +6,16 @@ import { requestedAmountToDecimal, withoutFloatNoise } from '../../shared/money/
 import { sameNetwork } from '../../shared/protocol/networks.js'
 import { newOfferId, withOfferId } from '../../shared/protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../../shared/protocol/payment-identifier.js'
-import { withProtocolVersion, X402_VERSION } from '../../shared/protocol/payment.js'
+import {
+  withProtocolVersion,
+  X402_VERSION,
+  type VerifyResponse,
+} from '../../shared/protocol/payment.js'
 import { sponsoringExtensions } from '../../shared/protocol/permit-sponsoring.js'
 import { ENVELOPE } from '../../shared/protocol/strict-document.js'
 import { absoluteUrl } from '../serve/absolute-url.js'
 import { merchantOf } from '../serve/authenticate.js'
 import { defineEndpoint, type Endpoint, type RequestBody } from '../serve/define-endpoint.js'
-import { withError } from './verify-error.js'
 import { quoteFiat } from './quote-fiat.js'
 import { isOutsideFailure } from '../../shared/errors.js'
 import { settlePayment } from './settle-payment.js'
@@ -199,3 +202,14 @@ export const paymentEndpoints: readonly Endpoint[] = [
     },
   }),
 ]
+
+/** A {@link VerifyResponse} whose refusal is also told as `error`, which Medusa and the Prism SDK read. */
+type TellingVerifyResponse =
+  | Extract<VerifyResponse, { isValid: true }>
+  | (Extract<VerifyResponse, { isValid: false }> & { readonly error: string })
+
+/** Tells a refusal in words as well, in the member that plugins show to people. */
+function withError(verified: VerifyResponse): TellingVerifyResponse {
+  if (verified.isValid) return verified
+  return { ...verified, error: verified.invalidMessage ?? verified.invalidReason }
+}

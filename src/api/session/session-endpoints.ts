@@ -6,12 +6,17 @@ import { RequestProblem } from '../../shared/http/respond-problem.js'
 import { defineEndpoint, type Call } from '../serve/define-endpoint.js'
 import { rootUrlOf } from '../serve/docs-url.js'
 import type { AdminContext } from '../admin/context.js'
-import type { ConsoleSessions } from './console-sessions.js'
+import type { ConsoleSessions, OpenSession } from './console-sessions.js'
 import { requireSameOrigin } from './same-origin.js'
 import type { SessionAccess } from './session-access.js'
 import { clearSessionCookie, cookieScope, setSessionCookie } from './session-cookie.js'
-import { sessionDocument } from './session-document.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
+import { ownPackage } from '../../shared/http/own-package.cjs'
+import { takesErc3009 } from '../../shared/money/assets.js'
+import { formatNetwork } from '../../shared/protocol/networks.js'
+import { explorerUrl } from '../admin/explorers.js'
+import { scopesOfRole, scopesOfToken, type Admin } from '../../core/merchants/access.js'
+import type { TokenHolder } from '../../core/merchants/project-directory.js'
 
 const documents = lazyDocuments(() => import('../documents/admin.js'))
 
@@ -142,4 +147,47 @@ function tooManyFailures(res: Response, seconds: number): RequestProblem {
 function unauthorized(res: Response, detail: string): RequestProblem {
   res.set('WWW-Authenticate', 'ConsoleSession realm="x402 gateway console"')
   return new RequestProblem('unauthorized', detail)
+}
+
+/** A session as the page gets it: who is signed in, until when, and what the page needs to show payments. */
+function sessionDocument(
+  { networks, networkNames }: Pick<AdminContext, 'networks' | 'networkNames'>,
+  session: OpenSession,
+) {
+  const { role, expiresAt } = session
+  return {
+    role,
+    ...(session.role === 'admin' ? adminMembers(session.admin) : merchantMembers(session.holder)),
+    expiresAt: new Date(expiresAt).toISOString(),
+    version: ownPackage.version ?? 'unknown',
+    networks: networks.map(({ network, assets }) => {
+      const explorer = explorerUrl(network)
+      return {
+        network: formatNetwork(network, networkNames),
+        chainId: network.chainId,
+        name: network.name,
+        testnet: network.testnet,
+        ...(explorer !== undefined && { explorerUrl: explorer }),
+        assets: assets.map((asset) => {
+          const { address, symbol, decimals, currency } = asset
+          const refundable = takesErc3009(asset)
+          return {
+            address,
+            symbol,
+            decimals,
+            ...(currency !== undefined && { currency }),
+            refundable,
+          }
+        }),
+      }
+    }),
+  }
+}
+
+function adminMembers({ name, role }: Admin) {
+  return { name, adminRole: role, scopes: scopesOfRole(role) }
+}
+
+function merchantMembers({ project: { id, merchant }, scopes }: TokenHolder) {
+  return { name: merchant?.name ?? id, project: id, scopes: scopesOfToken(scopes) }
 }

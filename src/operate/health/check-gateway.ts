@@ -8,7 +8,6 @@ import { sameNetwork, type Network } from '../../shared/protocol/networks.js'
 import { EXACT, type Address } from '../../shared/protocol/payment.js'
 import type { RelayerPool } from '../../core/relayer/pool.js'
 import { checkExecutor } from './check-executor.js'
-import { checkFactories } from './check-factories.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
 import { checkUpto } from './check-permit2.js'
@@ -17,6 +16,7 @@ import { checkProjects } from './check-projects.js'
 import { checkRelayers } from './check-relayers.js'
 import { checkTokens } from './check-tokens.js'
 import { failed, findings, fine, type Finding, type Place } from './finding.js'
+import { checksumAddress } from '../../shared/crypto/checksum-address.js'
 
 /** A network that this process settles on. */
 export interface OwnNetwork {
@@ -96,4 +96,25 @@ async function checkCore(
     findings(place, () => checkPayees(chain, projects)),
   ])
   return [...own, ...rest.flat()]
+}
+
+/** Checks that each factory of `allowedFactories` is there. */
+async function checkFactories(
+  chain: Pick<Chain, 'getCode' | 'network'>,
+  factories: ReadonlySet<Address>,
+): Promise<readonly Finding[]> {
+  const { name, caip2 } = chain.network
+  const found = await Promise.all(
+    [...factories].map((factory) => {
+      const address = checksumAddress(factory)
+      const place = { subject: 'factory', network: caip2, address } as const
+      return findings(place, async () => {
+        if ((await chain.getCode(address)) !== '0x')
+          return [fine(place, `Factory ${address} on ${name} is there.`)]
+        const message = `Factory ${address} on ${name} has no code: accounts of it must be deployed before they pay. Correct its address in allowedFactories, or remove it.`
+        return [{ ...place, status: 'warning', code: 'factory_missing', message }]
+      })
+    }),
+  )
+  return found.flat()
 }

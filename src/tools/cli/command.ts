@@ -1,4 +1,27 @@
-import type { CliContext } from './context.js'
+import type { Environment } from '../../gateway/config/read/variables.js'
+
+/** A command's access to its process. */
+export interface CliContext {
+  readonly env: Environment
+  /** File names are relative to this folder. */
+  readonly cwd: string
+  /** Ends commands that keep running. */
+  readonly signal: AbortSignal
+  /** Writes one line of the result. */
+  readonly print: (line: string) => void
+  /** Writes one line for people. */
+  readonly complain: (line: string) => void
+  /** Writes a part of the result. Resolves when more can be written. */
+  readonly write: (text: string) => Promise<void>
+  /** Replaces the progress line; absent without a terminal. */
+  readonly showProgress?: ((line: string) => void) | undefined
+  /** Allows colours in the output. */
+  readonly colors?: boolean | undefined
+  /** Set if the result goes to a file or another program. */
+  readonly isRedirected?: boolean | undefined
+  /** Asks a person for one line; absent without a terminal. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined
+}
 
 export const EXIT = { ok: 0, failed: 1, misused: 2 } as const
 

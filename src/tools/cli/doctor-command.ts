@@ -1,5 +1,4 @@
-import { EXIT, type Command } from './command.js'
-import type { CliContext } from './context.js'
+import { EXIT, type Command, type CliContext } from './command.js'
 import type { DoctorFinding } from './doctor/doctor-finding.js'
 import { examine } from './doctor/examine.js'
 import { readFlags } from './flags.js'

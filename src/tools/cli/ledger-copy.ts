@@ -4,7 +4,7 @@ import { describeDatabase, failureKind } from '../../ledger/engine/explain-failu
 import type { LedgerCopy } from '../../ledger/operate/copy-ledger.js'
 import type { LedgerMaintenance } from '../../ledger/operate/maintenance.js'
 import { openMaintenance } from '../../ledger/operate/open-maintenance.js'
-import type { CliContext } from './context.js'
+import type { CliContext } from './command.js'
 import { readFlags, UsageError } from './flags.js'
 import { explained, ledgerLocation, locationOf, type NamedLedger } from './ledger-location.js'
 import { Progress } from './progress.js'

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { WEBHOOK_EVENTS } from '../../ledger/webhooks.js'
-import { EXIT, type Command, type ExitCode } from './command.js'
-import type { CliContext } from './context.js'
+import { EXIT, type Command, type ExitCode, type CliContext } from './command.js'
 import { portFrom, readFlags, UsageError } from './flags.js'
 import { readBounded } from '../../shared/http/fetch-json.js'
 import { isHttpUrl } from '../../shared/http/http-url.js'

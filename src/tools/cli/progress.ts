@@ -1,4 +1,4 @@
-import type { CliContext } from './context.js'
+import type { CliContext } from './command.js'
 
 /** How often the line changes (ms). */
 const INTERVAL_MS = 200

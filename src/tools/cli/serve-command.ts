@@ -1,10 +1,20 @@
 import { explainTrusted } from '../../gateway/config/resolve/trust-proxy.js'
 import { ConfigError } from '../../shared/errors.js'
 import { visible } from '../../shared/protocol/visible-text.js'
-import { EXIT, type Command } from './command.js'
-import type { CliContext } from './context.js'
+import { EXIT, type Command, type CliContext } from './command.js'
 import { portFrom, readFlags, UsageError } from './flags.js'
-import { serve } from './serve.js'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express, { type RequestHandler } from 'express'
+import { isLoopback, type ResolvedMetrics } from '../../gateway/config/resolve/metrics.js'
+import type { ResolvedOptions } from '../../gateway/config/resolve/resolve-options.js'
+import { openGateway, type Gateway } from '../../gateway/gateway.js'
+import { respondProblem } from '../../shared/http/respond-problem.js'
+import { describeDatabase } from '../../ledger/engine/explain-failure.js'
+import type { Logger } from '../../shared/logger.js'
+import { openOptions } from './open-options.js'
+import { jsonLogger, logAccess, logCheck, logPayments, warnOfProxy } from './serve-log.js'
 
 const USAGE = `Usage: express-x402-gateway serve [--config file] [--ledger file | --memory] [--port n] [--host address]
          [--access-log] [--trust-proxy proxies]
@@ -55,4 +65,169 @@ function portOf({ env }: CliContext): number | undefined {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port
   throw new ConfigError('PORT', 'must be a port between 0 and 65535', 'out_of_range')
+}
+
+const DEFAULT_PORT = 4402
+const DEFAULT_HOST = '127.0.0.1'
+
+/** Longer than proxies keep idle connections (usually 60 s): a server that closes first may lose a request. */
+const KEEP_ALIVE_MS = 75_000
+
+/** How often idle connections are closed while stopping (ms). */
+const SWEEP_MS = 50
+
+/** How long connections may stay open once the gateway has closed (ms). */
+const LAST_RESPONSES_MS = 500
+
+/** The flags of `serve`, and its context. */
+interface ServeCommand extends CliContext {
+  readonly config: string | undefined
+  /** SQLite file, relative to the configuration. */
+  readonly ledger: string | undefined
+  readonly port: number | undefined
+  readonly host: string | undefined
+  /** Keeps payments in memory only. */
+  readonly memory: boolean
+  /** Logs a line for each request. */
+  readonly accessLog: boolean
+}
+
+/** Runs the gateway until `signal` is aborted. Prints its URL once it listens. */
+async function serve(command: ServeCommand): Promise<void> {
+  const { port = DEFAULT_PORT, host = DEFAULT_HOST, print, signal } = command
+  const logger = jsonLogger(command)
+  const { gateway, resolved } = await startGateway(command, logger)
+  let metrics: Server | undefined
+  try {
+    metrics = resolved.metrics && (await serveMetrics(gateway, resolved.metrics))
+    const app = express()
+    app.disable('x-powered-by')
+    app.set('trust proxy', resolved.trustProxy)
+    app.use(warnOfProxy(logger))
+    app.use(
+      logAccess(
+        command.accessLog ? (fields) => resolved.logger.info('request', fields) : undefined,
+      ),
+    )
+    app.use(gateway.healthRouter())
+    app.use(gateway.gatewayRouter())
+    app.use(gateway.discovery())
+    app.use(respondNotFound)
+    const server = await listen(app, { port, host })
+    print(`express-x402-gateway answers on ${urlOf(server)}`)
+    if (resolved.console) print(`Its console is on ${resolved.publicUrl ?? urlOf(server)}/console/`)
+    if (metrics !== undefined) print(`Its metrics are on ${urlOf(metrics)}/metrics`)
+    // Not awaited: the gateway serves even if a node does not answer.
+    logCheck(gateway, { logger, signal }).catch((error: unknown) =>
+      logger.error('The check at start failed.', { error }),
+    )
+    if (!signal.aborted) await once(signal, 'abort')
+    logger.info('Stopping: open requests are finished first.')
+    await stop(server, gateway)
+  } finally {
+    metrics?.close().closeAllConnections()
+    await gateway.close()
+  }
+}
+
+/** Responds to all other paths. */
+const respondNotFound: RequestHandler = (req, res) => {
+  const detail = `There is no ${req.path} here; the gateway answers below /api/v2, /ucp and /discovery, and has its console at /console/ if there are admin tokens.`
+  respondProblem(res, 'api', { code: 'not_found', detail })
+}
+
+/** Checks the ledger and opens the gateway. */
+async function startGateway(command: ServeCommand, logger: Logger): Promise<StartedGateway> {
+  const warn = (message: string): void => logger.warn(message)
+  const {
+    opened,
+    named,
+    resolved: options,
+  } = await openOptions({ ...command, creates: true, warn })
+  const resolved = { ...options, logger }
+  const gateway = openGateway(resolved)
+  logPayments(gateway, logger)
+  logger.info('Starting.', {
+    configuration: opened.file ?? 'environment',
+    ...(opened.envFile !== undefined && { variables: opened.envFile }),
+    ledger: named === undefined ? 'memory' : describeDatabase(named.location),
+  })
+  return { gateway, resolved }
+}
+
+interface StartedGateway {
+  readonly gateway: Gateway
+  readonly resolved: ResolvedOptions
+}
+
+async function listen(
+  app: express.Express,
+  { port, host }: { port: number; host: string },
+): Promise<Server> {
+  const server = app.listen(port, host)
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  try {
+    await once(server, 'listening')
+    return server
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE' || code === 'EACCES') {
+      const why = code === 'EACCES' ? 'needs administrator rights' : 'is in use'
+      const message = `${port} on ${host} ${why}; choose another with --port`
+      throw new ConfigError('port', message, 'unusable_address')
+    }
+    const message = `cannot listen on ${host}:${port} (${code ?? 'unknown'})`
+    throw new ConfigError('host', message, 'unusable_address')
+  }
+}
+
+function urlOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+/** Lets open requests finish, then closes the gateway, the server and remaining connections. */
+async function stop(server: Server, gateway: Gateway): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
+  await gateway.close()
+  const patience = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS)
+  await closed
+  clearTimeout(patience)
+  clearInterval(sweep)
+}
+
+/**
+ * Serves `/metrics` on an address of its own.
+ *
+ * @throws {@link ConfigError} if it cannot listen there.
+ */
+async function serveMetrics(
+  gateway: Pick<Gateway, 'metricsRouter'>,
+  { host, port, token }: ResolvedMetrics,
+): Promise<Server> {
+  const app = express().disable('x-powered-by')
+  if (token === undefined) app.use(requireLoopbackHost)
+  app.use(gateway.metricsRouter())
+  const server = app.listen(port, host)
+  try {
+    await once(server, 'listening')
+    return server
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const isTaken = code === 'EADDRINUSE'
+    const message = isTaken ? 'is in use; choose another' : `cannot be listened on (${code})`
+    throw new ConfigError('metrics.port', `${port} on ${host} ${message}`, 'unusable_address')
+  }
+}
+
+/**
+ * Refuses requests for other hosts than this machine: by DNS rebinding, any web page could read metrics
+ * that need no token.
+ */
+const requireLoopbackHost: RequestHandler = (req, res, next) => {
+  const host = req.headers.host?.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1') ?? ''
+  if (isLoopback(host)) return next()
+  res.status(421).type('text').send('Ask for localhost, or set a token for metrics.\n')
 }

@@ -6,7 +6,7 @@ import { onceClosed } from '../../shared/http/once-closed.js'
 import { isFromTrustedProxy } from '../../shared/http/public-url.js'
 import { ensureRequestId } from '../../shared/http/request-id.js'
 import { plainError, type Logger } from '../../shared/logger.js'
-import type { CliContext } from './context.js'
+import type { CliContext } from './command.js'
 
 /** Longest path in a log line. */
 const MAX_PATH = 1024

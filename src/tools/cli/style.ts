@@ -1,4 +1,4 @@
-import type { CliContext } from './context.js'
+import type { CliContext } from './command.js'
 
 /** Terminal colours (ECMA-48) by meaning. */
 const CODES = { good: 32, bad: 31, odd: 33, bold: 1, faint: 2 } as const

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { PAYERS } from './accounts.js'
-import { approvePermit2 } from './approve-permit2.js'
 import { OwnFile } from './own-file.js'
 import { type DevnetInfo, type DevnetOptions, openDevnet } from './start-devnet.js'
+import type { Hex } from '../../shared/protocol/payment.js'
+import { waitUntilMined, word } from './mint.js'
+import { sendBatch } from './send-batch.js'
 
 export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'> {
   /** File for the `X402_*` variables of the default gateway; otherwise JSON goes to `write`. */
@@ -62,4 +64,26 @@ function environmentFor({ rpcUrl, relayerKeys, merchant, payers }: DevnetInfo): 
     '# A buyer with a million test USDC.',
     `BUYER_KEY=${payers[0]?.privateKey}`,
   ].join('\n')
+}
+
+/** `approve(address,uint256)` */
+const APPROVE_SELECTOR = '0x095ea7b3'
+const UNLIMITED = 2n ** 256n - 1n
+
+/** Lets Permit2 take an account's USDC, as buyers do once, in a transaction of their own. */
+async function approvePermit2({ rpcUrl, asset, permit2 }: DevnetInfo, owner: Hex): Promise<void> {
+  const data = `${APPROVE_SELECTOR}${word(permit2)}${word(UNLIMITED)}`
+  await sendBatch(rpcUrl, [
+    ['anvil_setBalance', owner, `0x${(10n ** 18n).toString(16)}`],
+    ['anvil_impersonateAccount', owner],
+  ])
+  const [hash] = await sendBatch(rpcUrl, [
+    ['eth_sendTransaction', { from: owner, to: asset, data }],
+  ])
+  await sendBatch(rpcUrl, [['evm_mine']])
+  await waitUntilMined(rpcUrl, hash)
+  await sendBatch(rpcUrl, [
+    ['anvil_stopImpersonatingAccount', owner],
+    ['anvil_setBalance', owner, '0x0'],
+  ])
 }

@@ -10,14 +10,13 @@ import type { Cleanup } from './cleanup.js'
 import { openDefault } from './default-stand-in.js'
 import { Failures } from './failures.js'
 import { NodeProxy } from './node-proxy.js'
-import { useChain } from './shared-chain.js'
-import { openAppAndGateway, type AppBuilder, type AppModule } from './shop-app.js'
-import type { ExpressApp } from './shop-app.js'
+import { openAppAndGateway, type AppBuilder, type AppModule, type ExpressApp } from './shop-app.js'
 import { listen, shopListener } from './shop-server.js'
 import { requireRealTimers } from './real-timers.js'
 import { StayUp } from './stay-up.js'
 import type { TestShop, TestShopOptions } from './test-shop.js'
 import { balanceOf, fundGas } from './token.js'
+import { openDevnet } from '../devnet/start-devnet.js'
 
 /** The payer starts with 1000 USDC. */
 const PAYER_FUNDS = 1_000_000_000n
@@ -131,4 +130,41 @@ async function openAccounts(devnet: Devnet): Promise<Parties> {
 function newAccount(): DevnetAccount {
   const privateKey: Hex = `0x${randomBytes(32).toString('hex')}`
   return { privateKey, address: privateKeyToAddress(privateKey) }
+}
+
+/** The chain of this process while shops use it. */
+let running: { readonly started: Promise<Devnet>; users: number } | undefined
+
+interface ChainUse {
+  readonly devnet: Devnet
+  /** Ends the use; the last one stops the chain. May be called again. */
+  release(): Promise<void>
+}
+
+/** Starts the chain, or joins shops that use it already. Users must not share accounts. */
+async function useChain(): Promise<ChainUse> {
+  const chain = (running ??= { started: start(), users: 0 })
+  chain.users += 1
+  let isReleased = false
+  const release = async (): Promise<void> => {
+    if (isReleased) return
+    isReleased = true
+    chain.users -= 1
+    if (chain.users > 0) return
+    if (running === chain) running = undefined
+    await (await chain.started).close()
+  }
+  try {
+    return { devnet: await chain.started, release }
+  } catch (error) {
+    if (running === chain) running = undefined
+    throw error
+  }
+}
+
+/** Starts a chain that does not keep this process up: each open shop does, for a while. */
+async function start(): Promise<Devnet> {
+  const { devnet, unref } = await openDevnet({})
+  unref()
+  return devnet
 }

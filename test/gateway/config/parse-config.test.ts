@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { parseConfig } from '../../../src/gateway/config/read/parse-config.js'
-import { fillVariables, variablesIn } from '../../../src/gateway/config/read/variables-in-file.js'
+import {
+  parseConfig,
+  fillVariables,
+  variablesIn,
+} from '../../../src/gateway/config/read/config-file.js'
 
 /** What is wrong with a text. */
 function wrong(text: string): string {

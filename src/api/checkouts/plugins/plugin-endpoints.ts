@@ -18,7 +18,6 @@ import { defineEndpoint, type Call, type Endpoint } from '../../serve/define-end
 import { docsUrlOf } from '../../serve/docs-url.js'
 import { lazyDocuments } from '../../serve/lazy-documents.js'
 import { WITH_CHAIN, WITH_RATE } from '../../serve/usual-problems.js'
-import { acpHandler } from './acp-handler.js'
 
 const documents = lazyDocuments(() => import('../../documents/checkout.js'))
 
@@ -136,3 +135,22 @@ const acp: readonly Endpoint[] = [
 
 /** Everything that plugins ask for in places of their own. */
 export const pluginEndpoints: readonly Endpoint[] = [...ucpDiscovery, ...ucpPreparation, ...acp]
+
+/** Writes the handler as ACP does: once, with its schemas and demands beside its config. */
+function acpHandler<Config extends object>(
+  { id, version, spec, schema }: ReturnType<typeof handlerDescriptor>,
+  config: Config,
+) {
+  return {
+    id,
+    name: id,
+    version,
+    spec,
+    requires_delegate_payment: false as const,
+    requires_pci_compliance: false as const,
+    psp: 'x402',
+    config_schema: schema,
+    instrument_schemas: [schema.replace(/schema\.json$/, 'instrument_schema.json')],
+    config,
+  }
+}

@@ -3,9 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PERMIT2, PERMIT2_SPENDERS } from '../../../shared/protocol/contracts.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
-import { formatJson } from './format-json.js'
-import { documentRoot, HANDLER_VERSION, handlerDescriptor, UCP_VERSION } from './handler.js'
-import type { Handler } from './handler.js'
+import {
+  documentRoot,
+  HANDLER_VERSION,
+  handlerDescriptor,
+  UCP_VERSION,
+  type Handler,
+} from './handler.js'
 import { templates } from './templates.cjs'
 
 /** Values of placeholders such as `{{handlerId}}`, by name. */
@@ -130,4 +134,28 @@ function fillDocument(document: unknown, values: Placeholders): unknown {
 function valueOf(name: string, values: Placeholders): unknown {
   if (Object.hasOwn(values, name)) return values[name]
   throw new Error(`A template has the unknown placeholder {{${name}}}.`)
+}
+
+/** Longest line of an object or array (columns). */
+const JSON_WIDTH = 80
+
+/**
+ * Formats JSON for people: objects and arrays that fit stay on one line.
+ *
+ * @param indent - Indentation of the line.
+ */
+export function formatJson(value: unknown, indent = ''): string {
+  // Line breaks are between members only: JSON escapes those in strings.
+  const spaced = JSON.stringify(value, null, 1)
+  const line = spaced.replaceAll(/(?<=\[)\n *|\n *(?=\])/g, '').replaceAll(/\n */g, ' ')
+  if (typeof value !== 'object' || value === null) return line
+  if (line.length <= JSON_WIDTH - indent.length) return line
+  const inner = `${indent}  `
+  const members = Array.isArray(value)
+    ? value.map((member) => formatJson(member, inner))
+    : Object.entries(value).map(
+        ([name, member]) => `${JSON.stringify(name)}: ${formatJson(member, inner)}`,
+      )
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return `${open}\n${inner}${members.join(`,\n${inner}`)}\n${indent}${close}`
 }

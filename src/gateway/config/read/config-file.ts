@@ -6,9 +6,8 @@ import { optionsFromEnvironment, overrideOptions } from './override.js'
 import { withEnvFile } from './env-file.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../../../shared/errors.js'
 import type { GatewayOptions } from '../options.js'
-import { parseConfig } from './parse-config.js'
 import { isObject } from '../../../shared/protocol/document.js'
-import { fillVariables, variablesIn } from './variables-in-file.js'
+import { parse, printParseErrorCode, stripComments, type ParseError } from 'jsonc-parser'
 
 /** Relative to the working directory. */
 export const DEFAULT_FILE = 'gateway.config.json'
@@ -118,4 +117,96 @@ async function readConfigFile(
   })
   if (issues.length > 0) throw new ConfigError(issues)
   return content
+}
+
+/** What the parser expected, for people, by the name of its error. */
+const MISTAKES: Readonly<Record<string, string>> = {
+  CloseBraceExpected: 'a comma or } is expected',
+  CloseBracketExpected: 'a comma or ] is expected',
+  ColonExpected: 'a colon is expected',
+  CommaExpected: 'a comma is expected',
+  EndOfFileExpected: 'the end of the file is expected',
+  InvalidCharacter: 'this character cannot stand in a text',
+  InvalidCommentToken: 'a comment is // or /* … */',
+  InvalidEscapeCharacter: 'there is no such escape after \\',
+  InvalidNumberFormat: 'this is not a number',
+  InvalidSymbol: 'a text in double quotes, a number, true, false or null is expected',
+  InvalidUnicode: 'four hexadecimal digits are expected after \\u',
+  PropertyNameExpected: 'the name of a member is expected: is there a comma too many?',
+  UnexpectedEndOfComment: 'a comment is not closed',
+  UnexpectedEndOfNumber: 'a number is not complete',
+  UnexpectedEndOfString: 'a text is not closed on its line',
+  ValueExpected: 'a value is expected',
+}
+
+/**
+ * Parses a configuration file: JSON, with comments.
+ *
+ * @param path - Its name, for errors.
+ * @returns What it holds.
+ * @throws {@link ConfigError} with line, column and what is expected there. The text is never
+ * repeated: it may be a key.
+ */
+export function parseConfig(path: string, text: string): unknown {
+  // Editors of Windows write a byte-order mark.
+  const json = text.replace(/^\uFEFF/, '')
+  const errors: ParseError[] = []
+  parse(json, errors, { allowTrailingComma: false, disallowComments: false })
+  const [first] = errors
+  if (first === undefined) return JSON.parse(stripComments(json)) as unknown
+  const lines = json.slice(0, first.offset).split('\n')
+  const where = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
+  const mistake = MISTAKES[printParseErrorCode(first.error)] ?? 'something else is expected'
+  throw new ConfigError('config', `${path} is not JSON (${where}): ${mistake}`, 'invalid_file')
+}
+
+/** `${NAME}`; a `$` in front makes it text. */
+const REFERENCE = /(\$?)\$\{([A-Za-z_]\w*)\}/g
+
+/**
+ * Fills in the environment variables that a configuration file refers to: `{ "env": "NAME" }` is the
+ * variable's value, and `${NAME}` within a text stands for it. `$${NAME}` is the text `${NAME}`.
+ *
+ * @param options - What the file holds.
+ * @returns The same with all references replaced.
+ * @throws {@link ConfigError} that names each variable that is not set, by the path of the option.
+ */
+export function fillVariables(options: unknown, env: Environment): unknown {
+  const issues: ConfigIssue[] = []
+  const read = (name: string, option: string): string => {
+    const value = env[name]?.trim()
+    if (value) return value
+    const message = `is the environment variable ${name}, which is not set`
+    issues.push({ option, code: 'missing_variable', message })
+    return ''
+  }
+  const fill = (value: unknown, path: string): unknown => {
+    if (typeof value === 'string')
+      return value.replaceAll(REFERENCE, (text: string, escape: string, name: string) =>
+        escape === '' ? read(name, path) : text.slice(1),
+      )
+    const below = (member: string | number, one: unknown): unknown =>
+      fill(one, path === '' ? String(member) : `${path}.${member}`)
+    if (Array.isArray(value)) return value.map((one, index) => below(index, one))
+    if (!isObject(value)) return value
+    const { env: name, ...others } = value
+    if (typeof name === 'string' && Object.keys(others).length === 0) return read(name, path)
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, below(key, one)]))
+  }
+  const filled = fill(options, '')
+  if (issues.length > 0) throw new ConfigError(issues)
+  return filled
+}
+
+/** The variables that a configuration file refers to. */
+export function variablesIn(value: unknown): readonly string[] {
+  if (typeof value === 'string')
+    return [...value.matchAll(REFERENCE)].flatMap(([, escape, name]) =>
+      name !== undefined && escape === '' ? [name] : [],
+    )
+  if (Array.isArray(value)) return value.flatMap(variablesIn)
+  if (!isObject(value)) return []
+  const { env: name, ...others } = value
+  if (typeof name === 'string' && Object.keys(others).length === 0) return [name]
+  return Object.values(value).flatMap(variablesIn)
 }

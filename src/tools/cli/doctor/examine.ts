@@ -12,7 +12,7 @@ import type { LedgerStore } from '../../../ledger/index.js'
 import { createMemoryLedger } from '../../../ledger/memory-ledger.js'
 import type { LedgerInspector } from '../../../ledger/operate/inspect-ledger.js'
 import { silentLogger } from '../../../shared/logger.js'
-import type { CliContext } from '../context.js'
+import type { CliContext } from '../command.js'
 import {
   describeUnused,
   ledgerLocation,
@@ -23,10 +23,11 @@ import { checkCertificates } from './certificate.js'
 import { checkDatabase } from './check-database.js'
 import { checkFiles } from './check-files.js'
 import { checkProjects } from './check-projects.js'
-import { checkPublicUrl } from './check-public-url.js'
-import { checkRedis } from './check-redis.js'
 import { checkWebhooks } from './check-webhooks.js'
-import { caution, fault, type DoctorFinding } from './doctor-finding.js'
+import { caution, fault, type DoctorFinding, sound } from './doctor-finding.js'
+import { RedisCounts } from '../../../gateway/config/resolve/redis-counts.js'
+import { fetchJson } from '../../../shared/http/fetch-json.js'
+import { sameNetwork } from '../../../shared/protocol/networks.js'
 
 export interface Examined extends Pick<CliContext, 'env' | 'cwd'> {
   readonly config: string | undefined
@@ -148,5 +149,81 @@ function withTransactionsOf(
       const member: unknown = Reflect.get(target, name)
       return typeof member === 'function' ? member.bind(target) : member
     },
+  })
+}
+
+/** Checks that Redis counts the requests that are limited. */
+async function checkRedis(
+  { rateLimit, paymentRateLimit }: Pick<ResolvedOptions, 'rateLimit' | 'paymentRateLimit'>,
+  env: Environment,
+): Promise<readonly DoctorFinding[]> {
+  const limits = [
+    [sourceOf('rateLimit.redisUrl', env), rateLimit],
+    ['paymentRateLimit.redisUrl', paymentRateLimit],
+  ] as const
+  const found = await Promise.all(
+    limits.map(async ([option, limit]) => {
+      const counts = limit && limit.store
+      return counts instanceof RedisCounts ? [await checkCounts(option, counts)] : []
+    }),
+  )
+  return found.flat()
+}
+
+async function checkCounts(option: string, counts: RedisCounts): Promise<DoctorFinding> {
+  const kind = await counts.probe()
+  if (kind === undefined) return sound('redis', `The Redis of ${option} counts requests.`)
+  const message = `The Redis of ${option} does not count (${kind}), so requests are not limited: start it, or correct ${option}.`
+  return fault('redis', 'redis_unreachable', message)
+}
+
+const TIMEOUT_MS = 5000
+const MAX_BYTES = 64 * 1024
+
+/** Lists the networks of a gateway. */
+const PATH = '/api/v2/payment/supported'
+
+/** Problem type of a request without a token. */
+const PROBLEM = 'urn:x402-gateway:problem:unauthorized'
+
+/** Checks that the public URL leads to this gateway, seen from this machine. */
+async function checkPublicUrl({
+  publicUrl,
+  networks,
+}: Pick<ResolvedOptions, 'publicUrl' | 'networks'>): Promise<readonly DoctorFinding[]> {
+  if (publicUrl === undefined) return []
+  const answer = await fetchJson(`${publicUrl}${PATH}`, {
+    headers: { Accept: 'application/json' },
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_BYTES,
+  })
+  if (answer.kind === 'no_response') {
+    const message = `Nothing answers at publicUrl ${publicUrl} (${answer.reason}): start serve, or correct DNS, proxy and firewall.`
+    return [caution('publicUrl', 'public_url_unreachable', message)]
+  }
+  const document = answer.kind === 'json' ? answer.document : undefined
+  if (isGateway(document, networks)) return [sound('publicUrl', `${publicUrl} leads to a gateway.`)]
+  const message = `publicUrl ${publicUrl} does not lead to this gateway (GET ${PATH}: status ${answer.status}): correct it, or the proxy’s path.`
+  return [fault('publicUrl', 'public_url_elsewhere', message)]
+}
+
+/** An answer is from this gateway if it asks for a token or lists our networks. */
+function isGateway(document: unknown, networks: ResolvedOptions['networks']): boolean {
+  const { type } = (document ?? {}) as { type?: unknown }
+  if (type === PROBLEM) return true
+  const ids = networksIn(document)
+  return (
+    ids.length > 0 &&
+    networks.every(({ network }) => ids.some((id) => sameNetwork(id, network.caip2)))
+  )
+}
+
+/** Networks that a gateway settles on. */
+function networksIn(document: unknown): readonly string[] {
+  const { kinds } = (document ?? {}) as { kinds?: unknown }
+  if (!Array.isArray(kinds)) return []
+  return kinds.flatMap((kind: unknown) => {
+    const { network } = (kind ?? {}) as { network?: unknown }
+    return typeof network === 'string' ? [network] : []
   })
 }

@@ -5,7 +5,13 @@ import {
   PAYMENT_REQUIRED,
   PAYMENT_SIGNATURE,
 } from '../../../shared/protocol/headers.js'
-import { UPTO, X402_VERSION, type Hex } from '../../../shared/protocol/payment.js'
+import {
+  UPTO,
+  X402_VERSION,
+  type Hex,
+  type Address,
+  type PaymentPayload,
+} from '../../../shared/protocol/payment.js'
 import { chooseOffer, describeAmount, type Limits, type PayableOffer } from './choose-offer.js'
 import {
   describeProblem,
@@ -17,11 +23,14 @@ import {
   type Answer,
   type PaidRequest,
 } from './http.js'
-import { paymentOf, prepare } from './sign-offer.js'
 import { signTypedData } from '../../../shared/crypto/sign-typed-data.js'
 import { formatDecimal, trimDecimal } from '../../../shared/money/decimal.js'
 import { PERMIT2 } from '../../../shared/protocol/contracts.js'
 import { visible } from '../../../shared/protocol/visible-text.js'
+import { randomBytes } from 'node:crypto'
+import { isObject } from '../../../shared/protocol/document.js'
+import { PAYMENT_IDENTIFIER } from '../../../shared/protocol/payment-identifier.js'
+import { signablePayment } from '../../../shared/protocol/signable-payment.js'
 
 /** An authorization is valid for at most this long (s), whatever the server asks for. */
 const MAX_VALID_SECONDS = 3600
@@ -190,3 +199,44 @@ function pauseMs(answer: Answer | undefined): number {
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? visible(value) : 'no reason')
+
+/** Makes the authorization that pays an offer. */
+function prepare({ requirements, asset }: PayableOffer, from: Address) {
+  const signedAt = Math.floor(Date.now() / 1000)
+  const validBefore = signedAt + requirements.maxTimeoutSeconds
+  const { chainId } = asset.network
+  // viem signs no address with a wrong checksum, and the seller may have written one.
+  const offer = { ...requirements, asset: asset.address }
+  const payment = signablePayment(offer, { from, chainId, signedAt, validBefore })
+  return { ...payment, from, validBefore }
+}
+
+/** The members of a 402 that a payment repeats. */
+interface Offered {
+  readonly resource?: unknown
+  readonly extensions?: unknown
+}
+
+/** Makes the payment. */
+function paymentOf(
+  { requirements }: PayableOffer,
+  payload: object,
+  { resource, extensions }: Offered,
+): PaymentPayload {
+  return {
+    x402Version: X402_VERSION,
+    ...(isObject(resource) && { resource }),
+    accepted: { ...requirements },
+    payload: { ...payload },
+    ...(isObject(extensions) && { extensions: withPaymentId(extensions) }),
+  }
+}
+
+/** Adds a payment id if the server takes one: then a repeated payment gets the same answer. */
+function withPaymentId(extensions: Readonly<Record<string, unknown>>) {
+  const offered = extensions[PAYMENT_IDENTIFIER]
+  if (!isObject(offered)) return extensions
+  const info = isObject(offered['info']) ? offered['info'] : {}
+  const id = randomBytes(24).toString('base64url')
+  return { ...extensions, [PAYMENT_IDENTIFIER]: { ...offered, info: { ...info, id } } }
+}

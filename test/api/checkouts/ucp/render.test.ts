@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { formatJson } from '../../../../src/api/checkouts/ucp/format-json.js'
-import { fillTemplate, readTemplate } from '../../../../src/api/checkouts/ucp/render.js'
+import { formatJson, fillTemplate, readTemplate } from '../../../../src/api/checkouts/ucp/render.js'
 
 describe('readTemplate', () => {
   it('names the missing file and the likely reason', () => {
