@@ -14,7 +14,6 @@ import type { ReceiverRules } from '../operate/webhooks/receiver-url.js'
 import type { Downloads } from './settlements/download/downloads.js'
 import type { RevenueReader } from './settlements/views/revenue-reader.js'
 
-/** Dependencies of the API. */
 export interface RouterContext extends OnceContext {
   readonly facilitator: ReservingFacilitator
   readonly ledger: LedgerStore
@@ -32,7 +31,6 @@ export interface RouterContext extends OnceContext {
   readonly networkNames: NetworkNameStyle
   /** Tokens that this process settles itself: none with a remote facilitator. */
   readonly settledAssets: readonly Asset[]
-  /** Name of the UCP handler. */
   readonly handlerId: string
   /** Root URL of the app, and that of the handler's documents; without them, from each request. */
   readonly publicUrl?: string | undefined

@@ -16,7 +16,6 @@ export class FailedByItem extends Error {
   }
 }
 
-/** An item that waits for a run, and its caller. */
 interface Waiting<Item, Result> {
   readonly item: Item
   readonly resolve: (result: Result) => void

@@ -13,17 +13,14 @@ export function findAdminByHash(
   return found
 }
 
-/** Says which admin sends a request. */
 export function setAdmin(res: Response, admin: Admin): void {
   res.locals['x402Admin'] = admin
 }
 
-/** The admin of a request; `undefined` for anyone else. */
 export function findAdmin(res: Response): Admin | undefined {
   return res.locals['x402Admin'] as Admin | undefined
 }
 
-/** The admin of an authenticated request. */
 export function adminOf(res: Response): Admin {
   const admin = findAdmin(res)
   if (admin !== undefined) return admin

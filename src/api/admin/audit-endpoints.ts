@@ -9,26 +9,20 @@ import type { AdminContext } from './context.js'
 import { projectIdSchema } from './project-ids.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
 
-/** Entries on a page. */
-const DEFAULT_LIMIT = 100
-
 const POSITION = /^p([0-9]{1,15})$/
 
-/** The parameters `cursor`, the position of the last entry of the page before, and `limit`. */
 const positionQuery = {
   cursor: cursorParameter((name) => {
     const match = POSITION.exec(name)
     return match === null ? undefined : Number(match[1])
   }),
-  limit: limitParameter('Entries', DEFAULT_LIMIT),
+  limit: limitParameter('Entries', 100),
 }
 
-/** Names the position of an entry. */
 const namePosition = ({ position }: { readonly position: number }): string => `p${position}`
 
 const documents = lazyDocuments(() => import('../documents/admin.js'))
 
-/** The audit log. */
 export const auditEndpoints = [
   defineEndpoint({
     method: 'GET',

@@ -16,7 +16,6 @@ import { forbidden } from './authenticate-admin.js'
 /** How often a change is tried while others change the same project. */
 const MAX_ATTEMPTS = 20
 
-/** A change that a request asks for. */
 export interface AskedChange {
   readonly req: Request
   readonly res: Response

@@ -7,7 +7,6 @@ import { readHeaderKey, type KeyedRequest } from '../serve/repeatable-request.js
 import { adminOf } from './admin.js'
 import type { AdminContext } from './context.js'
 
-/** The author of a request's change, as {@link changeAuthor}. */
 export function authorOf(res: Response, key?: KeyedRequest): ChangeAuthor {
   return changeAuthor(adminOf(res).name, key)
 }

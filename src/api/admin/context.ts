@@ -5,15 +5,12 @@ import type { AdminToken } from '../../core/merchants/access.js'
 import type { ReadMerchant } from '../../core/merchants/project.js'
 import type { RouterContext } from '../context.js'
 
-/** Dependencies of the admin API. */
 export interface AdminContext extends RouterContext {
   readonly adminTokens: readonly AdminToken[]
   /** How long a new `payTo` waits until it counts (ms). */
   readonly payToDelayMs: number
   readonly readMerchant: ReadMerchant
-  /** Each network, and its tokens. */
   readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
-  /** Whether the console is served. */
   readonly console: boolean
   readonly operations: Operations
 }

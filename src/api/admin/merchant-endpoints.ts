@@ -26,7 +26,6 @@ const common = {
   path: '/api/v2/merchant/project',
 } as const
 
-/** The tokens of the project that asks. */
 const ownTokens: TokensOwner = {
   prefix: '/api/v2/merchant',
   access: 'merchant',
@@ -42,7 +41,6 @@ const ownTokens: TokensOwner = {
   most: MAX_OWN_TOKENS,
 }
 
-/** A merchant's endpoints for its own project. */
 export const merchantEndpoints = [
   defineEndpoint({
     ...common,

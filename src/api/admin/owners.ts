@@ -61,7 +61,6 @@ export const operatorRefunds: Owner<AdminContext> = {
   before: async (context, call) => act(context, call.res, await findPayee(context, call)),
 }
 
-/** The operator's own webhooks. */
 export const operatorWebhooks: WebhookOwner<AdminContext> = {
   ...ADMIN,
   tag: 'Admin: webhooks',
@@ -77,14 +76,12 @@ const OF_PROJECT: Owner<AdminContext> = {
   before: async (context, call) => act(context, call.res, await findProject(context, call)),
 }
 
-/** Webhooks of any project. */
 export const projectWebhooks: WebhookOwner<AdminContext> = {
   ...OF_PROJECT,
   tag: 'Admin: webhooks',
   events: WEBHOOK_EVENTS,
 }
 
-/** Payment links of any project. */
 export const projectCheckouts = OF_PROJECT
 
 function act(context: AdminContext, res: Response, project: Project): void {

@@ -28,7 +28,6 @@ const merchant = z.record(z.string(), z.unknown()).meta({
   examples: [EXAMPLE],
 })
 
-/** The body of a change. */
 export const changeSchema = z
   .object({
     merchant: merchant.optional(),
@@ -44,7 +43,6 @@ export const changeSchema = z
 const common = { tag: 'Admin: projects', access: 'admin', scope: 'manage' } as const
 const one = { ...common, path: '/api/v2/admin/projects/{id}', params: { id: PROJECT_ID } } as const
 
-/** `/api/v2/admin/projects` */
 export const projectEndpoints = [
   defineEndpoint({
     ...common,

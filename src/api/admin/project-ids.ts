@@ -3,10 +3,8 @@ import { z } from 'zod'
 /** Ids that projects of the database may have: they are part of URLs and of log lines. */
 const STORED_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** Description of a project's placeholder. */
 export const PROJECT_ID = 'Id of the project.'
 
-/** The id of a new project, as JSON Schema describes it. */
 export const NEW_PROJECT_ID = { type: 'string', pattern: STORED_ID.source } as const
 
 /** What is wrong with the id of a new project that has another form. */

@@ -3,9 +3,6 @@ import { z } from 'zod'
 import type { Project } from '../../core/merchants/project.js'
 import { cursorParameter, limitParameter, pageOf } from '../serve/pages.js'
 
-const DEFAULT_LIMIT = 100
-
-/** Longest text to search for. */
 const MAX_SEARCH = 200
 
 /** What a list is sorted by; with `-`, the other way round. */
@@ -32,13 +29,12 @@ export const projectListQuery = z.object({
       'Order: by creation, those of the configuration first; by id; or by name, or the id of those without one. With `-`, the other way round.',
   }),
   cursor: cursorParameter(readPlace),
-  limit: limitParameter('Projects', DEFAULT_LIMIT),
+  limit: limitParameter('Projects', 100),
 })
 
 /** Numbers in ids and names are sorted by what they count: `shop-2` before `shop-10`. */
 const { compare } = new Intl.Collator('en', { numeric: true })
 
-/** Finds a page of projects, and how many there are on all pages. */
 export function listProjects(
   all: readonly Project[],
   { search = '', sort, cursor, limit }: z.output<typeof projectListQuery>,

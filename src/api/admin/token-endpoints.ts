@@ -52,7 +52,6 @@ export interface TokensOwner extends Owner<AdminContext> {
   readonly limit?: LimitName
 }
 
-/** The tokens of any project. */
 export const operatorTokens: TokensOwner = {
   prefix: '/api/v2/admin/projects/{id}',
   access: 'admin',

@@ -14,8 +14,6 @@ import { cursorParameter, limitParameter, pageOf } from '../serve/pages.js'
 
 const documents = lazyDocuments(() => import('../documents/discovery.js'))
 
-const DEFAULT_LIMIT = 20
-
 /** Longest words that are searched for. */
 const MAX_QUERY = 200
 
@@ -31,7 +29,7 @@ const filters = {
   extensions: text
     .optional()
     .meta({ description: 'Only those with this extension.', examples: ['bazaar'] }),
-  limit: limitParameter('Resources', DEFAULT_LIMIT),
+  limit: limitParameter('Resources'),
 }
 
 const listQuery = z.object({

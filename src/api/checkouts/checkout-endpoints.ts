@@ -73,7 +73,6 @@ const checkoutSchema = z.intersection(
   fiatPrice,
 )
 
-/** The body of a preparation. */
 export const checkoutBody = {
   schema: checkoutSchema,
   tolerates: ENVELOPE,
@@ -136,7 +135,6 @@ export async function checkoutBlock(
 
 const common = { tag: 'Merchant', access: 'merchant', scope: 'settle' } as const
 
-/** `/api/v2/merchant/payment-profile` and `checkout-prepare`. */
 export const checkoutEndpoints: readonly Endpoint[] = [
   defineEndpoint({
     ...common,

@@ -28,7 +28,6 @@ import type { RouterContext } from '../context.js'
 import { appliedRateOf } from '../payments/quote-fiat.js'
 import { detailsOf } from '../payments/settle-payment.js'
 
-/** Dependencies of {@link completeCheckout}. */
 export type CompletionContext = Omit<RouterContext, 'downloads' | 'revenue'>
 
 /** A checkout that is being completed. */
@@ -144,7 +143,6 @@ async function take(
   return settle(context, checkout, reserved)
 }
 
-/** Reserves a payment for this checkout. */
 async function reserve(
   context: CompletionContext,
   { seller, key, config }: Completing,
@@ -165,7 +163,6 @@ async function reserve(
   return facilitator.reserve(decodePayment(paymentPayload, offer, facilitator.formats), terms)
 }
 
-/** Settles a payment whose order is placed. */
 async function settle(
   context: CompletionContext,
   checkout: Completing,
@@ -189,7 +186,6 @@ async function settle(
   return finish(checkout.claim, settlement)
 }
 
-/** Stores the outcome of a checkout that is paid. */
 async function finish(
   claim: KeyClaim,
   settlement: Extract<UcpCompletion, { status: 'completed' }>['settlement'],

@@ -2,7 +2,6 @@
 import { isoTime } from '../../ledger/time-zone.js'
 import type { Checkout } from '../../ledger/checkouts.js'
 
-/** A checkout, as its merchant sees it. */
 export function checkoutDocument(checkout: Checkout) {
   const { id, url, status, amount, currency, settlement, paidAt, expiresAt, createdAt } = checkout
   const { reference, description, successUrl, cancelUrl } = checkout

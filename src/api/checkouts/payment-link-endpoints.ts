@@ -1,16 +1,14 @@
 /** `…/checkouts`: payment links. */
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Response } from 'express'
 import { z } from 'zod'
 import { isPublicUrl } from '../../shared/http/http-url.js'
 import { RETRY_AFTER_SECONDS } from '../../shared/http/problem-status.js'
-import { RequestProblem } from '../../shared/http/respond-problem.js'
+import { notFound, RequestProblem } from '../../shared/http/respond-problem.js'
 import { ANSWERS_KEPT_MS } from '../../ledger/once/store.js'
 import { CHECKOUT_ID, CHECKOUT_STATUSES, MAX_OPEN_CHECKOUTS } from '../../ledger/checkouts.js'
-import type { AuditAction, ChangeAuthor } from '../../ledger/projects.js'
 import { formatDecimal } from '../../shared/money/decimal.js'
 import { isName, NOT_A_NAME } from '../../shared/protocol/visible-text.js'
-import { authorOf, keyScopeOf, nameOf } from '../serve/acting.js'
+import { authorOf, keyScopeOf, nameOf, noteAct } from '../serve/acting.js'
 import { merchantOf, ownProject } from '../serve/authenticate.js'
 import { fiatMembers, fiatPrice } from './checkout-endpoints.js'
 import type { RouterContext } from '../context.js'
@@ -26,8 +24,6 @@ import { referenceMember } from '../payments/submission.js'
 import { WITH_CHAIN, WITH_RATE } from '../serve/usual-problems.js'
 
 const documents = lazyDocuments(() => import('../documents/payment-link.js'))
-
-const DEFAULT_LIMIT = 20
 
 const MIN_SECONDS = 60
 const DEFAULT_SECONDS = 24 * 3600
@@ -73,11 +69,10 @@ const checkoutSchema = z.intersection(
 
 const listQuery = z.object({
   cursor: placeParameter(CHECKOUT_ID),
-  limit: limitParameter('Checkouts', DEFAULT_LIMIT),
+  limit: limitParameter('Checkouts'),
   status: z.enum(CHECKOUT_STATUSES).optional().meta({ description: 'Only those in this state.' }),
 })
 
-/** The checkouts of an owner. */
 export function paymentLinkEndpoints<Context extends RouterContext>(
   owner: Owner<Context>,
 ): readonly Endpoint<Context>[] {
@@ -86,8 +81,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
   const params = { ...owner.params, id: 'Id of the checkout: `co_` and 32 hexadecimal digits.' }
   return [
     defineEndpoint({
-      ...owned(owner, 'createCheckout', 'Payment links'),
-      scope: 'settle',
+      ...owned(owner, 'createCheckout', { tag: 'Payment links', scope: 'settle' }),
       method: 'POST',
       path,
       ...list,
@@ -116,6 +110,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
           await quoteFiat(context, merchant, price)
           const id = await newCheckoutId(context, request)
           const { currency } = price
+          const author = authorOf(res)
           const amount = formatDecimal(price.amount)
           const created = await context.ledger.checkouts.create(
             {
@@ -130,7 +125,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
               cancelUrl: body.cancelUrl ?? undefined,
               expiresInMs: body.expiresIn * 1000,
             },
-            actOf(res, 'checkout.created', id),
+            author && { ...author, change: `checkout.created ${id}` },
           )
           if (created === undefined) throw tooMany()
           const shown = checkoutDocument(created)
@@ -140,8 +135,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'listCheckouts', 'Payment links'),
-      scope: 'read',
+      ...owned(owner, 'listCheckouts', { tag: 'Payment links', scope: 'read' }),
       method: 'GET',
       path,
       ...list,
@@ -158,8 +152,7 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'getCheckout', 'Payment links'),
-      scope: 'read',
+      ...owned(owner, 'getCheckout', { tag: 'Payment links', scope: 'read' }),
       method: 'GET',
       path: `${path}/{id}`,
       params,
@@ -168,12 +161,11 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
       responses: { 200: { description: 'The payment link.', document: documents('checkout') } },
       async handle({ ledger }: Context, { res, param }) {
         const found = await ledger.checkouts.find(idOf(param('id')), ownProject(res).id)
-        return checkoutDocument(found ?? notFound())
+        return checkoutDocument(found ?? noCheckout())
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'cancelCheckout', 'Payment links'),
-      scope: 'settle',
+      ...owned(owner, 'cancelCheckout', { tag: 'Payment links', scope: 'settle' }),
       method: 'POST',
       path: `${path}/{id}/cancel`,
       params,
@@ -185,14 +177,16 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
       async handle(context: Context, { res, param }) {
         const id = idOf(param('id'))
         const canceled = await context.ledger.checkouts.cancel(ownProject(res).id, id)
-        if (canceled === undefined) return notFound()
+        if (canceled === undefined) return noCheckout()
         if (typeof canceled === 'object') {
-          const act = actOf(res, 'checkout.canceled', id)
-          if (canceled.status === 'canceled' && act !== undefined)
-            await context.ledger.projects.noteAct(
-              { action: 'checkout.canceled', project: canceled.project, after: { checkout: id } },
-              act,
-            )
+          if (canceled.status === 'canceled') {
+            const action = 'checkout.canceled'
+            await noteAct(context, res, {
+              action,
+              after: { checkout: id },
+              change: `${action} ${id}`,
+            })
+          }
           return checkoutDocument(canceled)
         }
         if (canceled === 'in_progress') res.set('Retry-After', String(RETRY_AFTER_SECONDS))
@@ -225,14 +219,8 @@ async function newCheckoutId(
   }
 }
 
-/** The admin who does something for a project: one change, however often it is repeated. */
-function actOf(res: Response, action: AuditAction, checkout: string): ChangeAuthor | undefined {
-  const author = authorOf(res)
-  return author && { ...author, change: `${action} ${checkout}` }
-}
-
 function idOf(id: string): string {
-  return CHECKOUT.test(id) ? id : notFound()
+  return CHECKOUT.test(id) ? id : noCheckout()
 }
 
 function tooMany(): RequestProblem {
@@ -242,6 +230,4 @@ function tooMany(): RequestProblem {
   )
 }
 
-function notFound(): never {
-  throw new RequestProblem('not_found', 'There is no checkout of that id here.')
-}
+const noCheckout = () => notFound('There is no checkout of that id here.')

@@ -1,7 +1,7 @@
 /** `/ucp/*`: the public documents of the UCP handler, current and by version; the latter never change. */
 import type { RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
-import { RequestProblem } from '../../shared/http/respond-problem.js'
+import { notFound } from '../../shared/http/respond-problem.js'
 import { documentRoot, HANDLER_VERSION, type Handler } from './ucp/handler.js'
 import { handlerSchema, instrumentSchema, renderSpecification } from './ucp/render.js'
 import { defineEndpoint, type Endpoint } from '../serve/define-endpoint.js'
@@ -98,10 +98,7 @@ function endpointOf(document: HandlerDocument, isDated: boolean): Endpoint {
     respond(context, { res, param }) {
       const version = isDated ? param('version') : undefined
       if (isDated && version !== HANDLER_VERSION)
-        throw new RequestProblem(
-          'not_found',
-          `There is no such version of the handler; there is ${HANDLER_VERSION}.`,
-        )
+        notFound(`There is no such version of the handler; there is ${HANDLER_VERSION}.`)
       const { handlerId, networkNames, docsUrl: configured = context.publicUrl } = context
       const handler = { id: handlerId, networkNames, docsUrl: docsUrlOf(context, res) }
       const cacheControl = isDated ? DATED : CURRENT

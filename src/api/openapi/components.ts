@@ -14,7 +14,6 @@ export function referenceTo(schema: z.ZodType): JsonSchema {
   return { $ref: uriOf(id) }
 }
 
-/** All named schemas. */
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   const { schemas } = z.toJSONSchema(components, { uri: uriOf, unrepresentable: 'any' })
   return Object.fromEntries(

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { shapeOf, type RequestBody } from '../serve/define-endpoint.js'
 import { isLimitOfNumbers, type JsonSchema } from './components.js'
 
-/** A parameter of the query. */
 export interface Parameter {
   readonly name: string
   readonly description: string

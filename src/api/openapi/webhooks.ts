@@ -6,7 +6,6 @@ import type { Tag } from '../serve/fixed-parts.js'
 
 const HEADER = { in: 'header', required: true, schema: { type: 'string' } } as const
 
-/** Headers of Standard Webhooks. */
 const PARAMETERS = [
   { name: 'webhook-id', ...HEADER, description: 'The same at every attempt.' },
   { name: 'webhook-timestamp', ...HEADER, description: 'When it was sent: Unix time in seconds.' },

@@ -10,7 +10,6 @@ import { describeWebhooks } from './webhooks.js'
 import { Lazy } from '../../shared/http/lazy.js'
 import { probeStatus, readiness } from '../documents/probe.js'
 
-/** An OpenAPI document. */
 export interface OpenApiDocument {
   readonly [member: string]: unknown
   readonly openapi: string
@@ -18,7 +17,6 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
 }
 
-/** Dependencies of a document. */
 export interface DocumentOptions {
   readonly endpoints: readonly Description[]
   /** Whether the app has the gateway's probes, somewhere. */

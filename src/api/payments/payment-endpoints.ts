@@ -82,7 +82,6 @@ const requirementsBody = {
 
 const common = { tag: 'Payments', access: 'project', scope: 'settle' } as const
 
-/** `/api/v2/payment/*` */
 export const paymentEndpoints: readonly Endpoint[] = [
   defineEndpoint({
     ...common,

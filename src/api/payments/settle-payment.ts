@@ -42,7 +42,6 @@ interface SettleOutcome {
   readonly failed: boolean
 }
 
-/** A payment to settle. */
 interface SettleRequest {
   readonly res: Response
   readonly submission: IdentifiedSubmission
@@ -129,7 +128,6 @@ async function reserveAndSettle(
   return outcome
 }
 
-/** A payment that was settled. */
 interface Sale {
   readonly merchant: Merchant
   /** What was offered: of a metered sale with the maximum, which buyers sign. */

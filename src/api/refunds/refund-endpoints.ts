@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
-import { RequestProblem } from '../../shared/http/respond-problem.js'
+import { notFound } from '../../shared/http/respond-problem.js'
 import { isReference, NOT_A_REFERENCE } from '../../ledger/payment-details.js'
 import { erc3009Schema } from '../../shared/protocol/erc3009.js'
 import { parseUint256 } from '../../shared/protocol/primitives.js'
@@ -103,8 +103,7 @@ export function refundListEndpoints<Context extends RouterContext>(
   const { access, prefix, scopeOf } = owner
   return [
     defineEndpoint({
-      ...owned(owner, 'listAllRefunds', 'Refunds'),
-      scope: 'read',
+      ...owned(owner, 'listAllRefunds', { tag: 'Refunds', scope: 'read' }),
       method: 'GET',
       path: `${prefix}/refunds`,
       summary: 'List refunds',
@@ -142,8 +141,7 @@ export function refundEndpoints<Context extends RouterContext>(
   const params = { id: SETTLEMENT_ID }
   return [
     defineEndpoint({
-      ...owned(owner, 'listRefunds', 'Refunds'),
-      scope: 'read',
+      ...owned(owner, 'listRefunds', { tag: 'Refunds', scope: 'read' }),
       method: 'GET',
       path,
       params,
@@ -156,8 +154,7 @@ export function refundEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'createRefund', 'Refunds'),
-      scope: 'refund',
+      ...owned(owner, 'createRefund', { tag: 'Refunds', scope: 'refund' }),
       method: 'POST',
       path,
       params,
@@ -190,8 +187,7 @@ export function refundEndpoints<Context extends RouterContext>(
       handle: (context: Context, call) => refundPayment(context, call),
     }),
     defineEndpoint({
-      ...owned(owner, 'prepareRefund', 'Refunds'),
-      scope: 'refund',
+      ...owned(owner, 'prepareRefund', { tag: 'Refunds', scope: 'refund' }),
       method: 'GET',
       path: `${path}/prepare`,
       params,
@@ -211,8 +207,7 @@ export function refundEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'getRefund', 'Refunds'),
-      scope: 'read',
+      ...owned(owner, 'getRefund', { tag: 'Refunds', scope: 'read' }),
       method: 'GET',
       path: `${path}/{refundId}`,
       params: { ...params, refundId: 'Id of the refund: 32 hexadecimal digits.' },
@@ -222,8 +217,7 @@ export function refundEndpoints<Context extends RouterContext>(
       async handle(context: Context, call) {
         const { refunds } = await refundsOf(context, call, owner)
         const found = refunds.find((one) => one.id === call.param('refundId'))
-        if (found !== undefined) return found
-        throw new RequestProblem('not_found', 'This settlement has no refund of that id.')
+        return found ?? notFound('This settlement has no refund of that id.')
       },
     }),
   ]

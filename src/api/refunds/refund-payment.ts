@@ -11,7 +11,7 @@ import { sameHex } from '../../shared/protocol/hex.js'
 import { EXACT, X402_VERSION } from '../../shared/protocol/payment.js'
 import type { Reason } from '../../shared/protocol/reasons.js'
 import { isRefusal, RefundRefused } from '../../core/schemes/scheme.js'
-import { authorOf, keyScopeOf, payeeOf, type Payee } from '../serve/acting.js'
+import { authorOf, keyScopeOf, noteAct, payeeOf, type Payee } from '../serve/acting.js'
 import type { RouterContext } from '../context.js'
 import type { Call } from '../serve/define-endpoint.js'
 import type { MadeDocument } from '../documents/component.js'
@@ -111,10 +111,18 @@ async function makeRefund(
   if (known?.state === 'settled' || known?.state === 'failed') return describe(known)
   const errors = findMismatches(context, refundable, payment.facts)
   if (errors.length > 0) throw invalidBody(errors)
-  const left = leftOf(context, refundable, recordId(payment.key))
+  const id = recordId(payment.key)
+  const left = leftOf(context, refundable, id)
   if (payment.facts.amount > left) throw exceedsPayment(left)
 
-  await noteRequested(context, res, signed)
+  const amount = payment.facts.amount.toString()
+  const after = {
+    settlement,
+    refund: id,
+    amount,
+    ...(request.reason && { reason: request.reason }),
+  }
+  await noteAct(context, res, { action: 'refund.requested', after, change: `refund ${id}` })
   // Sent before, it stays the request of who asked first.
   const noted = known === undefined ? signed : { ...signed, request: undefined }
   const refused = await settleRefund(context, noted)
@@ -122,21 +130,6 @@ async function makeRefund(
   // Without a record, nothing was sent.
   if (made === undefined) throw refusedProblem(refused)
   return describe(made)
-}
-
-/** Writes to the audit log which admin sends a refund, before it is sent: one entry per authorization. */
-async function noteRequested(
-  { ledger }: RouterContext,
-  res: Response,
-  { refundable, payment, request: { reason } }: SignedRefund,
-): Promise<void> {
-  const author = authorOf(res)
-  if (author === undefined) return
-  const refund = recordId(payment.key)
-  const amount = payment.facts.amount.toString()
-  const after = { settlement: refundable.payment.id, refund, amount, ...(reason && { reason }) }
-  const act = { action: 'refund.requested', project: refundable.merchant.project, after } as const
-  await ledger.projects.noteAct(act, { ...author, change: `refund ${refund}` })
 }
 
 /**

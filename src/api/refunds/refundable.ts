@@ -18,7 +18,6 @@ export interface Refundable {
   readonly refunds: readonly RefundRecord[]
 }
 
-/** Unix time in seconds. */
 export const nowSeconds = ({ now }: Pick<RouterContext, 'now'>): bigint =>
   BigInt(Math.floor(now() / 1000))
 
@@ -90,7 +89,6 @@ export function refundProblem(refusal: RefundRefusal): RequestProblem {
   }
 }
 
-/** The problem of a refund of more than is left. */
 export function exceedsPayment(left: bigint): RequestProblem {
   return new RequestProblem(
     'refund_exceeds_payment',

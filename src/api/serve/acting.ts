@@ -2,18 +2,16 @@
 import type { Response } from 'express'
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../shared/crypto/sha256.js'
-import type { ChangeAuthor } from '../../ledger/projects.js'
+import type { AuditedChange, ChangeAuthor } from '../../ledger/projects.js'
 import type { Merchant, Project } from '../../core/merchants/project.js'
-import { holderOf, merchantOf, projectOf, setProject } from './authenticate.js'
+import { holderOf, merchantOf, ownProject, projectOf, setProject } from './authenticate.js'
 import type { RouterContext } from '../context.js'
 import type { KeyedRequest } from './repeatable-request.js'
 
 /** The merchant of a request's settlements, and its tokens. */
 export type Payee = Pick<Merchant, 'project' | 'accepts'>
 
-/** An admin who acts for a project. */
 interface Acting {
-  /** Name of the admin in the audit log. */
   readonly admin: string
   readonly project: Project
   /** Tokens of settlements whose project has no merchant any more. */
@@ -72,6 +70,24 @@ export function merchantAuthor(res: Response, key?: KeyedRequest): ChangeAuthor 
 export function changeAuthor(actor: string, key?: KeyedRequest): ChangeAuthor {
   const change = key ? nameOf(key) : randomBytes(16).toString('hex')
   return { actor, change }
+}
+
+/** Something that an admin does for a project, and no change of it. */
+interface Act extends Pick<AuditedChange, 'action' | 'after'> {
+  /** Names it, so that it is written once, however often it is repeated. */
+  readonly change?: string
+}
+
+/** Writes to the audit log what an admin does for a project. Of a project itself, nothing is written. */
+export async function noteAct(
+  { ledger }: RouterContext,
+  res: Response,
+  { change, ...act }: Act,
+): Promise<void> {
+  const author = authorOf(res)
+  if (author === undefined) return
+  const by = { ...author, ...(change !== undefined && { change }) }
+  await ledger.projects.noteAct({ ...act, project: ownProject(res).id }, by)
 }
 
 /** A name for what a request with an `Idempotency-Key` does: the same for its repetitions. */

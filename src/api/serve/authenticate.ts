@@ -54,12 +54,10 @@ export function projectTokenOf(req: Request): string | undefined {
   return req.get(PROJECT_TOKEN) ?? req.get(API_KEY)
 }
 
-/** Sets the project that a request is for. */
 export function setProject(res: Response, project: Project): void {
   res.locals['x402Project'] = project
 }
 
-/** Sets the project of a request, with what its token may do. */
 export function setHolder(res: Response, holder: TokenHolder): void {
   setProject(res, holder.project)
   res.locals['x402Holder'] = holder
@@ -70,12 +68,10 @@ export function holderOf(res: Response): TokenHolder | undefined {
   return res.locals['x402Holder'] as TokenHolder | undefined
 }
 
-/** The project of a request; `undefined` without a valid token. */
 export function projectOf(res: Response): Project | undefined {
   return res.locals['x402Project'] as Project | undefined
 }
 
-/** The project of an authenticated request. */
 export function ownProject(res: Response): Project {
   const project = projectOf(res)
   if (project !== undefined) return project

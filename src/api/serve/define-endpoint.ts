@@ -19,7 +19,6 @@ export type EndpointMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
  */
 export type Access = 'anyone' | 'project' | 'merchant' | 'admin' | 'session'
 
-/** A successful response. */
 export interface Success {
   readonly description: string
   /** The JSON document; `undefined` where there is no body, or none of JSON. */
@@ -37,7 +36,6 @@ export interface ExtendedProblem {
   readonly members: Lazy<z.ZodRawShape>
 }
 
-/** A problem that an endpoint may respond with. */
 export type EndpointProblem = ProblemCode | ExtendedProblem
 
 /** A JSON body of a request. Unknown members are refused. */
@@ -52,7 +50,6 @@ export interface RequestBody<Schema extends z.ZodType = z.ZodType> {
   readonly tolerates?: readonly string[] | 'any'
 }
 
-/** How an endpoint is described. */
 export interface Description {
   readonly method: EndpointMethod
   /** `{id}` stands for one segment. */
@@ -65,7 +62,6 @@ export interface Description {
   readonly access: Access
   /** What the caller must be allowed to do, where a token or a session is needed. */
   readonly scope?: Scope
-  /** Descriptions of the path's placeholders. */
   readonly params?: Readonly<Record<string, string>>
   readonly headers?: readonly RequestHeader[]
   /** By status. The first is the status of an answer, unless `handle` sets another. */
@@ -81,12 +77,10 @@ export interface Description {
   readonly body?: RequestBody
 }
 
-/** A request to an endpoint. */
 export interface Call<Query = unknown, Body = unknown> {
   readonly req: Request
   readonly res: Response
   readonly query: Query
-  /** The value of a placeholder of the path. */
   readonly param: (name: string) => string
   /** Parses the body. @throws `RequestProblem` 400 with every invalid member */
   readonly readBody: () => Body
@@ -104,7 +98,6 @@ type AnswerOf<Responses> = {
     : undefined
 }[keyof Responses]
 
-/** The definition of an endpoint. */
 export type Definition<
   Context,
   Query extends z.ZodObject,

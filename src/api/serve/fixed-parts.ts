@@ -31,10 +31,8 @@ export const TAGS = [
   { name: 'Console', description: 'The page of operators and merchants, and its sessions.' },
 ] as const
 
-/** Under which heading an endpoint is listed. */
 export type Tag = (typeof TAGS)[number]['name']
 
-/** Headers of requests, which may be left out. */
 export const PARAMETERS = {
   'Idempotency-Key': {
     name: IDEMPOTENCY_KEY,
@@ -65,7 +63,6 @@ export const PARAMETERS = {
 
 export type RequestHeader = keyof typeof PARAMETERS
 
-/** Headers of responses. */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'Id of the request, as in the log.',

@@ -4,7 +4,6 @@ import { countMembers, MAX_NESTING } from '../../shared/protocol/document.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 import { invalidRequest } from './invalid-request.js'
 
-/** Largest request body in bytes. */
 const MAX_BODY_BYTES = 64 * 1024
 
 // Not strict: `null` and `1` are JSON, and are refused for their shape.
@@ -37,7 +36,6 @@ export function readBody<T>(req: Request, parse: (body: unknown) => Parsed<T>): 
   throw invalidBody(parsed.errors)
 }
 
-/** Makes the 400 for a body with invalid members. */
 export const invalidBody = (errors: readonly DocumentError[]): RequestProblem =>
   invalidRequest('body', errors)
 

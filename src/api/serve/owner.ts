@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { LedgerQuery, LedgerRecord } from '../../ledger/index.js'
 import type { Asset } from '../../shared/money/assets.js'
 import { merchantOf } from './authenticate.js'
+import type { Scope } from '../../core/merchants/access.js'
 import type { RouterContext } from '../context.js'
 import type { Access, Call, Definition, EarlyCall } from './define-endpoint.js'
 import type { MadeDocument } from '../documents/component.js'
@@ -18,12 +19,10 @@ type Schemas = typeof settlements
 
 /** The owner of endpoints: a project, or the operator. */
 export interface Owner<Context = RouterContext> {
-  /** Prefix of the paths. */
   readonly prefix: string
   readonly access: Access
   /** Under which heading an operator's are listed. @defaultValue that of a project's */
   readonly tag?: Tag
-  /** Descriptions of the prefix's placeholders. */
   readonly params?: Readonly<Record<string, string>>
   /** Makes ids of endpoints unique: `listWebhooks`, `adminListWebhooks`. */
   readonly idOf: (id: string) => string
@@ -31,7 +30,6 @@ export interface Owner<Context = RouterContext> {
   readonly before?: (context: Context, call: EarlyCall) => Promise<void>
 }
 
-/** The payments to show. */
 export interface ViewScope {
   readonly project: LedgerQuery['project']
   /** Tokens whose symbol and decimals are told. */
@@ -77,11 +75,12 @@ export const MERCHANT: PaymentsOwner = {
 export function owned<Context>(
   { access, idOf, before, ...owner }: Owner<Context>,
   id: string,
-  tag: Tag,
+  { tag, scope }: { readonly tag: Tag; readonly scope: Scope },
 ) {
   return {
     id: idOf(id),
     access,
+    scope,
     tag: owner.tag ?? tag,
     ...(before && { before }),
   } satisfies Partial<Definition<Context, never, never, never>>

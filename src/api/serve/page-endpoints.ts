@@ -24,7 +24,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** A file in memory. */
 interface Asset {
   readonly plain: Buffer
   readonly compressed: Buffer
@@ -36,11 +35,9 @@ export const NOT_MODIFIED = {
   headers: ['ETag'],
 } as const
 
-/** A page of the gateway. */
 export interface PageOptions {
   readonly path: string
   readonly tag: Tag
-  /** Id of its endpoint. */
   readonly id: string
   readonly summary: string
   readonly description: string
@@ -48,7 +45,6 @@ export interface PageOptions {
   readonly folder: string | undefined
 }
 
-/** The folder of a built page of this package. */
 export const builtFolder = (name: string): string | undefined =>
   ownPackage.folder && join(ownPackage.folder, 'dist', name)
 

@@ -1,13 +1,12 @@
 /** Lists that come in pages. */
 import { z } from 'zod'
 
-/** Entries on a page at most. */
 const MAX_LIMIT = 100
 
 const NOT_A_LIMIT = `must be an integer from 1 to ${MAX_LIMIT}`
 
 /** The parameter `limit`. @param what - What the entries are called: `Settlements`. */
-export function limitParameter(what: string, defaultLimit: number) {
+export function limitParameter(what: string, defaultLimit = 20) {
   return z
     .string(NOT_A_LIMIT)
     .regex(/^\d{1,3}$/, NOT_A_LIMIT)
@@ -64,7 +63,6 @@ export function pageOf<T>(found: readonly T[], limit: number, nameOf: (last: T) 
   return { page, next: { nextCursor: cursorOf(nameOf(last)) } }
 }
 
-/** The `nextCursor` of a position. */
 export function cursorOf(name: string): string {
   return Buffer.from(name, 'latin1').toString('base64url')
 }

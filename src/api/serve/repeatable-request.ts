@@ -24,7 +24,6 @@ export interface HeaderKeyOptions {
   readonly project: string
   /** A key has a separate meaning at each endpoint. */
   readonly endpoint: string
-  /** The parsed body. */
   readonly body: object
 }
 

@@ -1,7 +1,6 @@
 import type { Response } from 'express'
 import { sha256 } from '../../shared/crypto/sha256.js'
 
-/** A document that clients keep. */
 export interface Publication {
   readonly type: string
   readonly body: string
@@ -11,7 +10,6 @@ export interface Publication {
   readonly tag: string
 }
 
-/** The entity tag of a text. */
 export function tagOf(text: string): string {
   return `"${sha256(text, 'base64url').slice(0, 27)}"`
 }

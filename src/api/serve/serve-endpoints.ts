@@ -22,7 +22,6 @@ type Params = Readonly<Record<string, string>>
 
 /** Endpoints below a path of their own. The gateway owns all paths below it. */
 export interface MountedApi {
-  /** Prefix of the paths of its endpoints. */
   readonly prefix: string
   readonly endpoints: readonly Served[]
   /** Finds out who sends a request, before it is counted (`setLimitKey`). Refuses none. */
@@ -36,10 +35,8 @@ export interface Mounted {
   readonly identifyMerchant?: RequestHandler
 }
 
-/** Access checks, by the access that an endpoint asks for. */
 export type Guards = Partial<Readonly<Record<Access, Guard>>>
 
-/** Makes the handlers of endpoints. */
 export function bindEndpoints<Context extends RouterContext>(
   context: Context,
   endpoints: readonly Endpoint<Context>[],
@@ -98,7 +95,6 @@ function writeJson(res: Response, document: object): void {
   res.end(JSON.stringify(document))
 }
 
-/** Runs a middleware. */
 function pass(middleware: RequestHandler, req: Request, res: Response): Promise<void> {
   return new Promise((resolve, reject) => {
     middleware(req, res, (error?: unknown) => (error === undefined ? resolve() : reject(error)))

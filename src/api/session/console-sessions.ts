@@ -16,15 +16,12 @@ const IDLE_MS = 2 * 3_600_000
 /** How often the use of a session is noted (ms). */
 const NOTE_EVERY_MS = 60_000
 
-/** Sessions of one token. */
 const MAX_PER_TOKEN = 20
 
-/** The user of a session. */
 export type Identity =
   | { readonly role: 'admin'; readonly admin: Admin }
   | { readonly role: 'merchant'; readonly holder: TokenHolder }
 
-/** A session that is valid now. */
 export type OpenSession = Identity & {
   /** Names the session; it opens nothing. */
   readonly hash: string
@@ -32,9 +29,7 @@ export type OpenSession = Identity & {
   readonly expiresAt: number
 }
 
-/** A session that was just opened. */
 export type NewSession = OpenSession & {
-  /** The value of its cookie. */
   readonly secret: string
   /** Its longest lifetime (ms). */
   readonly longestMs: number

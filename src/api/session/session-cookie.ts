@@ -14,7 +14,6 @@ export interface CookieScope {
   readonly path: string
 }
 
-/** The scope of cookies below a root URL. */
 export function cookieScope(root: string): CookieScope {
   const { protocol, pathname } = new URL(root)
   return { isSecure: protocol === 'https:', path: pathname }
@@ -44,7 +43,6 @@ export function readSessionCookie(req: Request, scope: CookieScope): string | un
   return SECRET.test(value) ? value : ''
 }
 
-/** Gives the client a secret. */
 export function setSessionCookie(
   res: Response,
   scope: CookieScope,
@@ -54,7 +52,6 @@ export function setSessionCookie(
   writeCookie(res, scope, `${session.secret}; Max-Age=${seconds}`)
 }
 
-/** Lets the client forget its secret. */
 export function clearSessionCookie(res: Response, scope: CookieScope): void {
   writeCookie(res, scope, '; Max-Age=0')
 }

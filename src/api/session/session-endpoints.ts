@@ -25,7 +25,6 @@ export const FAILURES = { windowMs: 60_000, limit: 10 }
 
 const NOT_A_TOKEN = 'must be an admin token, or an identify token of a project'
 
-/** Dependencies of the sessions. */
 export interface SessionContext extends AdminContext {
   readonly sessions: ConsoleSessions
   readonly access: SessionAccess
@@ -37,7 +36,6 @@ const common = { path: '/console/session', tag: 'Console' } as const
 /** Signing in and out look for a session themselves. */
 const problems = ['unauthorized', 'forbidden', 'cross_origin', 'ledger_unavailable'] as const
 
-/** `/console/session` */
 export const sessionEndpoints = [
   defineEndpoint({
     ...common,

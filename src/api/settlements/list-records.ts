@@ -13,7 +13,6 @@ export type Listed = { readonly scope: ViewScope } & (
   | { readonly kind: 'refund'; readonly query: z.output<typeof refundQuery> }
 )
 
-/** A page, and where the next one begins. */
 export interface RecordPage {
   readonly page: readonly LedgerRecord[]
   readonly next: { readonly nextCursor?: string }

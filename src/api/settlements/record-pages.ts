@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/index.js'
 
-/** Reads a list page by page. */
 export async function* recordPages(
   ledger: Pick<LedgerStore, 'payments'>,
   query: LedgerQuery,

@@ -1,10 +1,8 @@
 import type { LedgerRecord, LedgerStore } from '../../ledger/index.js'
 
-/** What settlements show of their refunds. */
 export interface RefundTotals {
   /** Atomic units that were refunded, if any. */
   readonly refunded?: string
-  /** Number of refunds, those that failed included. */
   readonly refunds: number
 }
 

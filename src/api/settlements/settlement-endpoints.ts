@@ -1,5 +1,5 @@
 /** `…/settlements`: what became of payments. */
-import { RequestProblem } from '../../shared/http/respond-problem.js'
+import { notFound } from '../../shared/http/respond-problem.js'
 import { EVERY_PROJECT, type LedgerQuery, type LedgerRecord } from '../../ledger/index.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint, type Endpoint } from '../serve/define-endpoint.js'
@@ -8,10 +8,8 @@ import { owned, type PaymentsOwner } from '../serve/owner.js'
 import { refundTotals } from './refund-totals.js'
 import { isRecordId, listQuery } from './settlement-query.js'
 
-/** Description of a settlement's `{id}`. */
 export const SETTLEMENT_ID = 'Id of the settlement: 32 hexadecimal digits.'
 
-/** The settlements of an owner. */
 export function settlementEndpoints<Context extends RouterContext>(
   owner: PaymentsOwner<Context>,
 ): readonly Endpoint<Context>[] {
@@ -25,8 +23,7 @@ export function settlementEndpoints<Context extends RouterContext>(
   }
   return [
     defineEndpoint({
-      ...owned(owner, 'listSettlements', 'Settlements'),
-      scope: 'read',
+      ...owned(owner, 'listSettlements', { tag: 'Settlements', scope: 'read' }),
       method: 'GET',
       path,
       summary: 'List settlements',
@@ -41,8 +38,7 @@ export function settlementEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'getSettlement', 'Settlements'),
-      scope: 'read',
+      ...owned(owner, 'getSettlement', { tag: 'Settlements', scope: 'read' }),
       method: 'GET',
       path: `${path}/{id}`,
       summary: 'Get a settlement',
@@ -67,10 +63,6 @@ export async function findRecord(
 ): Promise<LedgerRecord> {
   const [record] = isRecordId(id) ? await ledger.payments.list({ project, id, limit: 1 }) : []
   if (record !== undefined) return record
-  throw new RequestProblem(
-    'not_found',
-    project === EVERY_PROJECT
-      ? 'There is no settlement of that id.'
-      : 'This project has no settlement of that id.',
-  )
+  const whose = project === EVERY_PROJECT ? 'There is' : 'This project has'
+  return notFound(`${whose} no settlement of that id.`)
 }

@@ -15,9 +15,6 @@ import { momentOf, timeSchema, timeZoneParameter } from './time-query.js'
  */
 const STATUSES = ['reserved', 'pending', 'settled', 'failed'] as const
 
-/** Settlements on a page. */
-const DEFAULT_LIMIT = 20
-
 const SEARCHES = ['search', 'payer', 'transaction', 'resource', 'reference'] as const
 
 type Search = (typeof SEARCHES)[number]
@@ -33,7 +30,6 @@ const NOT_AN_AMOUNT = 'must be an amount of tokens, like 0.25'
 
 const textSchema = z.string('must be given once').min(1, 'must not be empty')
 
-/** The parameter `network`. */
 export const networkParameter = z
   .string('must be given once')
   .transform((name, context) => {
@@ -85,7 +81,6 @@ const amountSchema = z
   })
   .optional()
 
-/** Filters of lists of settlements. */
 const filterMembers = {
   search: textSchema
     .max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`)
@@ -137,25 +132,22 @@ const filterMembers = {
     }),
 }
 
-/** Reads the filters of a list. */
 export const filterQuery = z.object(filterMembers).superRefine(checkFilters)
 
-/** Reads the query of a list: which page, and its filters. */
 export const listQuery = z
   .object({
     cursor: placeParameter('[0-9a-f]{32}'),
-    limit: limitParameter('Settlements', DEFAULT_LIMIT),
+    limit: limitParameter('Settlements'),
     ...filterMembers,
     ...changeMembers,
   })
   .superRefine(checkFilters)
   .superRefine(checkChanges)
 
-/** Reads the query of a list of refunds. */
 export const refundQuery = z
   .object({
     cursor: placeParameter('[0-9a-f]{32}'),
-    limit: limitParameter('Refunds', DEFAULT_LIMIT),
+    limit: limitParameter('Refunds'),
     status: z
       .enum(['pending', 'settled', 'failed'])
       .optional()
@@ -212,7 +204,6 @@ function checkTimes(query: Times, context: z.RefinementCtx): void {
     context.addIssue({ code: 'custom', path: ['to'], message: 'must not be before from' })
 }
 
-/** The query to the ledger. */
 export function ledgerFilters({
   status,
   ...query
@@ -228,7 +219,6 @@ export function ledgerFilters({
   } satisfies Partial<LedgerQuery>
 }
 
-/** The moments of `from` and `to`. */
 function spanOf({ from, to, timeZone }: Times) {
   return { from: from && momentOf(from, timeZone), until: to && momentOf(to, timeZone) }
 }

@@ -11,7 +11,6 @@ import { tokenOf } from './settlement-document.js'
 /** Payments that one request looks at, at most. The next page begins where it has stopped. */
 const MAX_LOOKED_AT = 1000
 
-/** Payments that are read at once. */
 const PAGE = 250
 
 /** Filters of the API that no index answers alone. */

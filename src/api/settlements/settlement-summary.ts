@@ -19,8 +19,7 @@ const MAX_SUMMED = 500
 
 export function settlementSummary<Context extends RouterContext>(owner: PaymentsOwner<Context>) {
   return defineEndpoint({
-    ...owned(owner, 'summarizeSettlements', 'Settlements'),
-    scope: 'read',
+    ...owned(owner, 'summarizeSettlements', { tag: 'Settlements', scope: 'read' }),
     method: 'GET',
     path: `${owner.prefix}/settlements-summary`,
     summary: 'Count and sum settlements',

@@ -17,7 +17,6 @@ export const timeSchema = z
 const NOT_A_ZONE =
   'must be a time zone: a name like Europe/Berlin, UTC, or an offset like +02:00, whose + is written %2B in a URL'
 
-/** The parameter `timeZone`. */
 export const timeZoneParameter = z
   .string(NOT_A_ZONE)
   .transform((name, context) => {
@@ -34,7 +33,6 @@ export const timeZoneParameter = z
     examples: ['Europe/Berlin', '+05:30'],
   })
 
-/** The moment that is asked for (ms). */
 export function momentOf(time: AskedTime, zone: TimeZone | undefined): number {
   return 'ms' in time ? time.ms : startOfDay(zone ?? UTC, time.day)
 }

@@ -1,9 +1,7 @@
 /** `…/webhooks`: who is told of payments, and what was delivered. */
 import { randomBytes } from 'node:crypto'
-import type { Response } from 'express'
 import { z } from 'zod'
-import { RequestProblem } from '../../shared/http/respond-problem.js'
-import type { AuditAction } from '../../ledger/projects.js'
+import { notFound, RequestProblem } from '../../shared/http/respond-problem.js'
 import {
   DELIVERY_STATES,
   MAX_ENDPOINTS,
@@ -15,7 +13,7 @@ import {
 } from '../../ledger/webhooks.js'
 import { findReceiver } from '../../operate/webhooks/receiver-url.js'
 import { createWebhookSecret } from '../../operate/webhooks/signature.js'
-import { authorOf, endpointsFor, keyScopeOf, nameOf } from '../serve/acting.js'
+import { endpointsFor, keyScopeOf, nameOf, noteAct } from '../serve/acting.js'
 import { ownProject } from '../serve/authenticate.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint, type EarlyCall, type Endpoint } from '../serve/define-endpoint.js'
@@ -26,13 +24,12 @@ import { onceForKey, readHeaderKey } from '../serve/repeatable-request.js'
 import { deliveryDocument, endpointDocument } from './webhook-documents.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
 
+const WEBHOOKS = { tag: 'Webhooks', scope: 'webhooks' } as const
+
 const documents = lazyDocuments(() => import('../documents/webhook.js'))
 
 /** How long a secret that was replaced still signs (ms): a day. */
 const ROTATION_MS = 24 * 3_600_000
-
-/** Deliveries on a page. */
-const DEFAULT_LIMIT = 20
 
 /** The forms of ids. The ledger is not asked for any other. */
 const ENDPOINT_ID = /^we_[0-9a-f]{32}$/
@@ -43,10 +40,8 @@ export interface WebhookOwner<Context = RouterContext> extends Owner<Context> {
   readonly events: readonly WebhookEvent[]
 }
 
-/** The webhooks of a project, with its own token. */
 export const MERCHANT_WEBHOOKS: WebhookOwner = { ...MERCHANT, events: WEBHOOK_EVENTS }
 
-/** The members of a webhook that requests set. */
 function membersOf(known: readonly WebhookEvent[]) {
   const url = z
     .string({
@@ -67,11 +62,10 @@ function membersOf(known: readonly WebhookEvent[]) {
 
 const deliveryQuery = z.object({
   cursor: placeParameter('msg_[0-9a-f]{32}'),
-  limit: limitParameter('Deliveries', DEFAULT_LIMIT),
+  limit: limitParameter('Deliveries'),
   state: z.enum(DELIVERY_STATES).optional().meta({ description: 'Only those in this state.' }),
 })
 
-/** The webhooks of an owner. */
 export function webhookEndpoints<Context extends RouterContext>(
   owner: WebhookOwner<Context>,
 ): readonly Endpoint<Context>[] {
@@ -81,8 +75,7 @@ export function webhookEndpoints<Context extends RouterContext>(
   const list = { ...(owner.params && { params: owner.params }) }
   return [
     defineEndpoint({
-      ...owned(owner, 'listWebhooks', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'listWebhooks', WEBHOOKS),
       method: 'GET',
       path,
       ...list,
@@ -96,8 +89,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'createWebhook', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'createWebhook', WEBHOOKS),
       method: 'POST',
       limit: 'webhooks',
       path,
@@ -139,8 +131,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'getWebhook', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'getWebhook', WEBHOOKS),
       method: 'GET',
       path: `${path}/{id}`,
       params,
@@ -152,8 +143,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'changeWebhook', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'changeWebhook', WEBHOOKS),
       method: 'PATCH',
       limit: 'webhooks',
       path: `${path}/{id}`,
@@ -178,12 +168,11 @@ export function webhookEndpoints<Context extends RouterContext>(
         const endpoints = endpointsFor(context, call.res)
         const changed = await endpoints.change(ownProject(call.res).id, endpointIdOf(call), change)
         context.wakeWebhooks?.(changed?.id)
-        return endpointDocument(changed ?? notFound(), context.now())
+        return endpointDocument(changed ?? noWebhook(), context.now())
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'deleteWebhook', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'deleteWebhook', WEBHOOKS),
       method: 'DELETE',
       limit: 'webhooks',
       path: `${path}/{id}`,
@@ -193,13 +182,12 @@ export function webhookEndpoints<Context extends RouterContext>(
       responses: { 204: { description: 'Deleted.' } },
       async handle(context: Context, call) {
         const endpoints = endpointsFor(context, call.res)
-        if (!(await endpoints.delete(ownProject(call.res).id, endpointIdOf(call)))) notFound()
+        if (!(await endpoints.delete(ownProject(call.res).id, endpointIdOf(call)))) noWebhook()
         return undefined
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'rotateWebhookSecret', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'rotateWebhookSecret', WEBHOOKS),
       method: 'POST',
       limit: 'webhooks',
       path: `${path}/{id}/rotate-secret`,
@@ -218,13 +206,12 @@ export function webhookEndpoints<Context extends RouterContext>(
           endpointIdOf(call),
           rotation,
         )
-        const endpoint = rotated ?? notFound()
+        const endpoint = rotated ?? noWebhook()
         return { ...endpointDocument(endpoint, context.now()), secret: endpoint.secret }
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'testWebhook', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'testWebhook', WEBHOOKS),
       method: 'POST',
       path: `${path}/{id}/test`,
       params,
@@ -235,7 +222,7 @@ export function webhookEndpoints<Context extends RouterContext>(
       async handle(context: Context, call) {
         const endpoint = await endpointOf(context, call)
         const { id, project } = endpoint
-        await noteSending(context, call.res, { action: 'webhook.tested', after: { webhook: id } })
+        await noteAct(context, call.res, { action: 'webhook.tested', after: { webhook: id } })
         const data = { test: true, webhook: id, ...(project !== OPERATOR && { project }) }
         const { deliveries } = context.ledger.webhooks
         const added = await deliveries.add({ endpoint, data, type: TEST_EVENT })
@@ -254,8 +241,7 @@ function deliveryEndpoints<Context extends RouterContext>(
   const path = `${owner.prefix}/webhooks/{id}/deliveries`
   return [
     defineEndpoint({
-      ...owned(owner, 'listDeliveries', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'listDeliveries', WEBHOOKS),
       method: 'GET',
       path,
       params,
@@ -273,8 +259,7 @@ function deliveryEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'resendDelivery', 'Webhooks'),
-      scope: 'webhooks',
+      ...owned(owner, 'resendDelivery', WEBHOOKS),
       method: 'POST',
       path: `${path}/{deliveryId}/resend`,
       params: { ...params, deliveryId: 'Id of the delivery: `msg_` and 32 hexadecimal digits.' },
@@ -287,10 +272,9 @@ function deliveryEndpoints<Context extends RouterContext>(
         const id = call.param('deliveryId')
         const { deliveries } = context.ledger.webhooks
         const resent = DELIVERY_ID.test(id) ? await deliveries.resend(endpoint, id) : undefined
-        if (resent === undefined)
-          throw new RequestProblem('not_found', 'This webhook has no delivery of that id.')
+        if (resent === undefined) return notFound('This webhook has no delivery of that id.')
         const after = { webhook: endpoint.id, delivery: id }
-        await noteSending(context, call.res, { action: 'delivery.resent', after })
+        await noteAct(context, call.res, { action: 'delivery.resent', after })
         context.wakeWebhooks?.(endpoint.id)
         return deliveryDocument(resent)
       },
@@ -305,17 +289,6 @@ function tooMany(): RequestProblem {
   )
 }
 
-/** Writes to the audit log that an admin has a delivery sent. */
-async function noteSending(
-  { ledger }: RouterContext,
-  res: Response,
-  act: { readonly action: AuditAction; readonly after: object },
-): Promise<void> {
-  const author = authorOf(res)
-  if (author !== undefined)
-    await ledger.projects.noteAct({ ...act, project: ownProject(res).id }, author)
-}
-
 /** @throws {@link RequestProblem} 400 for a URL that nothing is sent to. */
 async function checkedUrl(given: string, rules: RouterContext['webhooks']): Promise<string> {
   const receiver = await findReceiver(given, rules)
@@ -326,14 +299,12 @@ async function checkedUrl(given: string, rules: RouterContext['webhooks']): Prom
 /** The endpoint that a request is about. @throws {@link RequestProblem} 404, also for another project's. */
 async function endpointOf({ ledger }: RouterContext, call: EarlyCall): Promise<WebhookEndpoint> {
   const found = await ledger.webhooks.endpoints.find(ownProject(call.res).id, endpointIdOf(call))
-  return found ?? notFound()
+  return found ?? noWebhook()
 }
 
 function endpointIdOf({ param }: EarlyCall): string {
   const id = param('id')
-  return ENDPOINT_ID.test(id) ? id : notFound()
+  return ENDPOINT_ID.test(id) ? id : noWebhook()
 }
 
-function notFound(): never {
-  throw new RequestProblem('not_found', 'There is no webhook of that id here.')
-}
+const noWebhook = () => notFound('There is no webhook of that id here.')

@@ -25,7 +25,6 @@ export interface OwnNetwork {
   readonly factories: ReadonlySet<Address>
 }
 
-/** Dependencies of {@link checkGateway}. */
 export interface CheckedParts {
   readonly ledger: LedgerStore
   /** None with a remote facilitator. */

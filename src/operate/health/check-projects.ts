@@ -11,7 +11,6 @@ import {
 } from '../../shared/protocol/headers.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
-/** Dependencies of {@link checkProjects}. */
 interface ProjectsToCheck {
   readonly projects: readonly Project[]
   readonly rates: RateSource

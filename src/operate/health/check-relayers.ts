@@ -9,7 +9,6 @@ import { failed, fine, findings, type Finding, type Place } from './finding.js'
 /** How long a transaction may be pending without a warning (ms). */
 const STUCK_MS = 60_000
 
-/** Dependencies of {@link checkRelayers}. */
 export interface RelayersToCheck {
   readonly chain: Pick<Chain, 'network' | 'getCode' | 'getMinedNonce' | 'getPendingNonce'>
   readonly relayers: Pick<RelayerPool, 'accounts'>

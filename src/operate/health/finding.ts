@@ -105,13 +105,11 @@ export interface Finding {
   readonly blockAgeSeconds?: number
 }
 
-/** How long one check may take (ms). */
 const CHECK_MS = 5000
 
 /** Subject of a finding, and which one. */
 export type Place = Pick<Finding, 'subject' | 'network' | 'address' | 'symbol' | 'project'>
 
-/** Makes the finding of a check that passed. */
 export function fine(place: Place, message: string, details: Partial<Finding> = {}): Finding {
   return { ...place, ...details, status: 'ok', code: 'ok', message }
 }
@@ -139,7 +137,6 @@ export async function findings(
   }
 }
 
-/** Makes the finding of a failure. */
 export function failed(
   place: Place,
   found: Pick<Finding, 'code' | 'message'> & Partial<Finding>,

@@ -2,7 +2,6 @@ import { formatEther } from 'viem/utils'
 import type { Logger } from '../../shared/logger.js'
 import type { EventBus } from '../../core/schemes/events.js'
 
-/** Logs each relayer that is running out of gas money. */
 export function warnOfLowRelayers(events: EventBus, logger: Logger): void {
   events.on('relayerLow', ({ balance, ...low }) =>
     logger.warn('A relayer is running out of gas money. Send native currency to its address.', {

@@ -14,7 +14,6 @@ import { timed } from './timed.js'
 /** Upper bounds in seconds: from a warm `verify` to a slow block. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
 
-/** Outcomes of a payment. */
 const OUTCOMES = ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const
 
 /** Events of refunds, and the outcomes that they tell. */
@@ -24,7 +23,6 @@ const REFUND_OUTCOMES = [
   ['refundPending', 'pending'],
 ] as const
 
-/** Wei per unit of native currency. */
 const WEI = 1e18
 
 const PHASES: readonly Phase[] = ['verify', 'reserve', 'handler', 'settle', 'confirm', 'deliver']
@@ -36,7 +34,6 @@ const SCHEMES: ReadonlySet<string> = new Set([EXACT, UPTO])
 
 const knownReasons: ReadonlySet<string> = new Set(reasons)
 
-/** A network and its relayers. */
 interface SettledNetwork {
   readonly chain: { readonly network: Network }
   readonly relayers: Pick<RelayerPool, 'accounts'>
@@ -131,7 +128,6 @@ export class Metrics implements PaymentWatcher {
     this.#errors.inc({ code: isOutsideFailure(error) ? error.code : 'internal_error' })
   }
 
-  /** Counts an attempt to deliver a webhook. */
   countDelivery(outcome: string): void {
     if (outcome !== 'returned') this.#deliveries.inc({ outcome })
   }
@@ -142,7 +138,6 @@ export class Metrics implements PaymentWatcher {
       this.#rpc.observe({ network, method, outcome }, seconds)
   }
 
-  /** Times the operations of a ledger. */
   timedLedger(store: LedgerStore): LedgerStore {
     const time = <Part extends object>(part: Part): Part =>
       timed(part, (operation, outcome, seconds) =>
@@ -202,7 +197,6 @@ export class Metrics implements PaymentWatcher {
     })
   }
 
-  /** Adds a gauge. */
   gauge({ name, help, labels: labelNames = [], read }: ReadGauge): void {
     const gauge = new this.#client.Gauge({
       name,

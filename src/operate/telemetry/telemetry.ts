@@ -8,14 +8,12 @@ import { requirePeers } from '../../ledger/engine/require-peers.js'
 import { recordId } from '../../ledger/index.js'
 import type { PresentedPayment } from '../../core/schemes/scheme.js'
 
-/** Metrics and traces of a gateway. */
 export interface Telemetry {
   readonly metrics: Metrics | undefined
   /** Watchers of payments; none by default. */
   readonly watchers: readonly PaymentWatcher[]
 }
 
-/** A gateway's options for telemetry. */
 export interface TelemetryOptions {
   readonly metrics: object | undefined
   readonly traces: boolean
@@ -30,7 +28,6 @@ export function openTelemetry(options: TelemetryOptions, events: EventBus): Tele
   return { metrics, watchers: [metrics, tracer].filter((one) => one !== undefined) }
 }
 
-/** Name of the instrumentation. */
 const NAME = 'express-x402-gateway'
 
 /** Longest attribute with a client's text. */

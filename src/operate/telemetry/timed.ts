@@ -1,7 +1,6 @@
 /** Ledger methods without statements. */
 const UNTIMED: ReadonlySet<PropertyKey> = new Set(['onFreed'])
 
-/** Times the asynchronous methods of an object. */
 export function timed<T extends object>(
   target: T,
   tell: (method: string, outcome: 'done' | 'failed', seconds: number) => void,

@@ -9,7 +9,6 @@ import {
   type Phase,
 } from './payment-watch.js'
 
-/** Watches all payments of a scheme. */
 export function watchScheme(scheme: Scheme, watchers: readonly PaymentWatcher[]): Scheme {
   return {
     format: scheme.format,

@@ -81,7 +81,6 @@ async function readStart(response: http.IncomingMessage): Promise<string> {
   return text.slice(0, KEPT_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** Answers look-ups with known addresses. */
 function lookupIn(addresses: readonly string[]): LookupFunction {
   return (_hostname, options, callback) => {
     const found = addresses.map((address) => ({ address, family: isIP(address) }))

@@ -3,7 +3,6 @@ import { promises as dns } from 'node:dns'
 import { isIP } from 'node:net'
 import { isPublicAddress } from './public-address.js'
 
-/** Longest URL (characters). */
 const MAX_URL_LENGTH = 2048
 
 /** Timeout of a name server (ms), and number of tries. */

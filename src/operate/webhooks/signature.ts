@@ -16,7 +16,6 @@ export interface SignedMessage {
   readonly body: string
 }
 
-/** Creates a random secret. */
 export function createWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }

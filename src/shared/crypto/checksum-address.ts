@@ -7,7 +7,6 @@ import type { Address } from '../protocol/payment.js'
 /** Addresses written before: a hash takes 9 µs of CPU, and a payment with its event writes four, of 500 µs in all. */
 const known = new LRUCache<string, Address>(growingTo(8192))
 
-/** Writes an address with its checksum (ERC-55). */
 export function checksumAddress(address: Address): Address {
   const digits = address.slice(2).toLowerCase()
   const before = known.get(digits)

@@ -13,7 +13,6 @@ export function createToken(): string {
   return `x402_${randomBytes(32).toString('base64url')}`
 }
 
-/** Hashes a token for the configuration. */
 export function hashToken(token: string): string {
   return `sha256:${digestToken(token).toString('hex')}`
 }

@@ -3,7 +3,6 @@ import { loadPeer } from './load-peer.cjs'
 import { bytesOf, hexOf } from '../protocol/hex.js'
 import type { Hex } from '../protocol/payment.js'
 
-/** Keccak-256. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array
 
 /** The part of the package `hash-wasm` that we use. */

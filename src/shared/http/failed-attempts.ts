@@ -1,13 +1,11 @@
 import { ipKeyGenerator, MemoryStore, type Options } from 'express-rate-limit'
 import type { Request } from 'express'
 
-/** How many attempts of one address may fail in a window. */
 export interface AttemptLimit {
   readonly windowMs: number
   readonly limit: number
 }
 
-/** A counted attempt. */
 export interface Attempt {
   /** How long to wait before the next one (s); 0 if this one is allowed. */
   readonly waitSeconds: number
@@ -36,7 +34,6 @@ export class FailedAttempts {
     return { waitSeconds: Math.max(1, Math.ceil(leftMs / 1000)), isLast }
   }
 
-  /** Uncounts an attempt that succeeded. */
   async succeed(req: Request): Promise<void> {
     await this.#counts.decrement(keyOf(req))
   }

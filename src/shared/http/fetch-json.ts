@@ -5,20 +5,17 @@
  * do not contain the URL, which may contain a key.
  */
 
-/** A request for a JSON document. */
 export interface JsonRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Sent as JSON by POST. @defaultValue a GET */
   readonly body?: object | undefined
   /** How long to wait for the whole response (ms). */
   readonly timeoutMs: number
-  /** Longest body (bytes). */
   readonly maxBytes: number
   /** Skips bodies of responses other than 2xx. */
   readonly skipsErrorBodies?: boolean
 }
 
-/** Result of {@link fetchJson}. */
 export type JsonResponse =
   | (Answered & { readonly kind: 'json'; readonly document: unknown })
   /** The body is not JSON, or was skipped and is empty. */
@@ -27,7 +24,6 @@ export type JsonResponse =
   /** No complete response; `reason` is the code or name of the error, for people. */
   | { readonly kind: 'no_response'; readonly reason: string }
 
-/** The head of a response. */
 interface Answered {
   readonly status: number
   readonly headers: Headers

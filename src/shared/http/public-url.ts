@@ -32,7 +32,6 @@ const HOST =
 
 const MAX_HOST_LENGTH = 255
 
-/** Type guard for a host, with or without a port. */
 function isHost(text: string | undefined): text is string {
   return (
     text !== undefined &&

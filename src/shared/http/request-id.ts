@@ -32,7 +32,6 @@ export function ensureRequestId(req: Request, res: Response): string {
   return id
 }
 
-/** The id on a response. */
 export function responseRequestId(res: Response): string | undefined {
   const id = res.getHeader(HEADER)
   return typeof id === 'string' && USABLE.test(id) ? id : undefined

@@ -32,6 +32,11 @@ export class RequestProblem extends Error implements Problem {
   }
 }
 
+/** @throws {@link RequestProblem} 404 */
+export function notFound(detail: string): never {
+  throw new RequestProblem('not_found', detail)
+}
+
 /** Makes the body of an error response. */
 export function problemDetails({ code, detail, extensions }: Problem, status: number) {
   return {

@@ -27,12 +27,10 @@ export interface DomainName {
   readonly version: string
 }
 
-/** Whether a token is taken by ERC-3009. */
 export function takesErc3009(asset: Asset): asset is Asset & { readonly eip712: DomainName } {
   return asset.eip712 !== undefined
 }
 
-/** Whether a token is taken by Permit2. */
 export function takesPermit2({ permit2, eip712 }: Asset): boolean {
   return permit2 === true || eip712 === undefined
 }
@@ -94,7 +92,6 @@ const entriesByKey: ReadonlyMap<string, Entry> = new Map(
   ]),
 )
 
-/** A well-known asset. */
 export type KnownAsset = Asset & { readonly eip712: DomainName }
 
 /** Well-known assets of a network; others come from the configuration. */
@@ -113,7 +110,6 @@ export function findKnownAsset(network: Network, symbolOrAddress: string): Known
   return findEntry(network, symbolOrAddress)?.asset
 }
 
-/** Type guard for the symbols of well-known assets. */
 export function isTokenSymbol(text: unknown): text is string {
   return entries.some(({ asset }) => asset.symbol === text)
 }

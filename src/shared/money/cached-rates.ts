@@ -27,7 +27,6 @@ export interface RateCacheOptions {
   readonly now?: (() => number) | undefined
 }
 
-/** Answer of the source. */
 interface Reading {
   /** `undefined` if the source does not know the pair. */
   readonly rate: Rate | undefined

@@ -33,17 +33,14 @@ export function currencyDigits(code: string): number | undefined {
   return digitsByCode.get(code)
 }
 
-/** Currency of a sign: `$`, `€` or `£`. */
 export function currencyOfSign(sign: string): string | undefined {
   return codesBySign.get(sign)
 }
 
-/** Type guard for codes of currencies that prices can be in. */
 export function isCurrency(code: unknown): code is string {
   return typeof code === 'string' && digitsByCode.has(code)
 }
 
-/** Explains why a value is not a currency. */
 export function explainCurrency(code: unknown): string {
   if (typeof code !== 'string') return "the currency must be a string, e.g. 'USD'"
   const shown = quoteName(code)

@@ -25,7 +25,6 @@ export function explainAmount(text: string, otherwise: string): string {
   return mistake?.[1] ?? otherwise
 }
 
-/** Shortens a value for a message. */
 export function showValue(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`.slice(0, MAX_SHOWN_LENGTH)
   if (typeof value !== 'string') return typeof value === 'number' ? `${value}` : typeOf(value)

@@ -21,7 +21,6 @@ export function faceValueOf(
   return { price: formatPrice({ units, scale: decimals }, currency), currency }
 }
 
-/** Digits after the point of a part of a price. */
 const PART_DIGITS = 6
 
 /** The part of a price that a part of its amount was taken for, rounded to six digits after the point. */

@@ -111,7 +111,6 @@ function readText(price: string, options: ParsePriceOptions): ParsedPrice {
   }
 }
 
-/** Separates currency and amount. */
 function splitText(price: string): { amount: string; currency?: string } {
   const sign = price.slice(0, 1)
   const unsigned = price.slice(1)
@@ -169,7 +168,6 @@ function readAssetPrice(price: Record<string, unknown>, options: ParsePriceOptio
   throw invalid(options, `${describeWrong(amount, 'number of atomic units')}; ${forms}`)
 }
 
-/** Says that a member of a price is missing or wrong. */
 function describeWrong(value: unknown, noun: string): string {
   if (value === undefined) return `the ${noun} is missing`
   return `${showValue(value)} is not ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`

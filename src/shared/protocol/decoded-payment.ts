@@ -72,7 +72,6 @@ export interface ReadablePayment extends Payment {
   readonly key: PaymentKey
 }
 
-/** Type guard for {@link ReadablePayment}. */
 export function isReadable(payment: Payment): payment is ReadablePayment {
   return payment.facts !== undefined && payment.key !== undefined
 }

@@ -38,13 +38,11 @@ function withoutIssues<T>(result: ParsedWithIssues<T>): Parsed<T> {
   return { ok: false, errors: result.issues.map(({ path, message }) => ({ path, message })) }
 }
 
-/** A mistake and its zod issue. */
 export interface DocumentIssue extends DocumentError {
   /** Contains the value, which may be a secret. */
   readonly issue: z.core.$ZodIssue
 }
 
-/** Name of a member in messages. */
 type Noun = 'member' | 'option'
 
 type ParsedWithIssues<T> =
@@ -116,7 +114,6 @@ const CONTEXT = { error: explain, reportInput: true } as const
 const showLiteral = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : String(value)
 
-/** Names of the members of an object's schema. */
 function membersOf(schema: unknown): readonly string[] {
   return Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
 }
@@ -195,7 +192,6 @@ export function countMembers(document: unknown, most = Infinity): number {
   return count
 }
 
-/** Type guard for objects that are not arrays. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,7 +6,6 @@ export function lowerHex(text: string): Hex {
   return text.toLowerCase() as Hex
 }
 
-/** Compares addresses or hashes, ignoring case. */
 export function sameHex(one: string, other: string): boolean {
   return one === other || lowerHex(one) === lowerHex(other)
 }

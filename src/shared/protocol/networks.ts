@@ -167,7 +167,6 @@ const BLOCK_MS: ReadonlyMap<number, number> = new Map([
   [3338, 6000],
 ])
 
-/** Block time of a network (ms). */
 export function blockTimeMs({ chainId }: Pick<Network, 'chainId'>): number {
   return BLOCK_MS.get(chainId) ?? USUAL_MS
 }

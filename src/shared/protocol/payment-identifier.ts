@@ -48,7 +48,6 @@ const extensionSchema = z.looseObject({
     .nullish(),
 })
 
-/** Reads the id of a payment; `undefined` if it has none. */
 export function readPaymentId({ extensions }: PaymentPayload): Parsed<string | undefined> {
   const parsed = parseDocument(extensionSchema, { extensions })
   if (!parsed.ok) return parsed

@@ -2,11 +2,9 @@ import type { Address, Hex } from './payment.js'
 
 /** Identifies a payment: the nonce that it uses up, never its signature, which can be rewritten. */
 export interface PaymentKey {
-  /** Numeric chain id, e.g. 8453. */
   readonly chainId: number
   /** The contract that uses up the nonce: the token itself (ERC-3009), or Permit2. */
   readonly contract: Address
-  /** Address of the payer. */
   readonly from: Address
   /** 32 bytes. */
   readonly nonce: Hex

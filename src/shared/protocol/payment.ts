@@ -191,7 +191,6 @@ const payloadSchema = z.looseObject({
   extensions: optionalObject,
 }) satisfies z.ZodType<PaymentPayload>
 
-/** Body of verify and settle. */
 export const submissionSchema = z.looseObject({
   paymentPayload: payloadSchema,
   paymentRequirements: requirementsSchema,
@@ -215,7 +214,6 @@ export function versionOf(document: unknown): unknown {
     : undefined
 }
 
-/** Reads the payment of a request. */
 export const parsePaymentPayload = parserOf<PaymentPayload>(payloadSchema)
 
 /** Reads an entry of `accepts`. */

@@ -70,7 +70,6 @@ export function describeDifference(
   return `In what the payment accepts, ${differences.join('; ')}.`
 }
 
-/** Shortens a text of a client. */
 export function shown(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }

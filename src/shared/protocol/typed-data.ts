@@ -38,7 +38,6 @@ interface PayerPart {
   readonly deadline: number
 }
 
-/** Makes the authorization that pays an offer. */
 export function permit2Authorization(
   { scheme, asset, payTo, amount, extra }: PaidOffer,
   { from, nonce, deadline }: PayerPart,
@@ -56,7 +55,6 @@ export function permit2Authorization(
   }
 }
 
-/** A member of a type. */
 interface Field {
   readonly name: string
   readonly type: string
@@ -74,7 +72,6 @@ export const DOMAIN_TYPE: readonly Field[] = [
   address('verifyingContract'),
 ]
 
-/** Typed data without the type of its domain. */
 export interface TypedData {
   readonly domain: {
     readonly name?: unknown
@@ -107,7 +104,6 @@ export function transferTypedData(
   return { domain, types: TRANSFER_TYPES, primaryType, message: authorization }
 }
 
-/** What is signed of an authorization of Permit2. */
 export function permit2TypedData(
   { from: _from, ...message }: Permit2Authorization,
   chainId: number,

@@ -39,7 +39,6 @@ function nameInVersion1(id: string): string | undefined {
   return shortName !== undefined && NETWORKS.has(shortName) ? shortName : undefined
 }
 
-/** The body of a 402. */
 export interface PaymentRequiredV1 {
   readonly x402Version: typeof VERSION_1
   readonly error?: string
@@ -96,10 +95,8 @@ const paymentSchema = payloadSchema
   .pick({ payload: true, extensions: true })
   .extend({ x402Version: z.literal(VERSION_1), scheme: z.string(), network: z.string() })
 
-/** A payment of version 1. */
 export type PaymentV1 = z.output<typeof paymentSchema>
 
-/** Reads the payment of a request. */
 export const parsePaymentV1 = (document: unknown): Parsed<PaymentV1> =>
   parseDocument(paymentSchema, document)
 

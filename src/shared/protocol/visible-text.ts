@@ -20,10 +20,8 @@ export const NAME =
   // oxlint-disable-next-line eslint/no-control-regex -- a name must not have them
   /^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]{0,200}$/
 
-/** Explains a refused name. */
 export const NOT_A_NAME = 'must be at most 200 characters, without control characters'
 
-/** Whether a text can be a name for people. */
 export function isName(text: string): boolean {
   return NAME.test(text) && !/\p{Cs}/u.test(text)
 }

@@ -15,7 +15,6 @@ export interface CliContext {
   readonly write: (text: string) => Promise<void>
   /** Replaces the progress line; absent without a terminal. */
   readonly showProgress?: ((line: string) => void) | undefined
-  /** Allows colours in the output. */
   readonly colors?: boolean | undefined
   /** Set if the result goes to a file or another program. */
   readonly isRedirected?: boolean | undefined

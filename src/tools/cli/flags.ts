@@ -1,7 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { closestName } from '../../shared/protocol/did-you-mean.js'
 
-/** A mistake on the command line. */
 export class UsageError extends Error {}
 
 export interface Flags {
@@ -59,7 +58,6 @@ function explain(error: unknown, known: readonly string[]): string {
   return `There is no ${flag} here${suggestion ? `; ${suggestion}` : '.'}`
 }
 
-/** Parses the number of a flag, if it was given. */
 export function numberFrom(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const value = Number(text)
@@ -67,7 +65,6 @@ export function numberFrom(flag: string, text: string | undefined): number | und
   throw new UsageError(`--${flag} takes a number, not '${text}'.`)
 }
 
-/** Parses `--port`, if it was given. */
 export function portFrom(text: string | undefined): number | undefined {
   const port = numberFrom('port', text)
   if (port === undefined || (Number.isInteger(port) && port >= 0 && port <= 65_535)) return port

@@ -100,7 +100,6 @@ async function initApp({ folder, answers, relayer }: Files, context: CliContext)
   ])
 }
 
-/** Takes answers from flags, the terminal, or defaults. */
 async function readAnswers(flags: CommandLine['flags'], context: CliContext): Promise<Answers> {
   const ask = flags['yes'] === undefined ? context.ask : undefined
   let given: Partial<Answers> = {}

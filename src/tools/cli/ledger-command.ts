@@ -179,7 +179,6 @@ async function withLedger(
   })
 }
 
-/** The tokens of the configuration; none without a configuration. */
 function configuredAssets(opened: OpenedConfig): readonly Asset[] {
   const { file, env } = opened
   if (file === undefined && !env['X402_NETWORK']) return []

@@ -21,7 +21,6 @@ export const COPY_USAGE = `Usage: express-x402-gateway ledger copy --from ledger
   --from, --to   a file or a postgres:// URL [--to: the ledger that serve uses]
   --config       the configuration of serve [gateway.config.json]`
 
-/** `ledger copy`. */
 export async function copyLedgerCommand(
   args: readonly string[],
   context: CliContext,

@@ -86,7 +86,6 @@ export function describeUnused(file: string): string {
   )
 }
 
-/** Drops the variables that name the ledger's database. */
 export function withoutDatabase(env: Environment): Environment {
   return { ...env, ...Object.fromEntries(SERVE_DATABASE.map((name) => [name, undefined])) }
 }

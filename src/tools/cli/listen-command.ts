@@ -27,7 +27,6 @@ const USAGE = `Usage: express-x402-gateway listen [--forward-to url] [--gateway 
 
 const DEFAULT_GATEWAY = 'http://127.0.0.1:4402'
 
-/** Longest answer of the gateway (bytes). */
 const MAX_BYTES = 1024 * 1024
 
 const NO_GATEWAY = 'this is not the root of a gateway.'
@@ -35,7 +34,6 @@ const NO_GATEWAY = 'this is not the root of a gateway.'
 /** More digits than any token has. */
 const MAX_DECIMALS = 36
 
-/** How long to wait for the gateway's answer (ms). */
 const GATEWAY_MS = 15_000
 
 const NAMES = ['forward-to', 'gateway', 'token', 'events', 'port', 'url'] as const

@@ -24,7 +24,6 @@ import {
 export interface OptionsSource extends ConfigSource {
   /** SQLite file, relative to the configuration, or a URL. */
   readonly ledger: string | undefined
-  /** Keeps payments in memory only. */
   readonly memory?: boolean
   /** Whether to create an SQLite ledger that is not there, rather than use memory. */
   readonly creates: boolean

@@ -1,9 +1,7 @@
 import type { CliContext } from './command.js'
 
-/** How often the line changes (ms). */
 const INTERVAL_MS = 200
 
-/** Length of the bar in characters. */
 const BAR_LENGTH = 30
 
 /** Shows on a terminal how many payments are done, with a bar if their total is known. */

@@ -58,7 +58,6 @@ export const serveCommand: Command = {
   },
 }
 
-/** The port of the environment variable `PORT`. */
 function portOf({ env }: CliContext): number | undefined {
   const text = env['PORT']?.trim()
   if (!text) return undefined
@@ -79,16 +78,13 @@ const SWEEP_MS = 50
 /** How long connections may stay open once the gateway has closed (ms). */
 const LAST_RESPONSES_MS = 500
 
-/** The flags of `serve`, and its context. */
 interface ServeCommand extends CliContext {
   readonly config: string | undefined
   /** SQLite file, relative to the configuration. */
   readonly ledger: string | undefined
   readonly port: number | undefined
   readonly host: string | undefined
-  /** Keeps payments in memory only. */
   readonly memory: boolean
-  /** Logs a line for each request. */
   readonly accessLog: boolean
 }
 
@@ -130,13 +126,11 @@ async function serve(command: ServeCommand): Promise<void> {
   }
 }
 
-/** Responds to all other paths. */
 const respondNotFound: RequestHandler = (req, res) => {
   const detail = `There is no ${req.path} here; the gateway answers below /api/v2, /ucp and /discovery, and has its console at /console/ if there are admin tokens.`
   respondProblem(res, 'api', { code: 'not_found', detail })
 }
 
-/** Checks the ledger and opens the gateway. */
 async function startGateway(command: ServeCommand, logger: Logger): Promise<StartedGateway> {
   const warn = (message: string): void => logger.warn(message)
   const {

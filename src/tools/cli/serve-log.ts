@@ -8,10 +8,8 @@ import { ensureRequestId } from '../../shared/http/request-id.js'
 import { plainError, type Logger } from '../../shared/logger.js'
 import type { CliContext } from './command.js'
 
-/** Longest path in a log line. */
 const MAX_PATH = 1024
 
-/** Log level of a finding. */
 const LEVELS = { ok: 'info', warning: 'warn', error: 'error' } as const
 
 /** Most projects that one line names. */
@@ -117,7 +115,6 @@ export async function logCheck(
     logger[LEVELS[status]](message, details)
 }
 
-/** A line of the log. */
 type Line = Finding & { readonly projects?: readonly string[] }
 
 /** Joins what was found of many projects: hundreds of lines at each start would hide all others. */

@@ -34,7 +34,6 @@ const ADDRESS = '0x0000000000000000000000000000000000007E57'
 
 const OLDEST = { payment: '7e57'.repeat(8), network, project: 'shop' }
 
-/** Data of the alerts. */
 const ALERTS: Readonly<Record<OperatorEvent, (timestamp: string) => object>> = {
   'relayer.low': () => ({ network, address: ADDRESS, balance: '0', settlements: 0 }),
   'network.failing': () => ({
@@ -94,7 +93,6 @@ function eventFrom(words: readonly string[]): string {
   throw new UsageError(`There is no event '${type}'; ${suggestion}`)
 }
 
-/** Makes an event with an invented settlement. */
 function sampleEvent(type: string, timestamp: string): object {
   if (type === TEST_EVENT) return { type, timestamp, data: { test: true } }
   if (isAlert(type)) return { type, timestamp, data: { test: true, ...ALERTS[type](timestamp) } }
@@ -129,7 +127,6 @@ function sampleEvent(type: string, timestamp: string): object {
   return { type, timestamp, data: { test: true, ...settlement, version } }
 }
 
-/** An invented payment link. */
 function sampleCheckout(status: string, timestamp: string): object {
   const id = `co_${'7e57'.repeat(8)}`
   return {

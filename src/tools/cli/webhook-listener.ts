@@ -59,7 +59,6 @@ export class WebhookListener {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
   }
 
-  /** Accepts messages that are signed with a secret. */
   accept(secret: string): void {
     this.#secret = secret
   }
@@ -103,7 +102,6 @@ export class WebhookListener {
   }
 }
 
-/** Reads a body; `undefined` if it is too long. */
 async function readText(req: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0

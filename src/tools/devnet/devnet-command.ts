@@ -13,7 +13,6 @@ export interface DevnetCommand extends Pick<DevnetOptions, 'port' | 'blockTime'>
   readonly write: (line: string) => void
   /** Called with the chain's URL after that. */
   readonly onReady?: (rpcUrl: string) => void
-  /** Ends the command. */
   readonly signal: AbortSignal
 }
 

@@ -163,7 +163,6 @@ export class Buyer {
   }
 }
 
-/** Adds settlement and reason to a response. */
 async function describe(response: Response): Promise<ShopResponse> {
   const settled = response.headers.get(PAYMENT_RESPONSE)
   const settlement = settled === null ? undefined : (decode(settled) as SettleResponse)

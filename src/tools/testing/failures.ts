@@ -38,10 +38,8 @@ const FAILURES: readonly string[] = [
 /** JSON-RPC error of a sync send whose transaction is not mined in time (EIP-7966). */
 const NOT_MINED = { code: 4, message: 'The transaction was added to the mempool but not mined.' }
 
-/** Undoes a failure. */
 type Undo = () => Promise<void>
 
-/** Dependencies of a shop's payments. */
 interface Surroundings {
   readonly devnet: Devnet
   readonly proxy: NodeProxy

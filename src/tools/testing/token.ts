@@ -18,7 +18,6 @@ const RECEIPT_POLL_MS = 5
 /** 1000 ETH, in wei. */
 const GAS_MONEY = '0x3635c9adc5dea00000'
 
-/** Reads a balance in atomic units. */
 export async function balanceOf({ rpcUrl, asset }: Devnet, account: Hex): Promise<bigint> {
   const call = { to: asset, data: `${BALANCE_OF}${word(account)}` }
   const [balance] = await sendBatch(rpcUrl, [['eth_call', call, 'latest']])
@@ -44,7 +43,6 @@ export function setBlacklisted(devnet: Devnet, account: Hex, isListed: boolean):
   return sendAs(devnet, account, `${isListed ? BLACKLIST : UN_BLACKLIST}${word(account)}`)
 }
 
-/** Gives an account ETH for gas. */
 export async function fundGas({ rpcUrl }: Devnet, account: Hex): Promise<void> {
   await sendBatch(rpcUrl, [['anvil_setBalance', account, GAS_MONEY]])
 }

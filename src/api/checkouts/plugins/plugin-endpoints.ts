@@ -4,7 +4,7 @@
  * They were written for other versions of this API. Each path is `payment-profile` or `checkout-prepare` in
  * another place, or in another wrapping.
  */
-import { RequestProblem } from '../../../shared/http/respond-problem.js'
+import { notFound } from '../../../shared/http/respond-problem.js'
 import { handlerDescriptor, UCP_VERSIONS } from '../ucp/handler.js'
 import {
   checkoutBlock,
@@ -37,8 +37,7 @@ const params = { ucpVersion: 'Version of UCP that the shop speaks: a date, `2026
 /** The handler's descriptor is the same for every version of UCP that it is valid for. */
 function requireUcpVersion(_context: RouterContext, { param }: Pick<Call, 'param'>): void {
   if (UCP_VERSIONS.includes(param('ucpVersion'))) return
-  throw new RequestProblem(
-    'not_found',
+  notFound(
     `The handler is not described for this version of UCP; it is for ${UCP_VERSIONS.join(', ')}.`,
   )
 }

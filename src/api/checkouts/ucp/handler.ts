@@ -12,7 +12,6 @@ export const UCP_VERSION = '2026-04-08'
 /** Versions of UCP that the handler's documents are valid for. */
 export const UCP_VERSIONS: readonly string[] = ['2026-01-23', UCP_VERSION, KEYS_VERSION]
 
-/** Dependencies of a handler's documents. */
 export interface Handler extends HandlerSite {
   readonly networkNames: NetworkNameStyle
 }

@@ -23,11 +23,9 @@ import { limitKeyOf } from '../../serve/rate-limit.js'
 import { recordPages } from '../record-pages.js'
 import type { Downloads, SlotOwner } from './downloads.js'
 
-/** `…/settlements.csv`. */
 export function downloadEndpoint<Context extends RouterContext>(owner: PaymentsOwner<Context>) {
   return defineEndpoint({
-    ...owned(owner, 'downloadSettlements', 'Settlements'),
-    scope: 'read',
+    ...owned(owner, 'downloadSettlements', { tag: 'Settlements', scope: 'read' }),
     method: 'GET',
     path: `${owner.prefix}/settlements.csv`,
     summary: 'Download settlements as CSV',
@@ -61,7 +59,6 @@ const PAGE = 100
 const LEAST_RATE = 16 * 1024
 const RATED_SECONDS = 30
 
-/** The content of a download. */
 interface DownloadOptions {
   readonly slots: SlotOwner
   readonly scope: ViewScope
@@ -157,7 +154,6 @@ function takeSlot(
     : new RequestProblem('server_busy', 'The gateway has too many downloads open at once.')
 }
 
-/** Records with their refunds. */
 async function exportedPage(
   { ledger: { refunds } }: RouterContext,
   page: readonly LedgerRecord[],

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Slots } from '../../../shared/http/slots.js'
 
-/** Downloads that run at once. */
 const DOWNLOADS = {
   projects: { total: 8, perKey: 2 },
   operators: { total: 4, perKey: 2 },
@@ -10,7 +9,6 @@ const DOWNLOADS = {
 /** Owners of slots: projects cannot take those of operators. */
 export type SlotOwner = keyof typeof DOWNLOADS
 
-/** Shared by all downloads of a gateway. */
 export class Downloads {
   readonly slots = {
     projects: new Slots(DOWNLOADS.projects),

@@ -6,7 +6,6 @@ import type { RevenueGroup, RevenueQuery } from '../../../ledger/revenue.js'
 /** How long sums are reused (ms). */
 const KEPT_MS = 5000
 
-/** Answers that are kept. */
 const MAX_KEPT = 100
 
 /** Sums of one project that may wait for each other. */

@@ -14,7 +14,6 @@ export interface Money {
   readonly testnet?: boolean | undefined
 }
 
-/** Sums of a time, as they are shown. */
 export async function revenueOf(
   { revenue, networkNames }: RouterContext,
   { project, accepts }: ViewScope,

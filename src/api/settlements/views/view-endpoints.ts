@@ -13,7 +13,6 @@ import { lazyDocuments } from '../../serve/lazy-documents.js'
 
 const documents = lazyDocuments(() => import('../../documents/report.js'))
 
-/** Settlements of an overview. */
 const RECENT = 10
 
 const grouping = {
@@ -25,21 +24,18 @@ const grouping = {
 
 const moneyOf = ({ network, testnet }: Money): Money => ({ network, testnet })
 
-/** The views of an owner's payments. */
 export function viewEndpoints<Context extends RouterContext>(
   owner: PaymentsOwner<Context>,
 ): readonly Endpoint<Context>[] {
   const { prefix } = owner
   const query = owner.withScope(spanQuery)
-  /** Filters by project and time. */
   const asked = (context: Context, call: Call<z.output<typeof spanQuery>>) => {
     const span = readSpan(call.query, context.now())
     return { scope: owner.scopeOf(context, call), span, shown: shownSpan(span) }
   }
   return [
     defineEndpoint({
-      ...owned(owner, 'getOverview', 'Reports'),
-      scope: 'read',
+      ...owned(owner, 'getOverview', { tag: 'Reports', scope: 'read' }),
       method: 'GET',
       path: `${prefix}/overview`,
       summary: 'Get an overview',
@@ -66,8 +62,7 @@ export function viewEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'getRevenue', 'Reports'),
-      scope: 'read',
+      ...owned(owner, 'getRevenue', { tag: 'Reports', scope: 'read' }),
       method: 'GET',
       path: `${prefix}/revenue`,
       summary: 'Get what was paid',
@@ -83,8 +78,7 @@ export function viewEndpoints<Context extends RouterContext>(
       },
     }),
     defineEndpoint({
-      ...owned(owner, 'getFunnel', 'Reports'),
-      scope: 'read',
+      ...owned(owner, 'getFunnel', { tag: 'Reports', scope: 'read' }),
       method: 'GET',
       path: `${prefix}/funnel`,
       summary: 'Get how many offers became payments',

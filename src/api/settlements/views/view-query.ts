@@ -21,7 +21,6 @@ export interface Span {
   readonly zone: TimeZone
 }
 
-/** The parameters of every view. */
 export const spanQuery = z.object({
   from: timeSchema.optional().meta({
     description: 'Begin: a date (midnight in `timeZone`) or a time. Default: 30 days before `to`.',
@@ -80,7 +79,6 @@ function startBefore(zone: TimeZone, until: number): number {
 const invalidSpan = (path: string, message: string): RequestProblem =>
   invalidRequest('query', [{ path, message }])
 
-/** A span, as it is shown. */
 export function shownSpan({ from, until, zone }: Span) {
   const [begin, end] = [from, until].map((ms) => new Date(ms).toISOString())
   return { from: begin!, to: end!, timeZone: zone.name }

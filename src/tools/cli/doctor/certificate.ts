@@ -6,7 +6,6 @@ import type { Environment } from '../../../gateway/config/read/variables.js'
 import type { ResolvedOptions } from '../../../gateway/config/resolve/resolve-options.js'
 import { fault, type DoctorFinding } from './doctor-finding.js'
 
-/** How long to wait for a connection (ms). */
 const CONNECT_MS = 5000
 
 export interface Host {
@@ -18,7 +17,6 @@ export interface Host {
   readonly isSecure: boolean
 }
 
-/** Result of {@link inspectHost}. */
 export type HostState =
   | { readonly kind: 'sound' }
   | { readonly kind: 'unreachable'; readonly code: string }

@@ -5,7 +5,6 @@ import { caution, sound, type DoctorFinding } from './doctor-finding.js'
 /** Bits of a file's mode that let others read it. */
 const READABLE_BY_OTHERS = 0o044
 
-/** A private key. */
 const KEY = /0x[0-9a-fA-F]{64}/
 
 /** Checks that only the owner can read files with secrets, and reports unknown variables. */
@@ -22,7 +21,6 @@ export async function checkFiles(opened: OpenedConfig): Promise<readonly DoctorF
   ]
 }
 
-/** Checks that only its owner can read a file. */
 export async function checkMode(path: string): Promise<readonly DoctorFinding[]> {
   // Windows has no such modes.
   if (process.platform === 'win32') return []

@@ -218,7 +218,6 @@ function isGateway(document: unknown, networks: ResolvedOptions['networks']): bo
   )
 }
 
-/** Networks that a gateway settles on. */
 function networksIn(document: unknown): readonly string[] {
   const { kinds } = (document ?? {}) as { kinds?: unknown }
   if (!Array.isArray(kinds)) return []

@@ -2,7 +2,6 @@ import { hashToken } from '../../../shared/crypto/identify-token.js'
 import type { Hex } from '../../../shared/protocol/payment.js'
 import { dollarsOf, type Answers } from './answers.js'
 
-/** Values of a new configuration. */
 export interface Template extends Answers {
   /** Address of the relayer whose key is in `.env`. */
   readonly relayer: Hex
@@ -12,7 +11,6 @@ export interface Template extends Answers {
 
 const json = (value: unknown): string => JSON.stringify(value)
 
-/** Writes a configuration with comments. */
 export function configText(template: Template): string {
   const { network, payTo, relayer, token } = template
   return `// Configuration of express-x402-gateway. \`npx express-x402-gateway doctor\` checks it.

@@ -200,7 +200,6 @@ function pauseMs(answer: Answer | undefined): number {
 
 const text = (value: unknown): string => (typeof value === 'string' ? visible(value) : 'no reason')
 
-/** Makes the authorization that pays an offer. */
 function prepare({ requirements, asset }: PayableOffer, from: Address) {
   const signedAt = Math.floor(Date.now() / 1000)
   const validBefore = signedAt + requirements.maxTimeoutSeconds
@@ -217,7 +216,6 @@ interface Offered {
   readonly extensions?: unknown
 }
 
-/** Makes the payment. */
 function paymentOf(
   { requirements }: PayableOffer,
   payload: object,

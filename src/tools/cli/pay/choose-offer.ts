@@ -13,9 +13,7 @@ import { visible } from '../../../shared/protocol/visible-text.js'
 
 export interface Limits {
   readonly maxAmount: { readonly amount: Decimal; readonly currency: string }
-  /** Allows real money. */
   readonly mayPayMainnet: boolean
-  /** The key is public knowledge. */
   readonly isPublicKey: boolean
 }
 
@@ -97,7 +95,6 @@ const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): Decimal
   scale: decimals,
 })
 
-/** An amount in tokens, for people. */
 export function describeAmount({
   amount,
   asset,

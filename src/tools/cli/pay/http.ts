@@ -30,7 +30,6 @@ const BEFORE_SENDING: readonly ProblemCode[] = [
   'shutting_down',
 ]
 
-/** A request that may need a payment. */
 export interface PaidRequest {
   readonly url: string
   readonly method: string
@@ -89,7 +88,6 @@ export function readRequired({ headers, body }: Answer): Readonly<Record<string,
   throw new Error('The server asks for a payment but makes no x402 offer.')
 }
 
-/** Reads the settlement from a response; `undefined` if it has none. */
 export function readSettlement({ headers }: Answer): Readonly<Record<string, unknown>> | undefined {
   const header = headers.get(PAYMENT_RESPONSE)
   const document = header === null ? undefined : readHeader(PAYMENT_RESPONSE, header)
@@ -102,7 +100,6 @@ function readHeader(name: string, text: string): unknown {
   throw new Error(`The server’s header ${name} cannot be read: ${visible(decoded.problem)}.`)
 }
 
-/** Parses a body as JSON; `undefined` if it is not JSON. */
 function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown
