@@ -43,7 +43,7 @@ function merchantWith(terms: Partial<Merchant>): Merchant {
     crossCurrency: true,
     fxBufferBps: 0,
     maxTimeoutSeconds: 300,
-      redeemWithoutProof: 'same-address',
+    redeemWithoutProof: 'same-address',
     v1: false,
     ...terms,
   }
