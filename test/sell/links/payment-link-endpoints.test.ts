@@ -55,7 +55,9 @@ describe('creating a payment link', () => {
       expiresAt: expect.any(String),
       createdAt: expect.any(String),
     })
-    expect(Date.parse(body.expiresAt) - Date.parse(body.createdAt)).toBe(expiresIn * 1000)
+    // A ledger may read its clock twice.
+    const openMs = Date.parse(body.expiresAt) - Date.parse(body.createdAt)
+    expect(Math.round(openMs / 1000)).toBe(expiresIn)
     expect(await shop.read(body)).toEqual(body)
   })
 
