@@ -40,6 +40,8 @@ describe.each([true, false])('a metered payment (executor: %s)', (executor) => {
         networks: {
           'base-sepolia': { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys, executor },
         },
+        // A busy machine mines 32 transactions, one after the other, more slowly than a buyer would wait.
+        settleTimeoutMs: 120_000,
       },
     )
     payers = await Promise.all(Array.from({ length: BUYERS }, () => newPayer(devnet)))
