@@ -66,9 +66,12 @@ describe.each([true, false])('a metered payment (executor: %s)', (executor) => {
 
   it('is simulated, sent and confirmed by one call each', async () => {
     await buy(payers.slice(0, 1))
-    expect(settling(await buy(payers.slice(0, 1)))).toEqual([
+    const asked = settling(await buy(payers.slice(0, 1)))
+    // A slow machine asks for the receipt again.
+    expect([...new Set(asked)]).toEqual([
       ...['eth_call', 'eth_sendRawTransaction', 'eth_getTransactionReceipt'],
     ])
+    expect(asked.filter((method) => method !== 'eth_getTransactionReceipt')).toHaveLength(2)
   })
 
   it('shares its calls with others where an executor can make them together', async () => {
