@@ -75,16 +75,16 @@ async function charge(
   exchange: Exchange,
 ): Promise<void> {
   const { view, res, next } = exchange
+  const { merchant, offers } = route
+  if (offers.respondUnpaid !== undefined && !bringsPayment(view)) {
+    if (merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
+    context.counters.count(merchant.project, 'asked')
+    return offers.respondUnpaid(view, res)
+  }
   const call = { route, caller: callerOf(exchange, context.countRequest) }
-  const { merchant } = route
   let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
   try {
-    if (route.offers.respondUnpaid !== undefined && !bringsPayment(view)) {
-      if (merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
-      context.counters.count(merchant.project, 'asked')
-      return route.offers.respondUnpaid(view, res)
-    }
-    const offer = await route.offers.make(view)
+    const offer = await offers.make(view)
     if (offer === undefined) return next()
     const presented = await findPayment(context, call, offer)
     if ('kind' in presented) return respondExit(res, presented)

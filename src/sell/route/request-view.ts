@@ -28,33 +28,63 @@ export interface RequestView {
   readonly req: Request
 }
 
-/** Looks at a request, once. Express takes route and mount away when it is over. */
+/** Looks at a request, once. Express takes its route and its mount away when it is over. */
 export function viewOf(req: Request): RequestView {
-  const { baseUrl: mount } = req
-  const route = routeOf(req)
-  return {
-    req,
-    method: req.method,
-    url: req.originalUrl,
-    route,
-    mount,
-    soldAt: route ?? mount + String(req.route?.path ?? ''),
-    header: (name) => req.get(name),
-    get origin() {
-      return publicRootOf(req, undefined)
-    },
-    get path() {
-      return req.baseUrl + req.path
-    },
-    get ip() {
-      return req.ip ?? ''
-    },
-    get body(): unknown {
-      return req.body
-    },
-    get isRead() {
-      return req.readableEnded
-    },
+  return new ExpressView(req)
+}
+
+/** A request of Express. Most requests are unpaid and ask for little of it, so each member is read when it is asked for. */
+class ExpressView implements RequestView {
+  readonly mount: string
+  readonly #expressRoute: Request['route']
+  readonly #app: Request['app']
+
+  constructor(readonly req: Request) {
+    this.mount = req.baseUrl
+    this.#expressRoute = req.route
+    this.#app = req.app
+  }
+
+  get method() {
+    return this.req.method
+  }
+
+  get url() {
+    return this.req.originalUrl
+  }
+
+  get route() {
+    const { path } = (this.#expressRoute ?? {}) as { readonly path?: unknown }
+    if (typeof path !== 'string') return undefined
+    return mountOf(this.#app, this.#expressRoute, this.mount) + path
+  }
+
+  get soldAt() {
+    return this.route ?? this.mount + String(this.#expressRoute?.path ?? '')
+  }
+
+  get origin() {
+    return publicRootOf(this.req, undefined)
+  }
+
+  get path() {
+    return this.req.baseUrl + this.req.path
+  }
+
+  get ip() {
+    return this.req.ip ?? ''
+  }
+
+  get body(): unknown {
+    return this.req.body
+  }
+
+  get isRead() {
+    return this.req.readableEnded
+  }
+
+  header(name: string) {
+    return this.req.get(name)
   }
 }
 
@@ -66,13 +96,8 @@ export function pricedMethod({ method }: Pick<RequestView, 'method'>): string {
 /** Paths of the router of each Express route: as many as the app has. */
 const mounts = new WeakMap<object, string | undefined>()
 
-function routeOf(req: Request): string | undefined {
-  const { path } = (req.route ?? {}) as { readonly path?: unknown }
-  return typeof path === 'string' ? mountOf(req) + path : undefined
-}
-
 /** Where the router of a route is mounted; with the values of parameters, where its pattern cannot be read. */
-function mountOf({ route, baseUrl, app }: Request): string {
+function mountOf(app: Request['app'], route: Request['route'], baseUrl: string): string {
   if (baseUrl !== '' && !mounts.has(route)) {
     const [mount, other] = findMounts(app, route)
     mounts.set(route, other === undefined ? mount : undefined)
