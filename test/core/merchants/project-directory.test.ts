@@ -54,15 +54,6 @@ describe('The directory of projects', () => {
     expect(log.lines).toEqual([expect.stringMatching(/^warn .*"project":"shop"/)])
   })
 
-  it('reads a merchant that was stored with an option which is gone', async () => {
-    const { projects } = createMemoryLedger()
-    const settings = { ...merchant, repeatSettlements: true }
-    await projects.createProject({ id: 'acme', settings }, author())
-    const { directory } = openDirectory(projects)
-    await directory.whenLoaded()
-    expect(directory.findMerchant('acme')?.payTo).toBe(merchant.payTo)
-  })
-
   it('pays at the address that has waited, by the clock of the gateway', async () => {
     const { projects } = createMemoryLedger()
     await projects.createProject({ id: 'acme', settings: merchant }, author())

@@ -120,18 +120,11 @@ export function merchantReader(
     const errors: DocumentError[] = []
     const report: Report = (path, _code, message) => void errors.push({ path, message })
     const context = { project, configured, networks, defaults, report }
-    const merchant = resolveMerchant(withoutGone(settings), context)
+    const merchant = resolveMerchant(settings, context)
     return merchant !== undefined && errors.length === 0
       ? { ok: true, value: merchant }
       : { ok: false, errors }
   }
-}
-
-/** Merchants of the database may still have an option that is gone. */
-function withoutGone(settings: unknown): unknown {
-  if (!isObject(settings)) return settings
-  const { repeatSettlements: _gone, ...known } = settings
-  return known
 }
 
 /** The hash of an identify token; empty if it is unusable. */
