@@ -6,6 +6,8 @@ import { authorizationOf } from './authorization.js'
 import { openWorld, type World, type WorldOptions } from './world.js'
 import { useWorlds } from './use-worlds.js'
 import { paymentHeader } from '../support/http.js'
+import { untilSent } from '../support/mining.js'
+import { sendBatch } from '../../src/tools/devnet/send-batch.js'
 import { signedAuthorization } from '../support/on-chain.js'
 import { useDevnet } from '../support/devnet.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
@@ -15,7 +17,8 @@ import { useCleanup, closedBy } from '../support/cleanup.js'
 const TIMEOUT_MS = 180_000
 
 // A settlement waits for its block about as long as on Base.
-const devnet = useDevnet({ blockTime: 2 })
+const BLOCK_SECONDS = 2
+const devnet = useDevnet({ blockTime: BLOCK_SECONDS })
 const openJudged = useWorlds(devnet)
 const cleanups = useCleanup()
 
@@ -41,8 +44,21 @@ const PAUSE_MS = 90
 
 const nameOf = (payment: PaymentPayload): string => authorizationOf(signedAuthorization(payment))
 
-/** Stops a shop with buyers in all stages of their purchases, of which some come too late. */
-async function stopWhileBusy(world: World, signal: 'SIGTERM' | 'SIGINT'): Promise<string> {
+/** How many seconds lie between two blocks from now on; 0 for no blocks. */
+const setBlockSeconds = (seconds: number) =>
+  sendBatch(devnet.rpcUrl, [['evm_setIntervalMining', seconds]])
+
+/**
+ * Stops a shop with buyers in all stages of their purchases, of which some come too late.
+ *
+ * @param signal - What it is told.
+ * @param stop - What happens first, once a payment was sent.
+ */
+async function stopWhileBusy(
+  world: World,
+  signal: 'SIGTERM' | 'SIGINT',
+  stop = (): Promise<unknown> => Promise.resolve(),
+): Promise<string> {
   const gateway = await world.start()
   const payments = await Promise.all(Array.from({ length: BUYERS }, () => world.sign()))
   const pathOf = new Map(
@@ -51,14 +67,17 @@ async function stopWhileBusy(world: World, signal: 'SIGTERM' | 'SIGINT'): Promis
   let ended: Promise<number | null> | undefined
   const buying = payments.map(async (payment, index) => {
     await sleep(index * PAUSE_MS)
+    const presenting = world.present(gateway, payment, pathOf.get(nameOf(payment)))
     if (index === BUYERS - 5) {
       await until(() => world.proxy.methods.some((method) => method.startsWith('eth_sendRaw')))
+      await stop()
       ended = gateway.terminate(signal)
     }
-    await world.present(gateway, payment, pathOf.get(nameOf(payment)))
+    await presenting
   })
   await Promise.all(buying)
   expect(await ended).toBe(0)
+  await setBlockSeconds(BLOCK_SECONDS)
 
   // What was sent last is in this block.
   await devnet.mine()
@@ -110,7 +129,11 @@ describe.each(LEDGERS)('with the %s ledger, a shop that is stopped while it is b
     'answers what its time is too short for as pending, with the hash, by $way',
     async ({ hasSync, signal }) => {
       const world = await open(ledger, { hasSync, closeMs: 100 })
-      await stopWhileBusy(world, signal)
+      // One that no block takes before its time is over.
+      await stopWhileBusy(world, signal, async () => {
+        await setBlockSeconds(0)
+        await untilSent(devnet)
+      })
       expect(world.answers.map(({ reason }) => reason)).toContain('settlement_pending')
     },
     TIMEOUT_MS,
