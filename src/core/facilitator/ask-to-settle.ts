@@ -32,7 +32,7 @@ export async function askToSettle(
 }
 
 /** The charge, as a member of a success, where the amount of the payment is a maximum. */
-export function amountMember({ entry, payment }: RemotePayment): { readonly amount?: string } {
+function amountMember({ entry, payment }: RemotePayment): { readonly amount?: string } {
   return payment.format?.isMetered ? { amount: amountOf(entry).toString() } : {}
 }
 

@@ -6,11 +6,11 @@ import { sameHex } from '../../shared/protocol/hex.js'
 import type { Hex, SettleResponse } from '../../shared/protocol/payment.js'
 import { isFailedTransaction } from '../../shared/protocol/reasons.js'
 import type { FailedRecord } from '../schemes/check-record.js'
-import { chargedMembers, type RecordedPaymentEvent } from '../schemes/events.js'
+import type { RecordedPaymentEvent } from '../schemes/events.js'
 import { OpenReservation } from '../schemes/open-reservation.js'
 import type { SentRecord, Settled, Unsettled } from '../schemes/open-reservation.js'
 import { refusalResponse, type Refusal } from '../schemes/scheme.js'
-import { amountMember, askToSettle } from './ask-to-settle.js'
+import { askToSettle } from './ask-to-settle.js'
 import { wordsOf } from './remote-log.js'
 import type { RemoteContext, RemotePayment } from './remote-payment.js'
 import { hashOrNone, isUnsentElsewhere, ownWords } from './http/results.js'
@@ -144,8 +144,7 @@ export class RemoteReservation extends OpenReservation<RemoteContext, RemotePaym
   }
 
   protected get settledEvent(): RecordedPaymentEvent {
-    const { event, payment } = this
-    return { ...event, ...amountMember(payment), ...chargedMembers(payment.entry) }
+    return this.event
   }
 
   #unsettledEvent(facilitatorMessage: string | undefined) {

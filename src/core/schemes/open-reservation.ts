@@ -12,6 +12,7 @@ import { unsettledResponse } from '../../shared/protocol/reason-words.js'
 import type { Reason } from '../../shared/protocol/reasons.js'
 import { checkBuyer, purchaseOf, refusalDetails, type FailedRecord } from './check-record.js'
 import {
+  chargedMembers,
   paymentEvent,
   type EventBus,
   type GatewayEvents,
@@ -224,7 +225,10 @@ export abstract class OpenReservation<
     return this.payment.payment.requirements.network
   }
 
+  /** The payment, with its charge as soon as that is known. */
   protected get event(): RecordedPaymentEvent {
-    return paymentEvent(this.payment)
+    const { entry } = this.payment
+    const amount = amountOf(entry).toString()
+    return { ...paymentEvent(this.payment), amount, ...chargedMembers(entry) }
   }
 }

@@ -21,6 +21,9 @@ const payer = PAYERS[0]!.address
 const transaction = `0x${'ab'.repeat(32)}`
 const CALLER = '0x1111111111111111111111111111111111111111'
 
+/** What events say of a charge of $0.02. */
+const CHARGED = { amount: '20000', price: '$0.02', maximum: '100000' }
+
 const kinds = (...given: object[]): Script => ({ body: { kinds: given } })
 const METERS = kinds({
   ...{ x402Version: 2, scheme: 'upto', network },
@@ -53,7 +56,8 @@ async function open() {
     logger: { debug: none, info: none, warn: none, error },
     ledger,
   })
-  gateway.on('settled', (event) => void events.push(event))
+  for (const name of ['pending', 'failed', 'settled'] as const)
+    gateway.on(name, (event) => void events.push(event))
   const app = express()
   const options = { resourceUrl: () => 'https://shop.example/' }
   app.get('/', gateway.x402Protect({ upTo: '$0.10' }, options), (req, res) => {
@@ -115,14 +119,14 @@ it('has the maximum verified and the charge settled, and records both', async ()
   expect(told('verify')).toMatchObject([{ amount: '100000', accepted: '100000' }])
   expect(told('settle')).toMatchObject([{ amount: '20000', accepted: '100000' }])
   expect(await recorded()).toMatchObject({ state: 'settled', value: 100_000n, charged: 20_000n })
-  const charged = { amount: '20000', price: '$0.02', maximum: '100000' }
-  expect(events).toMatchObject([{ transaction, ...charged }])
+  expect(events).toMatchObject([{ transaction, ...CHARGED }])
 })
 
 it('asks again for the same charge, with the same key, and gives the answer that it was for', async () => {
   const payment = await sign()
   elsewhere.scripts['settle'] = ['break', { status: 503, body: {} }, paid()]
   expect((await shop.pay(payment)).status).toBe(503)
+  expect(events).toMatchObject([{ transaction: '', ...CHARGED }])
   price = '0.10'
   // The process has died meanwhile.
   shop = await open()
@@ -144,6 +148,7 @@ it('sends its own charge again where a transaction has failed, as another reques
   const refused = await shop.pay(payment)
   expect(refused.status).toBe(402)
   expect(settlementOf(refused)).toMatchObject({ errorReason: 'invalid_transaction_state' })
+  expect(events).toMatchObject([{ transaction, ...CHARGED }])
   price = '0.10'
   const sold = await shop.pay(payment)
   expect(await sold.json()).toEqual({ worth: '0.02' })

@@ -1,11 +1,11 @@
-import { amountOf, recordId, type Submission } from '../../../../ledger/index.js'
+import { recordId, type Submission } from '../../../../ledger/index.js'
 import { isRefundEntry } from '../../../../ledger/refunds.js'
 import { paymentFields } from '../../../../ledger/payment-fields.js'
 import { transactionOf } from '../../../../ledger/record-transaction.js'
 import type { SettleResponse } from '../../../../shared/protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../../shared/protocol/reasons.js'
 import type { FailedRecord } from '../../check-record.js'
-import { chargedMembers, entryEvent, type RecordedPaymentEvent } from '../../events.js'
+import { entryEvent, type RecordedPaymentEvent } from '../../events.js'
 import { OpenReservation } from '../../open-reservation.js'
 import type { ReservationContext, SentRecord, Settled } from '../../open-reservation.js'
 import type { Refusal } from '../../scheme.js'
@@ -254,11 +254,6 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     if (!isRefundEntry(entry)) return events.emit('pending', { transaction, ...this.event })
     const refund = recordId(entry)
     events.emit('refundPending', { transaction, refund, ...this.settledEvent })
-  }
-
-  protected override get event(): RecordedPaymentEvent {
-    const { entry } = this.payment
-    return { ...super.event, amount: amountOf(entry).toString(), ...chargedMembers(entry) }
   }
 
   protected get settledEvent(): RecordedPaymentEvent {
