@@ -67,7 +67,7 @@ describe('the house', () => {
     expect(users.map((file) => relative(SRC, file)).toSorted()).toEqual([
       'api/refunds/refund-endpoints.ts',
       'api/refunds/refund-payment.ts',
-      'core/schemes/evm/format.ts',
+      'core/schemes/evm/exact.ts',
       // A transfer that an authorization has made is no permit's.
       'core/schemes/evm/permit2/judge.ts',
       'core/schemes/evm/transfer-methods.ts',

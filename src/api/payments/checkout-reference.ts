@@ -1,7 +1,7 @@
 /** The reference of a checkout, which its entries of `accepts` carry to the settlement. */
 import { isReference } from '../../ledger/payment-details.js'
 import type { Merchant } from '../../core/merchants/project.js'
-import type { QuoteSigner, QuoteSubject } from '../../core/merchants/signed-quote.js'
+import type { QuoteSigner, QuoteSubject } from '../../core/quotes/signed-quote.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 
 /**

@@ -1,5 +1,5 @@
 import { isRateError } from '../../shared/errors.js'
-import { requirePeg, requireRate } from '../../core/merchants/asset-rates.js'
+import { requirePeg, requireRate } from '../../core/quotes/asset-rates.js'
 import type { Merchant, Project } from '../../core/merchants/project.js'
 import type { Asset } from '../../shared/money/assets.js'
 import { formatDecimal } from '../../shared/money/decimal.js'

@@ -1,5 +1,5 @@
 import { findAcceptedAsset, type Merchant } from '../../core/merchants/project.js'
-import type { Quote } from '../../core/merchants/quote.js'
+import type { Quote } from '../../core/quotes/quote.js'
 import { findNetwork } from '../../shared/protocol/networks.js'
 import { UPTO, type PaymentRequirements } from '../../shared/protocol/payment.js'
 import { fill } from './texts/languages.js'

@@ -1,7 +1,7 @@
 import { findAcceptedAsset, type Merchant } from '../../core/merchants/project.js'
 import { isDefaultAsset } from '../../shared/money/assets.js'
 import { formatDecimal, powerOfTen, trimDecimal } from '../../shared/money/decimal.js'
-import type { Quote } from '../../core/merchants/quote.js'
+import type { Quote } from '../../core/quotes/quote.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 
 /** Dollars that official clients pay at once by default. */

@@ -1,7 +1,7 @@
 /** How large the `PAYMENT-REQUIRED` headers of a gateway are: proxies and clients have limits. */
 import type { FacilitatorCore } from '../../core/facilitator/facilitator.js'
 import type { Merchant } from '../../core/merchants/project.js'
-import { Quoter } from '../../core/merchants/quote.js'
+import { Quoter } from '../../core/quotes/quote.js'
 import type { RateSource } from '../../shared/money/rates.js'
 import type { NetworkNameStyle } from '../../shared/protocol/networks.js'
 import { EXACT } from '../../shared/protocol/payment.js'

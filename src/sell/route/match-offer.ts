@@ -2,8 +2,8 @@ import type { FacilitatorCore } from '../../core/facilitator/facilitator.js'
 import { ledgerEntryOf } from '../../ledger/ledger-entry.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { isGoodOnEarlierTerms, whyAnotherPurchase } from '../../ledger/purchase.js'
-import type { Quote } from '../../core/merchants/quote.js'
-import type { QuoteTerms } from '../../core/merchants/signed-quote.js'
+import type { Quote } from '../../core/quotes/quote.js'
+import type { QuoteTerms } from '../../core/quotes/signed-quote.js'
 import {
   isReadable,
   paymentFor,

@@ -6,7 +6,8 @@ import type { Network } from '../../../shared/protocol/networks.js'
 import { EXACT, UPTO, type Address, type Hex } from '../../../shared/protocol/payment.js'
 import type { SchemeFormats } from '../scheme.js'
 import type { PermitDomains } from '../../../shared/money/permit-domains.js'
-import { exactFormatWith, uptoFormat } from './format.js'
+import { exactFormatWith } from './exact.js'
+import { uptoFormat } from './upto.js'
 
 /** A network, as far as offers depend on it. */
 interface OfferedNetwork {

@@ -46,7 +46,10 @@ interface Fraction {
   readonly under: bigint
 }
 
-/** Adds up what a handler charges, up to the maximum that the payer has signed. */
+/**
+ * Adds up what a handler charges, up to the maximum that the payer has signed. `sell/README.md` tells what the charge
+ * changes after that.
+ */
 export class Meter {
   readonly #res: Response
   readonly #currency: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { LedgerError } from '../../../src/shared/errors.js'
-import { quoteSecret } from '../../../src/core/merchants/quote-secret.js'
+import { quoteSecret } from '../../../src/core/quotes/quote-secret.js'
 
 describe('the secret of quotes', () => {
   it('is the configured one even if the ledger has another', async () => {

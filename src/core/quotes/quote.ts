@@ -10,7 +10,7 @@ import type { PaymentFlow, PaymentRequirements } from '../../shared/protocol/pay
 import type { SchemeFormats } from '../schemes/scheme.js'
 import { checkLimits, limitedValue } from './amount-limits.js'
 import { requirePeg, requireRate } from './asset-rates.js'
-import { findAcceptedAsset, type Merchant } from './project.js'
+import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 
 /** Settings of entries. */
 export interface QuoteStyle {

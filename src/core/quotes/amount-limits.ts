@@ -1,7 +1,7 @@
 import { RateError } from '../../shared/errors.js'
 import { compare, formatDecimal, type Decimal } from '../../shared/money/decimal.js'
 import type { ParsedPrice } from '../../shared/money/price.js'
-import { findAcceptedAsset, type Merchant } from './project.js'
+import { findAcceptedAsset, type Merchant } from '../merchants/project.js'
 
 /** The amount of a price that is checked against a merchant's limits. */
 interface FaceValue {
