@@ -59,10 +59,16 @@ export async function handlePaidRequest(
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(view)
   if (route === undefined) return respondNobodyPaid(res)
-  if (!context.requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
-  return context.requests.during(
-    charge(context, route, { ...exchange, isCounted, input: input?.value }),
-  )
+  // Most requests: answered at once, so that none is under way when the gateway closes.
+  const { merchant, offers } = route
+  const { requests } = context
+  if (offers.respondUnpaid && !bringsPayment(view) && !requests.stopping.aborted) {
+    if (merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
+    context.counters.count(merchant.project, 'asked')
+    return offers.respondUnpaid(view, res)
+  }
+  if (!requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
+  return requests.during(charge(context, route, { ...exchange, isCounted, input: input?.value }))
 }
 
 /** How a route makes and gives its answers, by its `paymentFlow`. */
@@ -76,11 +82,6 @@ async function charge(
 ): Promise<void> {
   const { view, res, next } = exchange
   const { merchant, offers } = route
-  if (offers.respondUnpaid !== undefined && !bringsPayment(view)) {
-    if (merchant.paused) return respondExit(res, { kind: 'merchant_paused' })
-    context.counters.count(merchant.project, 'asked')
-    return offers.respondUnpaid(view, res)
-  }
   const call = { route, caller: callerOf(exchange, context.countRequest) }
   let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
   try {
