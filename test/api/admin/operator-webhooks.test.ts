@@ -54,8 +54,14 @@ describe.each(stores)('webhooks of the operator, on %s', (_name, openStore) => {
     const gateways = [await serve(ledgers[0]!), await serve(ledgers[1]!)]
     const { id, events, secret } = await register(gateways[0]!)
     expect(events).toEqual(OPERATOR_EVENTS)
-    const look = () => Promise.all(gateways.map(({ gateway }) => gateway.check()))
-    await look()
+    /** Each gateway checks its relayer until it has seen its balance: a check of a busy machine may come too late. */
+    const seeBalance = (ether: string) =>
+      until(async () => {
+        const checks = await Promise.all(gateways.map(({ gateway }) => gateway.check()))
+        const seen = checks.flat().filter(({ balance }) => balance === String(parseEther(ether)))
+        return seen.length === gateways.length
+      })
+    await seeBalance('0')
     await until(() => receiver.received.length > 0)
     const [told] = receiver.received
     receiver.verify(told!, secret)
@@ -63,16 +69,14 @@ describe.each(stores)('webhooks of the operator, on %s', (_name, openStore) => {
       type: 'relayer.low',
       data: { network: 'eip155:84532', address, balance: '0', settlements: 0 },
     })
-    await look()
+    await seeBalance('0')
     const { deliveries } = (await gateways[1]!.ask('GET', `/webhooks/${id}/deliveries`)).body
     expect(deliveries).toHaveLength(1)
     await fund('100')
-    await look()
+    await seeBalance('100')
     await fund('0')
-    await until(async () => {
-      await look()
-      return receiver.received.length > 1
-    })
+    await seeBalance('0')
+    await until(() => receiver.received.length > 1)
   })
 
   it('belong to the operator alone, and refuse events of projects', async () => {
