@@ -154,9 +154,15 @@ interface StartedGateway {
   readonly resolved: ResolvedOptions
 }
 
+/**
+ * Listens at the address of options, which have names with a prefix.
+ *
+ * @throws {@link ConfigError} if it cannot listen there.
+ */
 async function listen(
   app: express.Express,
-  { port, host }: { port: number; host: string },
+  { port, host }: { readonly port: number; readonly host: string },
+  prefix: '' | 'metrics.' = '',
 ): Promise<Server> {
   const server = app.listen(port, host)
   server.keepAliveTimeout = KEEP_ALIVE_MS
@@ -164,14 +170,14 @@ async function listen(
     await once(server, 'listening')
     return server
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE' || code === 'EACCES') {
       const why = code === 'EACCES' ? 'needs administrator rights' : 'is in use'
-      const message = `${port} on ${host} ${why}; choose another with --port`
-      throw new ConfigError('port', message, 'unusable_address')
+      const message = `${port} on ${host} ${why}; choose another${prefix ? '' : ' with --port'}`
+      throw new ConfigError(`${prefix}port`, message, 'unusable_address')
     }
-    const message = `cannot listen on ${host}:${port} (${code ?? 'unknown'})`
-    throw new ConfigError('host', message, 'unusable_address')
+    const message = `cannot listen on ${host}:${port} (${code})`
+    throw new ConfigError(`${prefix}host`, message, 'unusable_address')
   }
 }
 
@@ -192,28 +198,15 @@ async function stop(server: Server, gateway: Gateway): Promise<void> {
   clearInterval(sweep)
 }
 
-/**
- * Serves `/metrics` on an address of its own.
- *
- * @throws {@link ConfigError} if it cannot listen there.
- */
-async function serveMetrics(
+/** Serves `/metrics` on an address of its own. */
+function serveMetrics(
   gateway: Pick<Gateway, 'metricsRouter'>,
   { host, port, token }: ResolvedMetrics,
 ): Promise<Server> {
   const app = express().disable('x-powered-by')
   if (token === undefined) app.use(requireLoopbackHost)
   app.use(gateway.metricsRouter())
-  const server = app.listen(port, host)
-  try {
-    await once(server, 'listening')
-    return server
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException
-    const isTaken = code === 'EADDRINUSE'
-    const message = isTaken ? 'is in use; choose another' : `cannot be listened on (${code})`
-    throw new ConfigError('metrics.port', `${port} on ${host} ${message}`, 'unusable_address')
-  }
+  return listen(app, { port, host }, 'metrics.')
 }
 
 /**
