@@ -13,10 +13,12 @@ import { payCommand } from './pay-command.js'
 import { serveCommand } from './serve-command.js'
 import { tokenCommand } from './token-command.js'
 import { triggerCommand } from './trigger-command.js'
+import { tryCommand } from './try-command.js'
 import { ownPackage } from '../../shared/http/own-package.cjs'
 
 /** The commands, in the order of the overview. */
 const COMMANDS: readonly Command[] = [
+  tryCommand,
   initCommand,
   doctorCommand,
   serveCommand,

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { closeServer } from '../../shared/http/close-server.js'
 import { readBounded } from '../../shared/http/fetch-json.js'
+import { listenLocally } from '../../shared/http/listen-locally.js'
 import { isSigned } from '../../operate/webhooks/signature.js'
 
 /** Longest message, and longest answer of the app (bytes). */
@@ -51,12 +50,11 @@ export class WebhookListener {
 
   /** @returns The listener's URL. */
   async listen(port: number): Promise<string> {
-    this.#server.listen(port, '127.0.0.1')
-    await once(this.#server, 'listening').catch((error: unknown) => {
+    const url = await listenLocally(this.#server, port).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException
       throw new Error(`--port: cannot listen on 127.0.0.1:${port} (${code ?? 'unknown'}).`)
     })
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
+    return `${url}/`
   }
 
   accept(secret: string): void {

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { closeServer } from '../../shared/http/close-server.js'
+import { listenLocally } from '../../shared/http/listen-locally.js'
 import { letEnd } from './stay-up.js'
 
 export interface NodeRequest {
@@ -21,6 +20,8 @@ export type Verdict =
 export class NodeProxy {
   /** Decides on each request. @defaultValue all pass */
   onRequest: ((request: NodeRequest) => Verdict | Promise<Verdict>) | undefined
+  /** The node's URL for the gateway. */
+  url = ''
   readonly #server: Server
   readonly #node: string
 
@@ -35,14 +36,9 @@ export class NodeProxy {
   /** Starts a proxy on a free port. */
   static async start(node: string): Promise<NodeProxy> {
     const proxy = new NodeProxy(node)
-    await once(proxy.#server.listen(0, '127.0.0.1'), 'listening')
+    proxy.url = await listenLocally(proxy.#server)
     letEnd(proxy.#server)
     return proxy
-  }
-
-  /** The node's URL for the gateway. */
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** Stops it and breaks open connections. */

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Express } from 'express'
 import type { Gateway } from '../../gateway/gateway.js'
 import { closeServer } from '../../shared/http/close-server.js'
+import { listenLocally } from '../../shared/http/listen-locally.js'
 import { decodeHeader, PAYMENT_SIGNATURE, X_PAYMENT } from '../../shared/protocol/headers.js'
 import type { Hex } from '../../shared/protocol/payment.js'
 import { assignGateway } from './default-stand-in.js'
@@ -23,10 +22,10 @@ export interface ShopServer {
 export async function listen(): Promise<ShopServer> {
   // The client must not send on a connection that is being closed.
   const server = createServer({ keepAliveTimeout: 0 })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = await listenLocally(server)
   letEnd(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     serve: (app) => void server.on('request', app),
     close: () => closeServer(server),
   }

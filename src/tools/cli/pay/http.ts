@@ -88,7 +88,9 @@ export function readRequired({ headers, body }: Answer): Readonly<Record<string,
   throw new Error('The server asks for a payment but makes no x402 offer.')
 }
 
-export function readSettlement({ headers }: Answer): Readonly<Record<string, unknown>> | undefined {
+export function readSettlement({
+  headers,
+}: Pick<Answer, 'headers'>): Readonly<Record<string, unknown>> | undefined {
   const header = headers.get(PAYMENT_RESPONSE)
   const document = header === null ? undefined : readHeader(PAYMENT_RESPONSE, header)
   return isObject(document) ? document : undefined
