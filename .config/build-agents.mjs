@@ -1,8 +1,9 @@
-// Writes AGENTS.md and llms.txt into the package: what a coding agent needs that has the package alone. Both
-// are made of the README, the documentation and the API report, so that nothing is written twice.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+// Writes AGENTS.md, llms.txt and a skill into the package: what a coding agent needs that has the package alone. All
+// are made of the steps below, the README, the documentation and the API report, so that nothing is written twice.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { AFTERWARDS, DESCRIPTION, STEPS } from './agent-steps.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const DOCS = 'example-app/docs'
@@ -44,16 +45,22 @@ ${summary(read('README.md'))}
 
 To add a paid route that other programs find:
 
-1. Install \`express-x402-gateway\` and \`express\`; \`zod\` 4 for schemas, and \`@foundry-rs/anvil\` for the local chain and tests.
-2. Put \`x402Protect(price, { description, input, output, examples })\` between the path and the handler, behind \`express.json()\`
-   if the route has a body. Read \`req.x402.input\` in the handler. Where the price is known only after the work, declare
-   \`{ upTo: '$0.10' }\` and call \`req.x402.charge('$0.0234')\`.
-3. Mount \`app.use(defaultGateway().discovery())\` once. Nothing else lists the route.
-4. Configure by environment variables, or with \`createGateway\`. Keep private keys out of the code.
-5. Test with \`startTestShop\` of \`express-x402-gateway/testing\`, which is imported before the app: it buys on a local chain.
+${STEPS.map(({ text }, index) => `${index + 1}. ${text}`).join('\n')}
 
 Each error has a code with a heading in [errors.md](${DOCS}/errors.md). All options and variables:
 [configuration.md](${DOCS}/configuration.md).`
+
+const SKILL = `---
+name: express-x402-gateway
+description: ${DESCRIPTION}
+---
+
+# Charge for routes of an Express app
+
+${summary(read('README.md'))}
+
+${STEPS.map(({ title, text, code }, index) => `## ${index + 1}. ${title}\n\n${text}\n\n${code}`).join('\n')}
+${AFTERWARDS}`
 
 /** The documents by their names. */
 export function agentDocuments() {
@@ -81,16 +88,21 @@ export function agentDocuments() {
 > ${summary(read('README.md'))}
 
 - [AGENTS.md](AGENTS.md): how to add a paid route, and the whole API
+- [SKILL.md](skills/express-x402-gateway/SKILL.md): the same steps with programs to copy
 - [README.md](README.md): from an empty folder to the first paid request
 
 ## Documentation
 
 ${links.join('\n')}
 `,
+    'skills/express-x402-gateway/SKILL.md': SKILL,
   }
 }
 
 /** Writes them into the root of the package. */
 export function buildAgents() {
-  for (const [name, text] of Object.entries(agentDocuments())) writeFileSync(join(root, name), text)
+  for (const [name, text] of Object.entries(agentDocuments())) {
+    mkdirSync(dirname(join(root, name)), { recursive: true })
+    writeFileSync(join(root, name), text)
+  }
 }

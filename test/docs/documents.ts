@@ -66,7 +66,7 @@ function readMarkdown(path: string): MarkdownFile {
 }
 
 /** The fenced blocks of a text. */
-function blocksIn(text: string, path: string): readonly Block[] {
+export function blocksIn(text: string, path: string): readonly Block[] {
   return [...text.matchAll(FENCE)].map(({ index, 1: lang = '', 2: meta = '', 3: code = '' }) => ({
     at: `${path}:${text.slice(0, index).split('\n').length}`,
     ...{ lang, meta, code },
