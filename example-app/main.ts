@@ -3,17 +3,16 @@
  * `npm run example -- --once` ends after the purchase.
  */
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGateway } from 'express-x402-gateway'
-import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
-import { createPublicClient, http, parseAbi } from 'viem'
+import { startDevnet } from 'express-x402-gateway/devnet'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createApp } from './app.js'
 import { payingFetch, signPaymentFor } from './buy.js'
 import { accountsOf, gatewayOptions, TOKENS } from './gateway.js'
 import { invitation } from './invite.js'
-import { formatUsdc, narrate } from './narrate.js'
+import { formatUsdc, narrate, readBalance } from './narrate.js'
 
 const DEFAULT_PORT = 4021
 const MEMBER_KEY = 'example-member-key'
@@ -23,7 +22,13 @@ const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
 
 const devnet = await startDevnet()
-const server = await listen(Number(process.env['PORT'] ?? DEFAULT_PORT))
+const server = createServer()
+const port = Number(process.env['PORT'] ?? DEFAULT_PORT)
+const listen = (on: number) => once(server.listen(on, '127.0.0.1'), 'listening')
+await listen(port).catch(() => {
+  print(`Port ${port} is taken; another one will do.`)
+  return listen(0)
+})
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 const accounts = accountsOf(devnet)
 const gateway = createGateway(gatewayOptions(devnet, url))
@@ -39,7 +44,7 @@ server.on('request', app)
 try {
   print(`Chain  ${devnet.rpcUrl} (anvil as Base Sepolia, with USDC)`)
   print(`Shop   ${url}\n`)
-  await buy(devnet)
+  await buy()
   if (!process.argv.includes('--once')) {
     const signature = await signPaymentFor(`${url}/weather`, accounts.tryer.privateKey)
     const { rpcUrl } = devnet
@@ -58,18 +63,10 @@ try {
 }
 
 /** Buys the weather, and shows that the money has moved. */
-async function buy({ rpcUrl, asset }: Devnet): Promise<void> {
+async function buy(): Promise<void> {
   const payer = accounts.buyer
-  const chain = createPublicClient({ transport: http(rpcUrl) })
   const balanceOf = async (account: `0x${string}`): Promise<string> =>
-    formatUsdc(
-      await chain.readContract({
-        address: asset,
-        abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
-        functionName: 'balanceOf',
-        args: [account],
-      }),
-    )
+    formatUsdc(await readBalance(devnet, account))
   const balances = () => Promise.all([balanceOf(payer.address), balanceOf(merchant.address)])
 
   const before = await balances()
@@ -81,17 +78,4 @@ async function buy({ rpcUrl, asset }: Devnet): Promise<void> {
   print(`    payer       ${before[0]} → ${after[0]}`)
   print(`    merchant    ${before[1]} → ${after[1]}`)
   if (!response.ok) throw new Error(`The purchase failed with ${response.status}.`)
-}
-
-/** Listens on a port, or on a free one where that is taken. */
-async function listen(port: number): Promise<Server> {
-  const listener = createServer()
-  try {
-    await once(listener.listen(port, '127.0.0.1'), 'listening')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    print(`Port ${port} is taken; another one will do.`)
-    await once(listener.listen(0, '127.0.0.1'), 'listening')
-  }
-  return listener
 }

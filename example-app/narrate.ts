@@ -4,6 +4,8 @@ import {
   decodePaymentResponseHeader,
   decodePaymentSignatureHeader,
 } from '@x402/core/http'
+import type { Devnet } from 'express-x402-gateway/devnet'
+import { createPublicClient, http, parseAbi } from 'viem'
 
 /** Wraps a `fetch` so that each step of an x402 exchange is printed. */
 export function narrate(print: (line: string) => void): typeof fetch {
@@ -53,6 +55,16 @@ function tellSettlement(header: string, print: (line: string) => void): void {
   const { success, transaction, network, errorReason } = decodePaymentResponseHeader(header)
   print(`    settled     ${success ? 'yes' : `no: ${errorReason}`}`)
   if (transaction !== '') print(`    transaction ${transaction} on ${network}`)
+}
+
+/** Reads how much of the token an account has. */
+export function readBalance({ rpcUrl, asset }: Devnet, account: `0x${string}`): Promise<bigint> {
+  return createPublicClient({ transport: http(rpcUrl) }).readContract({
+    address: asset,
+    abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
+    functionName: 'balanceOf',
+    args: [account],
+  })
 }
 
 /** Writes token units as people write money. */

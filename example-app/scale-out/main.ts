@@ -9,8 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startDevnet } from 'express-x402-gateway/devnet'
 import pg from 'pg'
-import { createPublicClient, http, parseAbi } from 'viem'
-import { formatUsdc } from '../narrate.js'
+import { formatUsdc, readBalance } from '../narrate.js'
 import { purchase, type Purchase } from './buyer.js'
 
 const DATABASE_URL =
@@ -136,12 +135,7 @@ async function report(purchases: readonly Purchase[]): Promise<boolean> {
   const sold = purchases.filter(({ soldBy }) => soldBy !== undefined)
   const failures = purchases.flatMap(({ failure }) => failure ?? [])
   const again = purchases.filter(({ retries }) => retries > 0)
-  const earned = await createPublicClient({ transport: http(devnet.rpcUrl) }).readContract({
-    address: devnet.asset,
-    abi: parseAbi(['function balanceOf(address) view returns (uint256)']),
-    functionName: 'balanceOf',
-    args: [devnet.merchant.address],
-  })
+  const earned = await readBalance(devnet, devnet.merchant.address)
   for (let name = 1; name <= started; name++) {
     const count = sold.filter(({ soldBy }) => soldBy === String(name)).length
     tell(`gateway ${name} sold ${count}`)
