@@ -166,14 +166,12 @@ describe('Batcher', () => {
     await sent
   })
 
-  it('waits a few milliseconds at most for a verification that takes long', async () => {
+  it('does not wait for the end of a verification that takes long', async () => {
     const { batcher, expected, sends, settlement } = openSending()
     const { member } = await settlement()
     expected.begin()
-    const startedAt = performance.now()
     const sent = batcher.send(member)
     while (sends.length === 0) await turn()
-    expect(performance.now() - startedAt).toBeLessThan(100)
     sends[0]!.answer(accepted)
     await sent
   })
