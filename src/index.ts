@@ -5,7 +5,8 @@
  */
 import './shared/http/check-node.js'
 import type { Router } from 'express'
-import { defaultGateway, requireCall } from './gateway/default-gateway.js'
+import { defaultGateway } from './gateway/default-gateway.js'
+import { requireCall } from './shared/http/require-call.js'
 import type { X402Protect } from './sell/flow/x402-protect.js'
 import type { GatewayRouterOptions } from './api/gateway-router.js'
 

@@ -5,7 +5,6 @@ import { ConfigError } from '../shared/errors.js'
 import { createGateway, type CloseOptions, type Gateway } from './gateway.js'
 
 export { markPaid } from '../sell/discovery/declared-routes.js'
-export { requireCall } from '../sell/flow/x402-protect.js'
 
 /**
  * Key of the default gateway, which the whole process shares.

@@ -20,9 +20,9 @@ import { evmFormats } from '../core/schemes/evm/formats.js'
 import type { Finding } from '../operate/health/finding.js'
 import { createHealthRouter } from '../operate/health/health-router.js'
 import { Lazy, lazyRouter } from '../shared/http/lazy.js'
+import { routerMaker } from '../shared/http/require-call.js'
 import { OpenRequests } from '../shared/http/open-requests.js'
 import { Counters } from '../ledger/counters.js'
-import type { LedgerStore } from '../ledger/index.js'
 import { createMemoryLedger } from '../ledger/memory-ledger.js'
 import type { Logger } from '../shared/logger.js'
 import { merchantsOf, type Merchant } from '../core/merchants/project.js'
@@ -31,7 +31,6 @@ import { quoteSecret } from '../core/quotes/quote-secret.js'
 import { QuoteSigner } from '../core/quotes/signed-quote.js'
 import type { Asset } from '../shared/money/assets.js'
 import type { Core } from './parts/core.js'
-import type { Webhooks } from './parts/webhooks.js'
 import { HeaderSizes } from '../sell/route/header-size.js'
 import { createX402Protect, openPaidRoutes, type X402Protect } from '../sell/flow/x402-protect.js'
 import type { Network } from '../shared/protocol/networks.js'
@@ -211,22 +210,7 @@ export interface Gateway {
    * nothing is charged. Clients that are gone are not waited for.
    *
    * @param options - How long requests under way may take.
-   * @returns The same promise each time. Never rejects.
-   *
-   * @example
-   * ```ts
-   * import express from 'express'
-   * import { defaultGateway, x402Protect } from 'express-x402-gateway'
-   *
-   * const app = express()
-   * app.get('/weather', x402Protect('$0.01'), (_req, res) => void res.json({ forecast: 'sunny' }))
-   * const server = app.listen(3000)
-   * for (const signal of ['SIGINT', 'SIGTERM'])
-   *   process.once(signal, () => {
-   *     server.close()
-   *     void defaultGateway().close({ timeoutMs: 20_000 })
-   *   })
-   * ```
+   * @returns The same promise each time. Never rejects. `defaultGateway` has an example.
    */
   readonly close: (options?: CloseOptions) => Promise<void>
 }
@@ -278,17 +262,14 @@ interface Opening {
 /** Creates a gateway from options that were resolved before. @internal */
 export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): Gateway {
   const base = openBase(resolved)
-  const { requests, events, telemetry, counters, catalogue, directory, ledger } = base
+  const { requests, events, directory } = base
   const parts = lazyParts(resolved, base, opening)
   const { core, dispatcher, watch, readiness, checked } = parts
   const facilitator = lazyFacilitator(core, base.formats, requests)
   const probes = { isServed: false }
-  const context = {
-    ...sellingContext(resolved, base),
-    facilitator,
-    wakeWebhooks: parts.wakeWebhooks,
-    hasProbes: () => probes.isServed,
-  }
+  const { wakeWebhooks } = parts
+  const selling = sellingContext(resolved, base)
+  const context = { ...selling, facilitator, wakeWebhooks, hasProbes: () => probes.isServed }
   const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
     const { openRouter } = await import('./parts/router.js')
@@ -298,9 +279,11 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
     const { AppDescriber } = await import('../sell/discovery/app-documents.js')
     return new AppDescriber(context)
   })
-  const gatewayRouter = (options?: GatewayRouterOptions) =>
-    lazyRouter(async () => (await api.get())(options))
-  const isWatched = resolved.adminTokens.length > 0 || telemetry.metrics !== undefined
+  const gatewayRouter = routerMaker('gatewayRouter', (options?: GatewayRouterOptions) =>
+    lazyRouter(async () => (await api.get())(options)),
+  )
+  const { metrics } = base.telemetry
+  const isWatched = resolved.adminTokens.length > 0 || metrics !== undefined
   startSoon([core, dispatcher, ...(isWatched ? [watch] : [])], {
     logger: resolved.logger,
     stopping: requests.stopping,
@@ -309,8 +292,9 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
   return {
     x402Protect: createX402Protect(paidRoutes),
     gatewayRouter,
-    discovery: () =>
+    discovery: routerMaker('discovery', () =>
       createDiscovery({ ...resolved, describer, api: () => gatewayRouter({ docs: false }) }),
+    ),
     openapi: async (app) => (await describer.get()).openapi(app, resolved.publicUrl),
     facilitator: countCalls(facilitator, requests),
     ucpHandler: { id: resolved.handlerId, docsUrl: resolved.docsUrl ?? resolved.publicUrl },
@@ -322,14 +306,14 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
       const headerBytesOf = (merchant: Merchant) => context.headerSizes.of(merchant, context)
       return checkGateway({ ...(await checked()), projects: directory.all, headerBytesOf })
     },
-    healthRouter() {
+    healthRouter: routerMaker('healthRouter', () => {
       probes.isServed = true
       return createHealthRouter(async () => (await readiness.get()).read())
-    },
-    metricsRouter: () => openMetricsRouter(resolved, telemetry.metrics),
+    }),
+    metricsRouter: routerMaker('metricsRouter', () => openMetricsRouter(resolved, metrics)),
     close: closeOnce(requests, async () => {
       await base.warned
-      await closeParts(resolved, { counters, catalogue, directory, core, dispatcher, ledger })
+      await closeParts(resolved, { ...base, ...parts })
     }),
   }
 }
@@ -346,7 +330,9 @@ function openBase(resolved: ResolvedOptions) {
   const requests = new OpenRequests()
   const store = resolved.ledger ?? createMemoryLedger({ now })
   const warned = warnOfRisks({ ...resolved, ledger: store, stopping: requests.stopping })
-  const events = createEventBus((error) => logger.error('A listener threw.', { error }))
+  const events = createEventBus((error, event) =>
+    logger.error(`A listener of '${event}' threw.`, { event, error }),
+  )
   const telemetry = openTelemetry(resolved, events)
   const ledger = telemetry.metrics?.timedLedger(store) ?? store
   const counters = new Counters({ store: ledger.counts, logger, now })
@@ -488,7 +474,8 @@ function openMetricsRouter(
   metrics: ReturnType<typeof openTelemetry>['metrics'],
 ): Router {
   if (metrics !== undefined) return createMetricsRouter(metrics, resolved.metrics?.token)
-  throw new ConfigError('metrics', 'is not set: no metrics are collected', 'missing_option')
+  const message = 'is not set, so that no metrics are collected: set metrics: true'
+  throw new ConfigError('metrics', message, 'missing_option')
 }
 
 /** Counts what an app verifies and settles without HTTP: it is waited for as requests are. */
@@ -507,19 +494,10 @@ function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway[
     (closed ??= requests.close(timeoutMs).then(close))
 }
 
-interface ClosedParts {
-  readonly counters: Counters
-  readonly catalogue: Catalogue
-  readonly directory: ProjectDirectory
-  readonly core: Lazy<Core>
-  readonly dispatcher: Lazy<Webhooks>
-  readonly ledger: LedgerStore
-}
-
 /** Closes what a gateway consists of, the ledger last. */
 async function closeParts(
   resolved: ResolvedOptions,
-  { counters, catalogue, directory, core, dispatcher, ledger }: ClosedParts,
+  { counters, catalogue, directory, core, dispatcher, ledger }: Base & ReturnType<typeof lazyParts>,
 ): Promise<void> {
   const last = Promise.all([counters.close(), catalogue.flush()])
   await Promise.race([last, sleep(LAST_COUNTS_MS, undefined, { ref: false })])

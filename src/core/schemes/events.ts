@@ -191,21 +191,24 @@ export interface EventBus {
 /**
  * Creates an event bus.
  *
- * @param onListenerError - Called with what a listener threw.
+ * @param onListenerError - Called with what a listener threw, and the event.
  *
  * @internal
  */
-export function createEventBus(onListenerError: (error: unknown) => void): EventBus {
+export function createEventBus(
+  onListenerError: (error: unknown, name: keyof GatewayEvents) => void,
+): EventBus {
   const emitter = new EventEmitter()
   return {
     emit(name, event) {
+      const report = (error: unknown): void => onListenerError(error, name)
       for (const listener of emitter.listeners(name)) {
         try {
           const returned: unknown = listener(event)
           // An unhandled rejection of an async listener would end the process.
-          if (returned instanceof Promise) returned.catch(onListenerError)
+          if (returned instanceof Promise) returned.catch(report)
         } catch (error) {
-          onListenerError(error)
+          report(error)
         }
       }
     },

@@ -9,7 +9,7 @@ import type { ResolvedOptions } from './resolve/resolve-options.js'
 /** Options that are checked for risks. */
 export interface RiskyParts extends Pick<
   ResolvedOptions,
-  'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'logger'
+  'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'facilitator' | 'logger'
 > {
   /** Keeps its payments. */
   readonly ledger: { readonly isInMemory: boolean }
@@ -25,13 +25,7 @@ const DEVNET_ACCOUNTS: ReadonlySet<string> = new Set(
 /** Hosts that only this machine reaches. */
 const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** A risk of a configuration that works. Of two risks with the same id, one is logged. */
-interface Risk {
-  readonly id: string
-  readonly warning: string
-}
-
-/** Ids of the risks that were logged in this process. */
+/** Keys of the risks that were logged in this process. */
 const given = new Set<string>()
 
 /**
@@ -45,60 +39,44 @@ export async function warnOfRisks(
 ): Promise<void> {
   const isProduction = env['NODE_ENV'] === 'production'
   const { isInMemory } = parts.ledger
-  if (isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
   if (isInMemory) warnOfTwins(parts)
+  if (isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
+  else if (isInMemory && isProduction) warnOnce(parts.logger, MEMORY)
   warnOfUnpayable(parts)
+  if (parts.facilitator !== undefined && parts.networks.some(({ core }) => core !== undefined))
+    warnOnce(parts.logger, IDLE_RELAYERS)
   if (!isProduction) return
-  if (isInMemory) warnOnce(parts.logger, MEMORY)
   warnOfNetworks(parts)
   if (parts.publicUrl !== undefined && isPlainHttp(parts.publicUrl))
     warnOnce(parts.logger, PLAIN_HTTP, { publicUrl: parts.publicUrl })
   await warnOfAccounts(parts)
 }
 
-const SHARED_MEMORY: Risk = {
-  id: 'memory',
-  warning:
-    'Several processes run, each with its own memory ledger: one payment could buy once in each. ' +
-    'Share a database: X402_DATABASE_URL, or the option ledger.',
-}
+const SHARED_MEMORY =
+  'Several processes run, each with its own memory ledger: one payment could buy once in each. ' +
+  'Share a database: X402_DATABASE_URL, or the option ledger.'
 const TWINS =
   'Two gateways of this process are paid at one address, each with its own memory ledger: one payment could buy once ' +
   'at each. Open one gateway, or give both the same ledger.'
-const MEMORY: Risk = {
-  id: 'memory',
-  warning:
-    'Payments are kept in memory, and those under way are forgotten when the process ends. Keep ' +
-    'them in a database: X402_DATABASE_URL, or the option ledger.',
-}
-const DEVNET_RELAYER: Risk = {
-  id: 'devnet-relayer',
-  warning:
-    'A relayer is an account of development tools, whose private key is public: its gas money will ' +
-    'be stolen. Make a key of your own.',
-}
-const DEVNET_PAYEE: Risk = {
-  id: 'devnet-payee',
-  warning:
-    'A merchant is paid at an address of development tools, whose private key is public: its income ' +
-    'will be stolen.',
-}
-const PAID_RELAYER: Risk = {
-  id: 'paid-relayer',
-  warning:
-    'A merchant is paid at the address of a relayer, whose private key is on this server. Use an ' +
-    'address whose key is kept elsewhere.',
-}
-const TEST_NETWORKS: Risk = {
-  id: 'test-networks',
-  warning: 'Payments are taken on test networks, whose tokens are worth nothing.',
-}
-const PLAIN_HTTP: Risk = {
-  id: 'plain-http',
-  warning:
-    'The public URL is not https: payments, and what is bought with them, can be read and changed ' +
-    'on their way.',
-}
+const IDLE_RELAYERS =
+  'A facilitator settles, so that the relayers of this gateway send nothing. Remove relayerKeys (X402_RELAYER_KEY), ' +
+  'or the facilitator (X402_FACILITATOR_URL).'
+const MEMORY =
+  'Payments are kept in memory, and those under way are forgotten when the process ends. Keep ' +
+  'them in a database: X402_DATABASE_URL, or the option ledger.'
+const DEVNET_RELAYER =
+  'A relayer is an account of development tools, whose private key is public: its gas money will ' +
+  'be stolen. Make a key of your own.'
+const DEVNET_PAYEE =
+  'A merchant is paid at an address of development tools, whose private key is public: its income ' +
+  'will be stolen.'
+const PAID_RELAYER =
+  'A merchant is paid at the address of a relayer, whose private key is on this server. Use an ' +
+  'address whose key is kept elsewhere.'
+const TEST_NETWORKS = 'Payments are taken on test networks, whose tokens are worth nothing.'
+const PLAIN_HTTP =
+  'The public URL is not https: payments, and what is bought with them, can be read and changed ' +
+  'on their way.'
 
 /** Gateways of this process with a ledger in memory, by public URL and the address that is paid. */
 const inMemory = new Map<string, { ledger: WeakRef<object>; stopping: AbortSignal }>()
@@ -110,7 +88,7 @@ function warnOfTwins({ projects, publicUrl = '', ledger, stopping, logger }: Ris
     const name = `${publicUrl} ${merchant.payTo.toLowerCase()}`
     const twin = inMemory.get(name)
     if (twin?.stopping.aborted === false && twin.ledger.deref() !== ledger)
-      warnOnce(logger, { id: name, warning: TWINS }, { payTo: merchant.payTo })
+      warnOnce(logger, TWINS, { key: name, payTo: merchant.payTo })
     inMemory.set(name, { ledger: new WeakRef(ledger), stopping })
   }
 }
@@ -126,7 +104,7 @@ function warnOfUnpayable({ projects, hasRates, logger }: RiskyParts): void {
     const warning =
       'No token of a merchant is pegged to its currency, and prices are not converted: prices in ' +
       'that currency are refused. Accept a token of that currency, or set crossCurrency and rates.'
-    warnOnce(logger, { id: `unpayable:${project}`, warning }, { project, currency, tokens })
+    warnOnce(logger, warning, { key: `unpayable:${project}`, project, currency, tokens })
   }
 }
 
@@ -155,10 +133,16 @@ function isPlainHttp(url: string): boolean {
   return protocol === 'http:' && !LOCAL_HOST.test(hostname)
 }
 
-function warnOnce(logger: Logger, { id, warning }: Risk, fields?: object): void {
-  if (given.has(id)) return
-  given.add(id)
-  logger.warn(warning, fields)
+/** @param about - Log fields, and a key for a risk that is not the same everywhere. */
+function warnOnce(
+  logger: Logger,
+  risk: string,
+  about: Readonly<Record<string, string>> = {},
+): void {
+  const { key = risk, ...fields } = about
+  if (given.has(key)) return
+  given.add(key)
+  logger.warn(risk, fields)
 }
 
 /** Detects workers of `node:cluster`, and all but the first instance of pm2. */

@@ -84,7 +84,7 @@ export class AppDescriber {
     if (this.#said.has(what)) return
     this.#said.add(what)
     this.#options.logger.warn(
-      `The OpenAPI document cannot list ${what}. Mount routers at plain paths, and gateway.discovery() in each app of its own. A function that wraps middleware must copy its properties: Object.assign(wrapper, middleware).`,
+      `The OpenAPI document cannot list ${what}. Mount routers at plain paths, and gateway.discovery() in each app of its own. A function that wraps middleware must copy its properties: Object.assign(wrapper, middleware). In NestJS, mount it in main.ts: app.use('/path', x402Protect('$0.01')).`,
     )
   }
 }

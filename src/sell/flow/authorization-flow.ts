@@ -1,4 +1,3 @@
-import type { Response } from 'express'
 import { ConfigError, LedgerError, isOutsideFailure } from '../../shared/errors.js'
 import { onceClosed } from '../../shared/http/once-closed.js'
 import type { Counters } from '../../ledger/counters.js'
@@ -16,6 +15,7 @@ import { PAYMENT_CHARGED } from '../../shared/protocol/headers.js'
 import { requestFields } from '../respond/log-fields.js'
 import { deliver, give, releaseUnpaid, reopen, settle, undeliver } from './payment-attempt.js'
 import type { Delivered, Delivery, Reserved } from './payment-attempt.js'
+import { nameOfRoute } from '../route/route-warnings.js'
 import { refuseCharge, type Meter } from '../route/meter.js'
 import { respondExit } from './respond-exit.js'
 import { setReceipt } from '../respond/respond.js'
@@ -243,7 +243,7 @@ async function endUncharged(
       return { kind: 'shutting_down' }
     case 'too_large':
       if (held.clientGone) return { kind: 'over' }
-      return refuseTooLarge(exchange.res, held, limits)
+      return refuseTooLarge(exchange, held, limits)
   }
 }
 
@@ -254,11 +254,11 @@ async function endUncharged(
  * handlers to log.
  */
 async function refuseTooLarge(
-  res: Response,
+  { res, view }: Exchange,
   held: HeldResponse,
   { maxHeldBytes }: HeldLimits,
 ): Promise<never> {
-  const remedy = `The answer is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
+  const remedy = `The answer of ${nameOfRoute(view)} is larger than ${maxHeldBytes} bytes and was not charged for: raise maxHeldBytes, or stream with paymentFlow: 'upfront'.`
   const closed = new Promise<void>((resolve) => {
     res.once('finish', resolve)
     onceClosed(res, resolve)

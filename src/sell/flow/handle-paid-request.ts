@@ -48,6 +48,7 @@ export async function handlePaidRequest(
 ): Promise<void> {
   const { req, view, res, next } = exchange
   if ((await skip?.(req)) === true) return next()
+  if (res.headersSent) return (await find(view))?.warnings.reportAnswered(view)
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
@@ -80,7 +81,7 @@ async function charge(
   route: PaidRoute,
   exchange: Exchange,
 ): Promise<void> {
-  const { view, res, next } = exchange
+  const { req, view, res, next } = exchange
   const { merchant, offers } = route
   const call = { route, caller: callerOf(exchange, context.countRequest) }
   let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
@@ -94,7 +95,10 @@ async function charge(
     if ('kind' in keys) return respondExit(res, keys)
     try {
       const delivery = DELIVERIES[route.paymentFlow](context, exchange)
-      respondExit(res, await takePayment(context, { ...presented, keys }, delivery))
+      const exit = await takePayment(context, { ...presented, keys }, delivery)
+      // A handler that waits for this middleware has the payment before it answers.
+      if (res.headersSent && req.x402 === undefined) route.warnings.reportAnswered(view)
+      else respondExit(res, exit)
     } finally {
       await keys.end()
     }

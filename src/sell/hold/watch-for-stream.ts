@@ -6,8 +6,7 @@ const APART_MS = 50
 /**
  * Watches for a response that its handler means to stream, although it is held.
  *
- * Such a response has the type `text/event-stream`, or a flushed head, and a body that is written in parts
- * over time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
+ * Such a response has a type that streams have, or a flushed head, and a body that is written in parts over time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
  * they lose nothing.
  *
  * @param onStream - Called once.
@@ -24,7 +23,7 @@ export function watchForStream(res: Response, onStream: () => void): void {
       flushHeaders.call(res)
     },
     write(...args: readonly unknown[]): boolean {
-      if (!isFound && (isFlushed || isEventStream(res))) {
+      if (!isFound && (isFlushed || hasStreamType(res))) {
         firstAt ??= performance.now()
         isFound = performance.now() - firstAt >= APART_MS
         if (isFound) onStream()
@@ -34,6 +33,9 @@ export function watchForStream(res: Response, onStream: () => void): void {
   })
 }
 
-function isEventStream(res: Response): boolean {
-  return String(res.getHeader('content-type') ?? '').startsWith('text/event-stream')
+/** Events, tokens of a language model, and JSON by the line. */
+const STREAM_TYPE = /^(text\/(event-stream|plain)|application\/(x-ndjson|jsonl))\b/
+
+function hasStreamType(res: Response): boolean {
+  return STREAM_TYPE.test(String(res.getHeader('content-type') ?? ''))
 }

@@ -115,8 +115,9 @@ export class RouteOffers {
    * unless the request presents one, whose quote may still be valid; and whatever a price function throws.
    */
   async make(view: RequestView): Promise<Offer | undefined> {
-    const { merchant, prices, resource: sold, paywall, dialects } = this.#parts
+    const { merchant, prices, resource: sold, paywall, dialects, warnings } = this.#parts
     const { price, askedPrice } = await prices.ask(view)
+    warnings.meet(view)
     if (isFree(price)) return undefined
     const resource = sold.at(sold.urlOf(view))
     const onWritten = (headerBytes: number): void =>
@@ -209,9 +210,12 @@ export class RouteOffers {
   }
 
   #prepareUnpaid(price: ParsedPrice, accepts: Offer['accepts']): RespondUnpaid {
-    const { resource, paywall } = this.#parts
-    const askedAt = (url: string, view: RequestView): AskedPayment =>
-      this.#asked(accepts, url, view)
+    const { resource, paywall, warnings } = this.#parts
+    const askedAt = (url: string, view: RequestView): AskedPayment => {
+      const asked = this.#asked(accepts, url, view)
+      warnings.meet(view)
+      return asked
+    }
     const urlOf = (view: RequestView): string => resource.urlOf(view)
     const variantOf = resource.isDeclared
       ? (view: RequestView) => `${pricedMethod(view)} ${view.route}`

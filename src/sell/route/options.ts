@@ -235,17 +235,14 @@ const optionsSchema = z.strictObject({
  * @throws `ConfigError` with everything that is wrong.
  */
 export function checkOptions(options: ProtectOptions): void {
-  if (isObject(options) && 'upTo' in options)
+  if (!isObject(options))
     throw new ConfigError(
-      'upTo',
-      "takes the place of the price: x402Protect({ upTo: '$0.10' }, { … })",
-      'conflicting_options',
+      'options',
+      "must be an object: x402Protect('$0.01', { description: 'The weather today' })",
+      'invalid_type',
     )
   const read = readOptions(optionsSchema, options)
-  if (!read.ok)
-    throw new ConfigError(
-      read.issues.map((issue) => ({ ...issue, option: issue.option || 'options' })),
-    )
+  if (!read.ok) throw new ConfigError(read.issues)
   if (options.chargeIf !== undefined && options.paymentFlow === 'upfront')
     throw new ConfigError(
       'chargeIf',

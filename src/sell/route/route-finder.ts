@@ -8,7 +8,7 @@ import { checkOptions } from './options.js'
 import type { MerchantFunction, ProtectOptions } from './options.js'
 import type { RequestView } from './request-view.js'
 import { PaidRoute } from './route.js'
-import { RouteWarnings } from './route-warnings.js'
+import { nameOfRoute, RouteWarnings } from './route-warnings.js'
 import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 
 /**
@@ -103,7 +103,7 @@ async function choose(
   if (typeof id !== 'string')
     throw new ConfigError(
       'merchant',
-      'its function must return the id of a project',
+      `its function must return the id of a project, at ${nameOfRoute(view)}`,
       'invalid_type',
     )
   if (directory.find(id) === undefined) await directory.whenLoaded()

@@ -1,6 +1,6 @@
 /** What a route costs: its declared price, the prices before it, and what is charged of a maximum. */
 import type { Response } from 'express'
-import { ConfigError } from '../../shared/errors.js'
+import { ConfigError, isConfigError } from '../../shared/errors.js'
 import { hashOf } from '../../ledger/purchase.js'
 import type { Merchant } from '../../core/merchants/project.js'
 import { formatDecimal } from '../../shared/money/decimal.js'
@@ -10,6 +10,7 @@ import { checkSmallest } from './checked-price.js'
 import { Meter, type MeteredPayment } from './meter.js'
 import type { PriceFunction, RouteOptions } from './options.js'
 import type { RequestView } from './request-view.js'
+import { nameOfRoute } from './route-warnings.js'
 import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to.js'
 
 /** A price, and how it was asked. */
@@ -58,7 +59,20 @@ export class RoutePrices {
   /** Asks what a request costs. @throws `ConfigError` for no price; and whatever a price function throws. */
   async ask(view: RequestView): Promise<AskedPrice> {
     const declared = this.#declared
-    return typeof declared === 'function' ? this.#read(await declared(view.req)) : declared
+    if (typeof declared !== 'function') return declared
+    const returned = await declared(view.req)
+    try {
+      return this.#read(returned)
+    } catch (error) {
+      if (!isConfigError(error)) throw error
+      const name = `${nameOfRoute(view)}: its price function ${declared.name}`.trimEnd()
+      throw new ConfigError(
+        error.issues.map((issue) => ({
+          ...issue,
+          message: `${name} returned this: ${issue.message}`,
+        })),
+      )
+    }
   }
 
   /**
@@ -82,7 +96,11 @@ export class RoutePrices {
     if (this.#options.quoteFor === undefined) return undefined
     const quotedFor: unknown = this.#options.quoteFor(view.req)
     if (typeof quotedFor === 'string') return quotedFor
-    throw new ConfigError('quoteFor', 'must return a string', 'invalid_type')
+    throw new ConfigError(
+      'quoteFor',
+      `must return a string, at ${nameOfRoute(view)}`,
+      'invalid_type',
+    )
   }
 
   #parseDefault(charge: Price | undefined): ParsedPrice | undefined {

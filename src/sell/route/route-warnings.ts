@@ -12,7 +12,8 @@ import type { RequestView } from './request-view.js'
 const MAX_SHOWN = 80
 
 /** A warning of a route. Each is given once. */
-type Warning = 'client_limits' | 'header' | 'long_header' | 'stream' | 'other_host' | 'bazaar'
+type Warning =
+  'client_limits' | 'header' | 'long_header' | 'stream' | 'other_host' | 'bazaar' | 'answered'
 
 /**
  * Tells the developer what is odd about a declared route: each thing once, however many requests, merchants
@@ -22,11 +23,13 @@ export class RouteWarnings {
   readonly #logger: Logger
   readonly #said = new Set<string>()
   /** Names the route where no request does: when it is declared. */
-  readonly #declared: string
+  readonly #declared: string | undefined
+  /** Warnings of a route without a name yet. */
+  readonly #waiting: ((name: string) => void)[] = []
 
   constructor(logger: Logger, description = '') {
     this.#logger = logger
-    this.#declared = description === '' ? 'A route' : `The route '${shown(description)}'`
+    this.#declared = description === '' ? undefined : `The route '${shown(description)}'`
   }
 
   /** Whether a warning was given before. */
@@ -34,23 +37,21 @@ export class RouteWarnings {
     return this.#said.has(`${warning} ${project}`)
   }
 
-  /** Names the route: by a request to it, if there is one. */
-  nameOf(view: RequestView | undefined): string {
-    if (view === undefined) return this.#declared
-    return `${view.method} ${shown(view.route ?? (view.mount || '/'))}`
+  /** Gives the warnings that wait until a request names the route. */
+  meet(view: RequestView): void {
+    for (const give of this.#waiting.splice(0)) give(nameOfRoute(view))
   }
 
-  /** @param words - The rest of the message, after the name of the route. */
-  warn(
-    warning: Warning,
-    { view, words, project, ...fields }: { view?: RequestView | undefined; words: string } & Fields,
-  ): void {
+  /** @param words - The rest of the message, after the name of the route: that of a request to it, if there is one. */
+  warn(warning: Warning, about: { view?: RequestView | undefined; words: string } & Fields): void {
+    const { view, words, project, level = 'warn', ...fields } = about
     if (this.has(warning, project)) return
     this.#said.add(`${warning} ${project ?? ''}`)
-    this.#logger.warn(`${this.nameOf(view)} ${words}`, {
-      ...(project && { merchant: project }),
-      ...fields,
-    })
+    const give = (name: string): void =>
+      this.#logger[level](`${name} ${words}`, { ...(project && { merchant: project }), ...fields })
+    const name = view ? nameOfRoute(view) : this.#declared
+    if (name === undefined) this.#waiting.push(give)
+    else give(name)
   }
 
   /** Warns of a 402 whose header is too large for proxies, or for clients. */
@@ -88,6 +89,16 @@ export class RouteWarnings {
     })
   }
 
+  /** Reports that somebody answers without waiting for this middleware. */
+  reportAnswered(view: RequestView): void {
+    this.warn('answered', {
+      view,
+      level: 'error',
+      words:
+        "was answered before x402Protect had asked for its payment, for free. Give x402Protect to Express in front of the handler: app.get('/path', x402Protect('$0.01'), handler).",
+    })
+  }
+
   /** Warns of a payment for the same path on another host. */
   warnOfOtherHost(view: RequestView): void {
     this.warn('other_host', {
@@ -99,9 +110,16 @@ export class RouteWarnings {
 }
 
 interface Fields {
+  /** @defaultValue `'warn'` */
+  readonly level?: 'warn' | 'error'
   /** For warnings that are given once for each merchant. */
-  readonly project?: string
+  readonly project?: string | undefined
   readonly headerBytes?: number
+}
+
+/** Names the route of a request: `GET /report/:id`. */
+export function nameOfRoute({ method, route, mount }: RequestView): string {
+  return `${method} ${shown(route ?? (mount || '/'))}`
 }
 
 /** A text as a log may show it: it may come from a request. */

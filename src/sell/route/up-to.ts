@@ -4,6 +4,7 @@ import { findAcceptedAsset, type Merchant } from '../../core/merchants/project.j
 import { compare } from '../../shared/money/decimal.js'
 import type { ParsedPrice, Price } from '../../shared/money/price.js'
 import { isObject } from '../../shared/protocol/document.js'
+import { ELSEWHERE } from '../../shared/protocol/option-issues.js'
 import { isFree } from './checked-price.js'
 import type { PriceFunction, ProtectOptions } from './options.js'
 
@@ -49,12 +50,12 @@ export interface ReadPrice {
 export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
   if (isObject(declared) && 'upto' in declared)
     throw new ConfigError('upto', "there is no such price; did you mean 'upTo'?", 'unknown_option')
-  if (!isUpTo(declared)) return { price: declared }
+  if (!isUpTo(declared) && !isOfficial(declared)) return { price: declared }
   const { upTo: price, defaultCharge, ...others } = declared
   const issues = Object.keys(others).map((option): ConfigIssue => ({
     option,
     code: 'conflicting_options',
-    message: explain(option),
+    message: ELSEWHERE.get(option) ?? BESIDE,
   }))
   if (issues.length > 0) throw new ConfigError(issues)
   return { price, maximum: { defaultCharge } }
@@ -70,10 +71,12 @@ export function checkFlow({ paymentFlow }: Pick<ProtectOptions, 'paymentFlow'>):
     )
 }
 
-function explain(option: string): string {
-  return option === 'price'
-    ? 'a route has a price or a maximum (upTo): remove one of the two'
-    : "does not belong beside upTo: options follow it, x402Protect({ upTo: '$0.10' }, { … })"
+const BESIDE =
+  "does not belong beside the price: options follow it, x402Protect('$0.01', { … }) or x402Protect({ upTo: '$0.10' }, { … })"
+
+/** Whether a price is in an object with all the rest, as other x402 middleware takes it. */
+function isOfficial(declared: DeclaredPrice | UpToPrice): declared is UpToPrice {
+  return isObject(declared) && ('price' in declared || 'accepts' in declared)
 }
 
 function isUpTo(declared: DeclaredPrice): declared is UpToPrice {

@@ -138,9 +138,10 @@ function readAmount(amount: unknown, options: ParsePriceOptions, text = amount):
 function readCurrency(currency: unknown, { option = 'price' }: ParsePriceOptions): string {
   if (isCurrency(currency)) return currency
   const symbol = typeof currency === 'string' ? currency.toUpperCase() : undefined
-  const tokens = isTokenSymbol(symbol)
-    ? `; for the token ${symbol}, write the currency of its peg, e.g. '0.01 USD', or { asset: '${symbol}', network: 'base', amount: '10000' }`
-    : ''
+  const token = isTokenSymbol(symbol) ? symbol : 'USDC'
+  const tokens = isCurrency(symbol)
+    ? ''
+    : `; for the token ${token}, write the currency of its peg, e.g. '0.01 USD', or { asset: '${token}', network: 'base', amount: '10000' }`
   throw new ConfigError(option, explainCurrency(currency) + tokens, 'unknown_currency')
 }
 

@@ -7,6 +7,9 @@ const LEAST_PREFIX = 3
 /** How much of a name is compared (characters). */
 const MAX_COMPARED = 40
 
+/** Names that a message lists, at most. */
+const MOST_LISTED = 20
+
 /** Finds the known name that was probably meant; `undefined` if none is close. */
 export function closestName(written: string, known: readonly string[]): string | undefined {
   const closest = known
@@ -16,19 +19,27 @@ export function closestName(written: string, known: readonly string[]): string |
   return closest ?? completed(written, known)
 }
 
-/** Completes or cuts what begins the same: `desc` means `description`, `maxHeldBytesTotal` means `maxHeldBytes`. */
+/**
+ * Completes or cuts what begins or ends the same: `desc` means `description`, `flow` means `paymentFlow`,
+ * `maxHeldBytesTotal` means `maxHeldBytes`.
+ */
 function completed(written: string, known: readonly string[]): string | undefined {
   if (written.length < LEAST_PREFIX) return undefined
-  const begins = (one: string, other: string): boolean =>
-    other.length >= LEAST_PREFIX && one.toLowerCase().startsWith(other.toLowerCase())
-  const [only, ...others] = known.filter((one) => begins(one, written) || begins(written, one))
-  return others.length === 0 ? only : undefined
+  const has = (one: string, other: string, where: 'startsWith' | 'endsWith'): boolean =>
+    other.length >= LEAST_PREFIX && one.toLowerCase()[where](other.toLowerCase())
+  const only = (found: readonly string[]) => (found.length === 1 ? found[0] : undefined)
+  return (
+    only(
+      known.filter((one) => has(one, written, 'startsWith') || has(written, one, 'startsWith')),
+    ) ?? only(known.filter((one) => has(one, written, 'endsWith')))
+  )
 }
 
 /** Asks for the name that was probably meant, or lists all names. */
 export function suggestName(written: string, known: readonly string[]): string {
   const meant = closestName(written, known)
   if (meant !== undefined) return `did you mean '${meant}'?`
+  if (known.length > MOST_LISTED) return 'no other has a similar name: remove it'
   return known.length === 0 ? 'nothing is taken' : `there is ${known.join(', ')}`
 }
 

@@ -6,6 +6,10 @@ import { parseWithIssues } from './document.js'
 export const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['payTo', 'belongs to a merchant: projects[].merchant.payTo, or X402_PAY_TO'],
   ['network', 'belongs to the gateway: networks, or X402_NETWORK'],
+  ['price', "is the first argument of x402Protect, by itself: x402Protect('$0.01')"],
+  ['upTo', "takes the place of the price: x402Protect({ upTo: '$0.10' }, { … })"],
+  ['accepts', "is made of the price and the gateway's networks: x402Protect('$0.01')"],
+  ['scheme', 'is exact, or upto for a maximum: x402Protect({ upTo })'],
   ['accessLog', 'is a flag of the command line: serve --access-log'],
 ])
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { access, constants, open, readFile, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { withEnvFile } from '../../gateway/config/read/env-file.js'
@@ -7,7 +8,7 @@ import { isConfigError } from '../../shared/errors.js'
 import { isHttpUrl } from '../../shared/http/http-url.js'
 import { parsePrice } from '../../shared/money/price.js'
 import type { Hex } from '../../shared/protocol/payment.js'
-import { visibleLines } from '../../shared/protocol/visible-text.js'
+import { visible, visibleLines } from '../../shared/protocol/visible-text.js'
 import { EXIT, type Command, type CliContext } from './command.js'
 import { readCommandLine, UsageError, type CommandLine } from './flags.js'
 import { buy, type Bought } from './pay/buy.js'
@@ -181,13 +182,17 @@ async function deliver(
     await writeFile(output, body)
     return context.complain(`Written: ${output} (${body.length} bytes)`)
   }
-  const isText = /^(text\/|application\/([\w.-]+\+)?(json|xml|javascript))/.test(
-    headers.get('content-type') ?? '',
-  )
+  const type = headers.get('content-type')
+  const isText =
+    type === null
+      ? isUtf8(body) && !body.includes(0)
+      : /^(text\/|application\/([\w.-]+\+)?(json|xml|javascript))/.test(type)
   if (isText) {
     const text = body.toString('utf8').replace(/\n?$/, '\n')
     // A terminal would obey the seller's control characters. Files and programs get the bytes as they are.
     await context.write(context.isRedirected ? text : visibleLines(text))
   } else if (body.length > 0)
-    context.complain(`${body.length} bytes of binary data. Save them with --output.`)
+    context.complain(
+      `${body.length} bytes of ${visible(type ?? 'binary data')}. Save them with --output.`,
+    )
 }

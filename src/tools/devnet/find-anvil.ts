@@ -2,12 +2,13 @@ import { accessSync, constants, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { ConfigError } from '../../shared/errors.js'
+import { ownPackage } from '../../shared/http/own-package.cjs'
 
 /** Where to look for anvil. Only tests change the defaults. */
 export interface FindAnvilOptions {
   /**
    * Files or folders from which `@foundry-rs/anvil` is resolved, as `require` does.
-   * @defaultValue the running script, then the working directory
+   * @defaultValue the running script, then the working directory, then this package
    */
   readonly from?: readonly string[]
   /**
@@ -51,11 +52,12 @@ export function findAnvil({
   throw new ConfigError('devnet', message, 'missing_package')
 }
 
-// The app's script and folder: anvil is a dependency of the app.
+// The app's script and folder: anvil is a dependency of the app. With `npx` or workspaces, it is beside this package.
 function startingPoints(): string[] {
   const script = process.argv[1]
-  const folder = join(process.cwd(), 'package.json')
-  return script ? [realPath(script), folder] : [folder]
+  const folders = [process.cwd(), ownPackage.folder].filter((folder) => folder !== undefined)
+  const manifests = folders.map((folder) => join(folder, 'package.json'))
+  return script ? [realPath(script), ...manifests] : manifests
 }
 
 function realPath(file: string): string {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import express, { type RequestHandler } from 'express'
-import { markPaid, requireCall, standInForDefault } from '../../gateway/default-gateway.js'
+import { markPaid, standInForDefault } from '../../gateway/default-gateway.js'
 import { ConfigError } from '../../shared/errors.js'
+import { requireCall, routerMaker } from '../../shared/http/require-call.js'
 import { createGateway, type Gateway } from '../../gateway/gateway.js'
-import type { GatewayOptions, UcpHandler } from '../../index.js'
+import type { GatewayOptions, GatewayRouterOptions, UcpHandler } from '../../index.js'
 
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
 
@@ -111,14 +112,18 @@ const isLate = standInForDefault({
     requireCall(price)
     return declareRoute((gateway) => gateway.x402Protect(price, options))
   },
-  discovery: () => declareRouter((gateway) => gateway.discovery()),
+  discovery: routerMaker('discovery', () => declareRouter((gateway) => gateway.discovery())),
   openapi: (app) => newest().openapi(app),
-  gatewayRouter: (options) => declareRouter((gateway) => gateway.gatewayRouter(options)),
-  healthRouter: () => declareRouter((gateway) => gateway.healthRouter()),
-  metricsRouter() {
+  gatewayRouter: routerMaker('gatewayRouter', (options?: GatewayRouterOptions) =>
+    declareRouter((gateway) => gateway.gatewayRouter(options)),
+  ),
+  healthRouter: routerMaker('healthRouter', () =>
+    declareRouter((gateway) => gateway.healthRouter()),
+  ),
+  metricsRouter: routerMaker('metricsRouter', () => {
     hasMetrics = true
     return declareRouter((gateway) => gateway.metricsRouter())
-  },
+  }),
   completeWithX402: (...given) => newest().completeWithX402(...given),
   get facilitator() {
     return newest().facilitator

@@ -63,7 +63,7 @@ export async function openShop(
   cleanup.add(() => proxy.close())
   cleanup.add(() => server.close())
   const { url } = server
-  const defaults = gatewayOptions(parties, { devnet, proxy, url })
+  const defaults = gatewayOptions(parties, { devnet, proxy, url }, options)
   const { app, gateway, paidTo } = await openAppAndGateway(given, { ...defaults, options }, cleanup)
   cleanup.add(openDefault(gateway))
   const failures = new Failures({ devnet, proxy })
@@ -107,12 +107,13 @@ export async function openShop(
 function gatewayOptions(
   { merchant, relayer, token }: Parties,
   { proxy, url }: Place,
+  { merchant: terms }: TestShopOptions,
 ): { readonly preset: GatewayOptions; readonly fixed: GatewayOptions } {
   return {
     preset: {
       logger: silentLogger,
       settleTimeoutMs: SETTLE_TIMEOUT_MS,
-      projects: [{ id: 'shop', tokens: [token], merchant: { payTo: merchant.address } }],
+      projects: [{ id: 'shop', tokens: [token], merchant: { ...terms, payTo: merchant.address } }],
     },
     fixed: {
       publicUrl: url,

@@ -1,5 +1,6 @@
 import type { Express } from 'express'
 import { ConfigError } from '../../shared/errors.js'
+import { omitUndefined } from '../../gateway/config/resolve/fields.js'
 import { createGateway } from '../../gateway/gateway.js'
 import type { Gateway, GatewayOptions, Hex } from '../../index.js'
 import type { Cleanup } from './cleanup.js'
@@ -61,7 +62,14 @@ export async function openAppAndGateway(
   const takesGateway = isBuilder(given) && given.length > 0
   if (!takesGateway) requireFirst()
   let app = takesGateway ? undefined : await openApp(given)
-  const all = { ...preset, ...ofApp(defaultOptions()), ...options, ...fixed }
+  const { merchant, ...others } = omitUndefined(options)
+  const all = { ...preset, ...ofApp(defaultOptions()), ...others, ...fixed }
+  if (merchant !== undefined && all.projects !== preset.projects)
+    throw new ConfigError(
+      'merchant',
+      "completes the shop's own project, which `projects` replaces: write it there",
+      'conflicting_options',
+    )
   const gateway = createGateway(all)
   cleanup.add(() => gateway.close())
   app ??= await openApp(given, gateway)

@@ -1,22 +1,24 @@
 import type { RequestListener } from 'node:http'
 import type { DevnetAccount } from '../devnet/index.js'
-import type { Gateway, GatewayOptions } from '../../index.js'
+import type { Gateway, GatewayOptions, MerchantOptions } from '../../index.js'
 import type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'
 import type { Failure } from './failures.js'
 
 /**
- * Options of a test shop's gateway, except its URL, chain and facilitator. `projects` replaces the
- * shop's own project. By default, `logger` is silent, and a settlement gets 5 s (`settleTimeoutMs`)
+ * Options of a test shop's gateway, except its URL, chain and facilitator. `merchant` completes the
+ * shop's own project, and `projects` replaces it. By default, `logger` is silent, and a settlement gets 5 s (`settleTimeoutMs`)
  * before its request is answered as pending.
  *
  * @example
  * ```ts
  * import type { TestShopOptions } from 'express-x402-gateway/testing'
  *
- * const options: TestShopOptions = { rates: { 'EUR/USD': '1.08' }, logger: console }
+ * const options: TestShopOptions = { rates: { 'EUR/USD': '1.08' }, merchant: { crossCurrency: true } }
  * ```
  */
-export type TestShopOptions = Omit<GatewayOptions, 'publicUrl' | 'networks' | 'facilitator'>
+export type TestShopOptions = Omit<GatewayOptions, 'publicUrl' | 'networks' | 'facilitator'> & {
+  readonly merchant?: Omit<MerchantOptions, 'payTo'> | undefined
+}
 
 /** Balances of payer and merchant as decimal strings in USDC: `'999.75'`. */
 export interface Balances {

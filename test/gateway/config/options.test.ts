@@ -495,7 +495,7 @@ describe('the code of a mistake', () => {
   it.each([
     [{ accessLog: true }, 'accessLog', 'serve --access-log'],
     [{ trustProxys: 1 }, 'trustProxys', "did you mean 'trustProxy'?"],
-    [{ maxHeld: 1 }, 'maxHeld', 'there is publicUrl, handlerId'],
+    [{ maxHeld: 1 }, 'maxHeld', 'no other has a similar name: remove it'],
     [{ rates: { chainlink: { rpcUrl: 'x' } } }, 'rates["chainlink"]', 'an object with getRate'],
   ])('comes with what to write: %j', (options, option, words) => {
     const message = expect.stringContaining(words)

@@ -1,12 +1,16 @@
 /** Handlers that call the middleware themselves. */
 import { expect, it } from '@jest/globals'
-import type { NextFunction, Request, Response } from 'express'
+import type { Express, NextFunction, Request, Response } from 'express'
+import type { Gateway } from '../../../src/gateway/gateway.js'
+import { silentLogger } from '../../../src/shared/logger.js'
 import { balanceOf, useDevnet } from '../../support/devnet.js'
 import { useShop } from '../../support/shop.js'
+import { until } from '../../support/until.js'
 
 const devnet = useDevnet()
+const logged: string[] = []
 let served = 0
-const shop = useShop(devnet, (app, { x402Protect }) => {
+const routes = (app: Express, { x402Protect }: Gateway): void => {
   const serve = (res: Response): void => {
     served += 1
     res.json({ good: 'sold' })
@@ -22,7 +26,17 @@ const shop = useShop(devnet, (app, { x402Protect }) => {
   app.get('/inside', (req, res, next) => {
     ask(req, res, () => undefined).then(() => res.headersSent || serve(res), next)
   })
-})
+  app.get('/at-once', (req, res, next) => {
+    void ask(req, res, next)
+    serve(res)
+  })
+  app.get('/meanwhile', (req, res, next) => {
+    void ask(req, res, next)
+    setImmediate(() => res.headersSent || serve(res))
+  })
+}
+const logger = { ...silentLogger, error: (message: string) => void logged.push(message) }
+const shop = useShop(devnet, routes, () => ({ logger }))
 const payer = () => devnet.payers[0]!
 
 it.each(['/awaited', '/inside'])(
@@ -40,3 +54,21 @@ it('sells to a handler that awaits it', async () => {
   expect([response.status, await response.json()]).toEqual([200, { good: 'sold' }])
   expect((await balanceOf(devnet, devnet.merchant.address)) - before).toBe(10_000n)
 })
+
+it.each([
+  ['/at-once', () => shop.ask('/at-once')],
+  ['/meanwhile', () => shop.buy('/meanwhile', payer())],
+])(
+  'logs once that a handler does not wait for it, and charges nothing: %s',
+  async (path, visit) => {
+    logged.length = 0
+    const before = await balanceOf(devnet, devnet.merchant.address)
+    for (let turn = 0; turn < 2; turn++)
+      expect(await (await visit()).json()).toEqual({ good: 'sold' })
+    await until(() => logged.length > 0)
+    expect(logged).toEqual([
+      expect.stringMatching(`^GET ${path} was answered before x402Protect .* for free`),
+    ])
+    expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before)
+  },
+)

@@ -83,7 +83,7 @@ describe('a 402 whose header does not fit through proxies', () => {
 
   it('is warned of a second time if clients refuse it too', () => {
     const log = record()
-    offering(20, log).x402Protect('$0.01')
+    offering(20, log).x402Protect('$0.01', { description: 'The weather today' })
     expect(about(log, 'PAYMENT-REQUIRED')).toHaveLength(2)
     expect(about(log, 'more than 8,192')).toHaveLength(1)
   })
@@ -140,11 +140,12 @@ describe('a 402 whose header does not fit through proxies', () => {
 })
 
 describe('a price that official clients do not pay by default', () => {
-  it('is named in the warning, with its route if that is known', async () => {
+  it('is named in the warning, with its route: by its description, or by its first request', async () => {
     const log = record()
     const shop = await open(
       (app, { x402Protect }) => {
-        app.get('/fixed', x402Protect('$5', { description: 'A film' }))
+        app.get('/described', x402Protect('$5', { description: 'A film' }))
+        app.get('/fixed/:id', x402Protect('$4'))
         app.get(
           '/priced',
           x402Protect(() => '$2.5'),
@@ -152,11 +153,12 @@ describe('a price that official clients do not pay by default', () => {
       },
       { logger: log },
     )
-    await shop.ask('/priced')
+    for (const path of ['/priced', '/fixed/1', '/fixed/2']) await shop.ask(path)
     const limit = 'official clients refuse more than $1.00 unless their owner raises the limit.'
     expect(log.warnings).toEqual([
       `The route 'A film' costs $5.00: ${limit}`,
       `GET /priced costs $2.50: ${limit}`,
+      `GET /fixed/:id costs $4.00: ${limit}`,
     ])
   })
 
@@ -170,8 +172,10 @@ describe('a price that official clients do not pay by default', () => {
       logger: log,
     })
     ends.push(() => gateway.close())
-    gateway.x402Protect('0.01 EUR')
-    expect(log.warnings).toEqual([expect.stringMatching(/^A route takes only EURC on Base: /)])
+    gateway.x402Protect('0.01 EUR', { description: 'News' })
+    expect(log.warnings).toEqual([
+      expect.stringMatching(/^The route 'News' takes only EURC on Base: /),
+    ])
   })
 })
 
@@ -194,6 +198,11 @@ describe('a stream that is held', () => {
           res.write('second')
           res.end()
         })
+        app.get('/tokens', x402Protect('$0.01'), async (_req, res) => {
+          res.type('text/plain').write('first')
+          await sleep(60)
+          res.end('second')
+        })
         app.get('/upfront', x402Protect('$0.01', { paymentFlow: 'upfront' }), async (_req, res) => {
           res.type('text/event-stream').write('data: 1\n\n')
           await sleep(60)
@@ -214,14 +223,17 @@ describe('a stream that is held', () => {
       { logger: log },
     )
 
-  it.each(['/events', '/flushed'])('is warned of once for each route: %s', async (path) => {
-    const log = record()
-    const shop = await declared(log)
-    for (let turn = 0; turn < 2; turn++) expect((await shop.buy(path, payer())).status).toBe(200)
-    expect(log.warnings).toEqual([
-      expect.stringMatching(`^GET ${path} streams.*set paymentFlow: 'upfront'`),
-    ])
-  })
+  it.each(['/events', '/flushed', '/tokens'])(
+    'is warned of once for each route: %s',
+    async (path) => {
+      const log = record()
+      const shop = await declared(log)
+      for (let turn = 0; turn < 2; turn++) expect((await shop.buy(path, payer())).status).toBe(200)
+      expect(log.warnings).toEqual([
+        expect.stringMatching(`^GET ${path} streams.*set paymentFlow: 'upfront'`),
+      ])
+    },
+  )
 
   it.each(['/upfront', '/one-event', '/slow'])(
     'is not suspected in an ordinary answer: %s',
@@ -298,7 +310,9 @@ describe('the remedy of a problem', () => {
     expect(problem.code).toBe('answer_too_large')
     expect(problem.detail).not.toMatch(/maxHeldBytes|upfront/)
     await until(() => errors.length > 0)
-    expect(String(errors[0])).toContain('raise maxHeldBytes')
+    expect(String(errors[0])).toMatch(
+      /The answer of GET \/a is larger than 3 .* raise maxHeldBytes/,
+    )
   })
 
   it('is not shown to a buyer whose payment names another host', async () => {

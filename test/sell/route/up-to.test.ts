@@ -47,9 +47,7 @@ describe('declaring a maximum', () => {
 
   it('refuses upTo among the options of a price', () => {
     const options = { upTo: '$1' } as ProtectOptions
-    expect(declare('$0.10', options)).toMatchObject([
-      { option: 'upTo', code: 'conflicting_options' },
-    ])
+    expect(declare('$0.10', options)).toMatchObject([{ option: 'upTo', code: 'unknown_option' }])
   })
 
   it.each<object>([

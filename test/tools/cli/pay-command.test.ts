@@ -53,6 +53,7 @@ beforeAll(async () => {
       app.get('/image', gateway.x402Protect('$0.01'), (_req, res) => {
         res.type('png').send(Buffer.from([137, 80, 78, 71]))
       })
+      app.get('/short', gateway.x402Protect('$0.01'), (_req, res) => void res.end('ok'))
       app.get('/broken', gateway.x402Protect('$0.01'), (_req, res) => void res.sendStatus(500))
       app.get('/free', (_req, res) => void res.send('free'))
       app.use(gateway.gatewayRouter())
@@ -159,9 +160,13 @@ describe('pay', () => {
   it('writes a binary response to a file', async () => {
     const shown = await pay([`${shop.url}/image`, '--devnet'])
     expect([shown.code, shown.bought]).toStrictEqual([0, ''])
-    expect(shown.told).toContain('4 bytes of binary data. Save them with --output.')
+    expect(shown.told).toContain('4 bytes of image/png. Save them with --output.')
     await pay([`${shop.url}/image`, '--devnet', '--output', 'a.png'])
     expect([...(await readFile(join(cwd, 'a.png')))]).toStrictEqual([137, 80, 78, 71])
+  })
+
+  it('shows a text that has no type', async () => {
+    expect((await pay([`${shop.url}/short`, '--devnet'])).bought).toBe('ok\n')
   })
 
   it('pays nothing if the purchase cannot be written', async () => {

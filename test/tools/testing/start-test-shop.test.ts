@@ -160,14 +160,15 @@ describe('a test shop', () => {
   it('accepts options of its gateway', async () => {
     const build = ({ x402Protect }: Gateway) =>
       express().get('/euro', x402Protect('€1.00'), (_req, res) => void res.send('sold'))
-    const payTo = '0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec'
-    const shop = await open(build, {
-      projects: [{ id: 'shop', merchant: { payTo, crossCurrency: true } }],
-      rates: { 'EUR/USD': '2' },
-    })
+    const merchant = { crossCurrency: true }
+    const options = { merchant, rates: { 'EUR/USD': '2' }, projects: undefined }
+    const shop = await open(build, options)
     await shop.buy('/euro')
-    expect(Number((await shop.balances()).merchant)).toBeGreaterThanOrEqual(2)
+    expect(await shop.balances()).toEqual({ payer: '998', merchant: '2' })
     await expect(open(build)).rejects.toMatchObject({ code: 'config_invalid' })
+    await expect(open(build, { ...options, projects: [] })).rejects.toThrow(
+      "merchant: completes the shop's own project, which `projects` replaces: write it there",
+    )
   })
 })
 

@@ -26,6 +26,7 @@ function whatWasMeant(name: string): string | undefined {
   const lettersOf = (text: string): string => text.replaceAll(/[._]/g, '').toLowerCase()
   const isNamed = (option: string): boolean => `x402${lettersOf(option)}` === lettersOf(name)
   const isSet = (option: string): boolean => VARIABLES.some(([, path]) => path === option)
+  if (NAMES.includes(name)) return 'set X402_FACILITATOR_URL, too, or this gateway settles itself'
   const option = OPTION_PATHS.find((path) => isNamed(path) && !isSet(path))
   if (option !== undefined) return `set the option ${option}`
   const variable = closestName(name, NAMES)
@@ -36,8 +37,13 @@ function whatWasMeant(name: string): string | undefined {
 function unknownVariables(env: Environment, referred: readonly string[]): readonly string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('X402_') && textOf(env, name) !== undefined)
-    .filter((name) => !NAMES.includes(name) && !referred.includes(name))
+    .filter((name) => !referred.includes(name) && !isRead(name, env))
 }
+
+/** A facilitator's token is for its URL. */
+const isRead = (name: string, env: Environment): boolean =>
+  NAMES.includes(name) &&
+  (name !== 'X402_FACILITATOR_TOKEN' || textOf(env, 'X402_FACILITATOR_URL') !== undefined)
 
 /** The variables by the paths of their options, which may end in an index; the name of a network is captured. */
 const PATHS = VARIABLES.flatMap(([name, option]) => {

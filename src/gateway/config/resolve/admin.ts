@@ -8,7 +8,7 @@ import {
 import type { Project } from '../../../core/merchants/project.js'
 import { parseConfiguredToken } from '../../../shared/crypto/identify-token.js'
 import { isName, NOT_A_NAME } from '../../../shared/protocol/visible-text.js'
-import { mistake, type FieldsOf } from './fields.js'
+import { instead, mistake, type FieldsOf } from './fields.js'
 import type { AdminOptions, AdminPerson } from '../options/admin.js'
 import type { GatewayOptions } from '../options.js'
 import { TOKEN_FORMS } from './projects.js'
@@ -20,29 +20,36 @@ const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const DURATION = /^[1-9]\d{0,3}[mhd]$/
 
 const adminSchema = z
-  .strictObject({
-    tokens: z.array(z.string()).min(1).optional(),
-    people: z
-      .array(
-        z.strictObject({
-          name: z
-            .string()
-            .refine((name) => name !== '' && name.trim() === name, {
-              ...mistake('invalid_value', 'must not be empty, or begin or end with a space'),
-            })
-            .refine(isName, { ...mistake('invalid_value', NOT_A_NAME) }),
-          role: z.enum(ADMIN_ROLES),
-          token: z.string(),
-        } satisfies FieldsOf<AdminPerson>),
-      )
-      .min(1)
-      .optional(),
-    payToDelay: z
-      .string()
-      .regex(DURATION, "must be a number and 'm', 'h' or 'd', e.g. '48h'")
-      .transform((text) => Number(text.slice(0, -1)) * UNITS[text.slice(-1) as keyof typeof UNITS])
-      .optional(),
-  } satisfies FieldsOf<AdminOptions>)
+  .strictObject(
+    {
+      tokens: z.array(z.string()).min(1).optional(),
+      people: z
+        .array(
+          z.strictObject({
+            name: z
+              .string()
+              .refine((name) => name !== '' && name.trim() === name, {
+                ...mistake('invalid_value', 'must not be empty, or begin or end with a space'),
+              })
+              .refine(isName, { ...mistake('invalid_value', NOT_A_NAME) }),
+            role: z.enum(ADMIN_ROLES),
+            token: z.string(),
+          } satisfies FieldsOf<AdminPerson>),
+        )
+        .min(1)
+        .optional(),
+      payToDelay: z
+        .string()
+        .regex(DURATION, "must be a number and 'm', 'h' or 'd', e.g. '48h'")
+        .transform(
+          (text) => Number(text.slice(0, -1)) * UNITS[text.slice(-1) as keyof typeof UNITS],
+        )
+        .optional(),
+    } satisfies FieldsOf<AdminOptions>,
+    instead(
+      "must be an object, like { tokens: ['…'] }; make a token with `npx express-x402-gateway token`",
+    ),
+  )
   .refine(({ tokens, people }) => tokens !== undefined || people !== undefined, {
     path: ['tokens'],
     ...mistake('missing_option', 'is missing: set it or `people`'),

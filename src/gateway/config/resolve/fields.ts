@@ -45,6 +45,12 @@ export const missing =
   ({ input }: { input?: unknown }): string | undefined =>
     input === undefined ? `is missing: ${purpose}` : otherwise
 
+/** Says what to write where a value has the wrong type. */
+export const instead = (words: string) => ({
+  error: ({ code }: { code?: string | undefined }): string | undefined =>
+    code === 'invalid_type' ? words : undefined,
+})
+
 /** Settings of a check whose failure has a code of its own. */
 export const mistake = (code: ConfigErrorCode, error: string) => ({ error, params: { code } })
 

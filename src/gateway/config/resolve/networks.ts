@@ -246,6 +246,9 @@ function resolveAsset(listed: ListedAsset, network: Network, report: Report): As
 
 function explainUnknownAsset(asset: string, network: Network): string {
   const names = knownAssets(network).map(({ symbol }) => symbol)
+  const meant = names.find((name) => name.toLowerCase() === asset.toLowerCase())
+  if (meant !== undefined)
+    return `${quoteName(asset)} is not a known token on ${network.name}; did you mean '${meant}'?`
   const have = names.length > 0 ? `known there: ${names.join(', ')}` : 'none is known there'
   return `${quoteName(asset)} is not a known token on ${network.name} (${have}); describe it with address, symbol, decimals, currency and, if it has ERC-3009, eip712`
 }

@@ -15,6 +15,7 @@ import {
   callback,
   hasMethod,
   instanceWith,
+  instead,
   mistake,
   omitUndefined,
   rootUrl,
@@ -65,9 +66,12 @@ const rateLimit = z
   })
   .transform((limits) => limits && omitUndefined(limits))
 
-const webhooks = z.strictObject({
-  allowPrivate: z.boolean().optional(),
-} satisfies FieldsOf<WebhookOptions>)
+const webhooks = z.strictObject(
+  { allowPrivate: z.boolean().optional() } satisfies FieldsOf<WebhookOptions>,
+  instead(
+    'must be an object, like { allowPrivate: true }; projects register theirs at POST /api/v2/merchant/webhooks',
+  ),
+)
 
 /** The outermost options. Networks, projects and rates are checked one by one. */
 const optionsSchema = z.strictObject({
