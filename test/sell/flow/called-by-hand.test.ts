@@ -15,11 +15,8 @@ const routes = (app: Express, { x402Protect }: Gateway): void => {
     served += 1
     res.json({ good: 'sold' })
   }
-  const ask = x402Protect('$0.01') as unknown as (
-    req: Request,
-    res: Response,
-    next: NextFunction,
-  ) => PromiseLike<void>
+  type Awaited = (req: Request, res: Response, next: NextFunction) => PromiseLike<void>
+  const ask = x402Protect('$0.01') as unknown as Awaited
   app.get('/awaited', (req, res, next) => {
     ask(req, res, next).then(() => res.headersSent || serve(res), next)
   })
@@ -30,8 +27,9 @@ const routes = (app: Express, { x402Protect }: Gateway): void => {
     void ask(req, res, next)
     serve(res)
   })
+  const hurried = x402Protect('$0.01')
   app.get('/meanwhile', (req, res, next) => {
-    void ask(req, res, next)
+    hurried(req, res, next)
     setImmediate(() => res.headersSent || serve(res))
   })
 }

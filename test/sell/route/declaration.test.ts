@@ -137,7 +137,7 @@ describe('declaring a route', () => {
   it.each<[unknown, unknown, string, string]>([
     ['$0.01', { desc: 'x' }, 'unknown_option', "did you mean 'description'?"],
     ['$0.01', { maxHeldBytesTotal: 1 }, 'unknown_option', "did you mean 'maxHeldBytes'?"],
-    ['$0.01', { signQuotes: true }, 'unknown_option', 'quoteFor'],
+    ['$0.01', { signQuotes: true }, 'unknown_option', 'remove it'],
     ['$0.01', { maxTimeoutSeconds: 5 }, 'out_of_range', 'must be at least 10'],
     ['$0.01', { maxTimeoutSeconds: '60' }, 'invalid_type', 'must be a number'],
     ['$0.01', 'a report', 'invalid_type', 'must be an object'],

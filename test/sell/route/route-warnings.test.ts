@@ -201,7 +201,8 @@ describe('a stream that is held', () => {
         app.get('/tokens', x402Protect('$0.01'), async (_req, res) => {
           res.type('text/plain').write('first')
           await sleep(60)
-          res.end('second')
+          res.write('second')
+          res.end()
         })
         app.get('/upfront', x402Protect('$0.01', { paymentFlow: 'upfront' }), async (_req, res) => {
           res.type('text/event-stream').write('data: 1\n\n')
