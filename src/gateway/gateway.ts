@@ -210,7 +210,22 @@ export interface Gateway {
    * nothing is charged. Clients that are gone are not waited for.
    *
    * @param options - How long requests under way may take.
-   * @returns The same promise each time. Never rejects. `defaultGateway` has an example.
+   * @returns The same promise each time. Never rejects.
+   *
+   * @example
+   * ```ts
+   * import express from 'express'
+   * import { defaultGateway, x402Protect } from 'express-x402-gateway'
+   *
+   * const app = express()
+   * app.get('/weather', x402Protect('$0.01'), (_req, res) => void res.json({ forecast: 'sunny' }))
+   * const server = app.listen(3000)
+   * for (const signal of ['SIGINT', 'SIGTERM'])
+   *   process.once(signal, () => {
+   *     server.close()
+   *     void defaultGateway().close({ timeoutMs: 20_000 })
+   *   })
+   * ```
    */
   readonly close: (options?: CloseOptions) => Promise<void>
 }

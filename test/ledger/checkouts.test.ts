@@ -382,7 +382,7 @@ describe.each(shared)('checkouts of the %s ledger, of several processes,', (_nam
       await take(ledger, id, newEntry())
       await pass(LOCK_MS + 1)
       expect(await ledger.checkouts.listDue()).toContain(id)
-      return ledger.checkouts.conclude(id, described)
+      return (await ledger.checkouts.conclude(id, described)) === true
     })
     expect(await ledger.checkouts.find(id)).toMatchObject({
       status: 'expired',

@@ -17,8 +17,11 @@ import { WaivedCounter } from './waiver.js'
  * Declares that a route costs money, and makes the middleware that charges for it.
  *
  * A request without a payment gets a 402 that says what to pay (x402 v2). With a payment, the handler
- * runs, and its response is held until the payment is settled; a response of 400 or above is free. If the
- * payment cannot be taken now, the response is a 503, and the same payment may be presented again.
+ * runs, and its response is held until the payment is settled; a response with a status of 400 or more
+ * is sent without being charged for, and so is one that `chargeIf` or `waive()` gives away. With
+ * `paymentFlow: 'upfront'`, the payment is settled before the handler runs. If it cannot be taken now,
+ * because a chain, a rate or the ledger failed, the response is a 503, and the same payment may be
+ * presented again.
  *
  * @param price - What a request costs: an amount with its currency, a number in the merchant's currency,
  * token units, or a function of the request; or `{ upTo }`, the most that it may cost.
@@ -27,6 +30,17 @@ import { WaivedCounter } from './waiver.js'
  * @throws `ConfigError` (`config_invalid`), naming the option, for a price or an option that cannot
  * work. Thrown when the route is declared. A price function, a `quoteFor` or a response that breaks
  * its contract makes the request fail with one.
+ *
+ * @example
+ * ```ts
+ * import express from 'express'
+ * import { x402Protect } from 'express-x402-gateway'
+ *
+ * const app = express()
+ * app.get('/weather', x402Protect('$0.01', { description: 'The weather today' }), (req, res) => {
+ *   res.json({ weather: 'sunny', paidBy: req.x402?.payer })
+ * })
+ * ```
  */
 export type X402Protect = <const Input extends RouteInput | undefined = undefined>(
   price: DeclaredPrice,

@@ -229,18 +229,15 @@ const optionsSchema = z.strictObject({
   v1: z.boolean().optional(),
 })
 
+const NO_OPTIONS = "must be an object: x402Protect('$0.01', { description: 'The weather today' })"
+
 /**
  * Checks the form of a route's options.
  *
  * @throws `ConfigError` with everything that is wrong.
  */
 export function checkOptions(options: ProtectOptions): void {
-  if (!isObject(options))
-    throw new ConfigError(
-      'options',
-      "must be an object: x402Protect('$0.01', { description: 'The weather today' })",
-      'invalid_type',
-    )
+  if (!isObject(options)) throw new ConfigError('options', NO_OPTIONS, 'invalid_type')
   const read = readOptions(optionsSchema, options)
   if (!read.ok) throw new ConfigError(read.issues)
   if (options.chargeIf !== undefined && options.paymentFlow === 'upfront')

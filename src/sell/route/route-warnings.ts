@@ -39,7 +39,9 @@ export class RouteWarnings {
 
   /** Gives the warnings that wait until a request names the route. */
   meet(view: RequestView): void {
-    for (const give of this.#waiting.splice(0)) give(nameOfRoute(view))
+    // Asked by each request: nothing is made where nothing waits.
+    if (this.#waiting.length > 0)
+      for (const give of this.#waiting.splice(0)) give(nameOfRoute(view))
   }
 
   /** @param words - The rest of the message, after the name of the route: that of a request to it, if there is one. */

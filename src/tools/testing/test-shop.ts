@@ -17,6 +17,7 @@ import type { Failure } from './failures.js'
  * ```
  */
 export type TestShopOptions = Omit<GatewayOptions, 'publicUrl' | 'networks' | 'facilitator'> & {
+  /** Terms of the shop's own merchant. @defaultValue those of a gateway */
   readonly merchant?: Omit<MerchantOptions, 'payTo'> | undefined
 }
 
