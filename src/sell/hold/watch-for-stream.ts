@@ -6,8 +6,8 @@ const APART_MS = 50
 /**
  * Watches for a response that its handler means to stream, although it is held.
  *
- * Such a response has a type that streams have, or a flushed head, and a body that is written in parts over time. An ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held,
- * they lose nothing.
+ * Such a response has a type that streams have, or a flushed head, and a body that is written in parts over time. An
+ * ordinary answer may be long or piped, and an event stream may be one event, as MCP's are: held, they lose nothing.
  *
  * @param onStream - Called once.
  */
