@@ -126,12 +126,16 @@ describe.each(stores)('payTo, on %s', (_name, openStore) => {
     const another = await serve({ payToDelay: '2d' }, ledgers[1])
     const { projects } = ledgers[0]!
     const { settings, version } = (await projects.findProject('acme'))!
-    const soon = { payTo: OTHER, afterMs: 300 }
-    const by = { actor: 'Ada', change: randomBytes(16).toString('hex') }
-    await projects.updateProject({ id: 'acme', settings, version, nextPayTo: soon }, by)
+    const announce = (afterMs: number, at: number) => {
+      const by = { actor: 'Ada', change: randomBytes(16).toString('hex') }
+      const nextPayTo = { payTo: OTHER, afterMs }
+      return projects.updateProject({ id: 'acme', settings, version: at, nextPayTo }, by)
+    }
+    await announce(3_600_000, version)
     const early = await projects.applyNextPayTo({ id: 'acme', version: version + 1 })
     expect(early).toBe('changed')
-    await pass(soon.afterMs)
+    await announce(300, version + 1)
+    await pass(300)
     for (const gateway of [api, another])
       await until(async () => {
         const { merchant, nextPayTo } = (await gateway.ask('GET', '/projects/acme')).body
