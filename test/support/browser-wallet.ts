@@ -15,6 +15,8 @@ export interface TestWallet {
   readonly signed: readonly string[]
   /** What it does when asked to sign; `'wait'` is its owner who hesitates. @defaultValue 'sign' */
   behaviour: 'sign' | 'decline' | 'wait'
+  /** What it does when asked to connect: the answer to an earlier request is still open, or it is locked. @defaultValue 'share' */
+  connecting: 'share' | 'busy' | 'locked'
   /**
    * What it does when asked to send a transaction: one that reverts, or one that nobody ever sees, or another in
    * its place. @defaultValue 'send'
@@ -76,7 +78,7 @@ export async function addWallet(
   return wallet
 }
 
-const BEHAVIOUR = { behaviour: 'sign', sending: 'send' } as const
+const BEHAVIOUR = { behaviour: 'sign', connecting: 'share', sending: 'send' } as const
 
 type Answers = Readonly<Record<string, (params: readonly unknown[]) => unknown>>
 
@@ -102,6 +104,9 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
   return {
     eth_accounts: addresses,
     eth_requestAccounts: () => {
+      if (wallet.connecting === 'busy')
+        throw failure(-32002, 'Already processing eth_requestAccounts. Please wait.')
+      if (wallet.connecting === 'locked') throw failure(4100, 'The wallet is locked.')
       isConnected = true
       return addresses()
     },

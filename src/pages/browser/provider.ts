@@ -10,15 +10,19 @@ export interface Provider {
   removeListener?(event: string, listener: () => void): unknown
 }
 
-/** Codes of EIP-1193 and of wallets. */
-const USER_REJECTED = 4001
-const UNKNOWN_CHAIN = 4902
+/** Codes of EIP-1193 and of wallets. A wallet that still waits for its owner's last answer is busy (EIP-1474). */
+const KINDS = new Map<unknown, ProviderFailure['kind']>([
+  [4001, 'declined'],
+  [4100, 'locked'],
+  [4902, 'unknown_chain'],
+  [-32_002, 'busy'],
+])
 const INTERNAL_ERROR = -32_603
 
 /** Why a wallet refused a request. */
 export class ProviderFailure extends Error {
   constructor(
-    readonly kind: 'declined' | 'unknown_chain' | 'other',
+    readonly kind: 'declined' | 'locked' | 'unknown_chain' | 'busy' | 'other',
     message: string,
   ) {
     super(message)
@@ -34,10 +38,7 @@ export async function callProvider(
   try {
     return await provider.request({ method, params })
   } catch (error) {
-    const code = codeOf(error)
-    if (code === USER_REJECTED) throw new ProviderFailure('declined', messageOf(error))
-    if (code === UNKNOWN_CHAIN) throw new ProviderFailure('unknown_chain', messageOf(error))
-    throw new ProviderFailure('other', messageOf(error))
+    throw new ProviderFailure(KINDS.get(codeOf(error)) ?? 'other', messageOf(error))
   }
 }
 

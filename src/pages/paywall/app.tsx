@@ -28,7 +28,10 @@ export function App() {
       return (
         <>
           <NoticeText notice={phase.notice} />
-          <Offers onPay={(wallet, offer) => void purchases.pay(wallet, offer)} />
+          <Offers
+            onPay={(wallet, offer) => void purchases.pay(wallet, offer)}
+            onOtherAccount={() => setPhase({ kind: 'offer' })}
+          />
         </>
       )
     case 'busy':
@@ -56,10 +59,12 @@ function isPaid(phase: Phase): boolean {
 
 interface OffersProps {
   readonly onPay: (wallet: Wallet, offer: PageOffer) => void
+  /** A notice about the account before says nothing about this one. */
+  readonly onOtherAccount: () => void
 }
 
 /** The price, the ways to pay, the wallets, and what the buyer signs. */
-function Offers({ onPay }: OffersProps) {
+function Offers({ onPay, onOtherAccount }: OffersProps) {
   const [choice, setChoice] = useState(0)
   const offer = data.offers[choice]
   const terms = offer && data.document.accepts[offer.entry]
@@ -76,7 +81,11 @@ function Offers({ onPay }: OffersProps) {
         {rate !== undefined && ` · ${rate}`}
       </p>
       {data.offers.length > 1 && <Choices chosen={choice} onChoose={setChoice} />}
-      <WalletList offer={offer} onChoose={(wallet) => onPay(wallet, offer)}>
+      <WalletList
+        offer={offer}
+        onChoose={(wallet) => onPay(wallet, offer)}
+        onOtherAccount={onOtherAccount}
+      >
         <p class="signed">
           {text(terms.scheme === 'upto' ? 'signedUpTo' : 'signedWords', {
             ...{ amount, network, seller, minutes },

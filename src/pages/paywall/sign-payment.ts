@@ -64,10 +64,16 @@ export async function signPayment(
     return await sign(purchase, account, tell)
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
-    if (error.kind === 'declined') throw new NotSigned(text('declined'))
-    throw new NotSigned(text('walletFailed', { message: error.message }))
+    throw new NotSigned(text(WORDS.get(error.kind) ?? 'walletFailed', { message: error.message }))
   }
 }
+
+/** Texts for failures of a wallet; others are told in its own words. */
+const WORDS = new Map([
+  ['declined', 'declined'],
+  ['locked', 'noAccount'],
+  ['busy', 'walletBusy'],
+])
 
 async function connect({ provider }: Purchase): Promise<string> {
   const account = await findFirstAccount(provider)

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { callProvider, ProviderFailure, type Provider } from '../browser/provider.js'
 
 /** The account that a wallet would pay from. */
@@ -9,9 +9,18 @@ export interface PayingAccount {
   choose(): Promise<boolean>
 }
 
-/** Reads the account of a wallet, which does not ask its owner for that. */
-export function useAccount(provider: Provider): PayingAccount {
+/**
+ * Reads the account of a wallet, which does not ask its owner for that.
+ *
+ * @param onOther - Called when another account takes the place of a known one.
+ */
+export function useAccount(provider: Provider, onOther: () => void): PayingAccount {
   const [address, setAddress] = useState<string>()
+  const knownRef = useRef(address)
+  useEffect(() => {
+    if (knownRef.current !== undefined && knownRef.current !== address) onOther()
+    knownRef.current = address
+  }, [address, onOther])
   const read = useCallback((): void => {
     callProvider(provider, 'eth_accounts').then(
       (accounts) => setAddress(firstOf(accounts)),

@@ -10,6 +10,7 @@ import { INJECTED, usePayers } from './use-payers.js'
 interface WalletsProps {
   readonly offer: PageOffer
   readonly onChoose: (wallet: Wallet) => void
+  readonly onOtherAccount: () => void
 }
 
 interface WalletListProps extends WalletsProps {
@@ -18,15 +19,15 @@ interface WalletListProps extends WalletsProps {
 }
 
 /** A button for each wallet, or ways to get one. */
-export function WalletList({ offer, onChoose, children }: WalletListProps) {
+export function WalletList({ children, ...props }: WalletListProps) {
   const wallets = usePayers()
   if (wallets === undefined) return null
-  if (wallets.length === 0) return <NoWallet offer={offer} />
+  if (wallets.length === 0) return <NoWallet offer={props.offer} />
   return (
     <>
       <div class="buttons">
         {wallets.map((wallet) => (
-          <WalletButton key={wallet.info.uuid} wallet={wallet} offer={offer} onChoose={onChoose} />
+          <WalletButton key={wallet.info.uuid} wallet={wallet} {...props} />
         ))}
       </div>
       {children}
@@ -39,9 +40,10 @@ interface WalletButtonProps extends WalletsProps {
 }
 
 /** Pays with a wallet, and names the account if the wallet shares it already. */
-function WalletButton({ wallet, offer: { amount }, onChoose }: WalletButtonProps) {
+function WalletButton({ wallet, offer, onChoose, onOtherAccount }: WalletButtonProps) {
   const { info, provider } = wallet
-  const { address, choose } = useAccount(provider)
+  const { amount } = offer
+  const { address, choose } = useAccount(provider, onOtherAccount)
   const [hint, setHint] = useState('')
   const change = async (): Promise<void> => {
     setHint((await choose()) ? '' : text('accountInWallet', { wallet: info.name }))

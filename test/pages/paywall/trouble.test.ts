@@ -95,6 +95,35 @@ withBrowser('the paywall in trouble', () => {
     expect(complaints).toEqual([])
   })
 
+  it.each([
+    ['busy', 'Your wallet is already asking. Open it and answer there.'],
+    ['locked', 'The wallet did not share an account. Unlock it'],
+  ] as const)(
+    'says what to do in a wallet that is %s, and can be tried again',
+    async (is, words) => {
+      const { page, wallet, complaints } = await meet('/buy/json')
+      wallet.connecting = is
+      await page.getByRole('button', { name: PAY }).click()
+      await page.getByText(words).waitFor()
+      wallet.connecting = 'share'
+      await page.getByRole('button', { name: PAY }).click()
+      await page.getByText('Paid.').waitFor()
+      expect(complaints).toEqual([])
+    },
+  )
+
+  it('forgets what it said about an account once another one takes its place', async () => {
+    const { page } = await meet('/buy/costly', {
+      payer: 'poor',
+      wallet: { other: world.devnet.payers[0]! },
+    })
+    await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).click()
+    await page.getByText('You need 1,000.00 USDC').waitFor()
+    await page.getByRole('button', { name: 'Use another account' }).click()
+    await page.getByText('You need 1,000.00 USDC').waitFor({ state: 'detached' })
+    expect(await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).count()).toBe(1)
+  })
+
   it("says that a crash of the seller's costs nothing, and lets the buyer pay again", async () => {
     const before = await world.earned()
     const { page, wallet } = await meet('/buy/crashes', { expected: /\b(402|500) \(/ })

@@ -70,6 +70,7 @@ export type PaywallTextKey =
   | 'sellerFailedPaid'
   | 'priceChanged'
   | 'declined'
+  | 'walletBusy'
   | 'walletFailed'
   | 'unknownChain'
   | 'noAccount'
