@@ -63,6 +63,7 @@ const FINAL_PROBLEMS: readonly string[] = [
   'idempotency_conflict',
   'answer_not_kept',
   'answer_too_large',
+  'merchant_paused',
   ...LINK_ENDED,
 ]
 

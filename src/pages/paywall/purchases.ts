@@ -190,7 +190,7 @@ function settled(payment: KeptPayment, facts: Settled): KeptPayment {
   return { ...payment, receipt: settledFacts(payment.receipt, facts) }
 }
 
-/** Refusals because of the current offer. They do not mean that the payment was never settled. */
+/** Refusals because of the current offer or merchant. They do not mean that the payment was never settled. */
 const OF_THE_OFFER: readonly string[] = [
   'invalid_payment_requirements',
   'pay_to_mismatch',
@@ -201,6 +201,7 @@ const OF_THE_OFFER: readonly string[] = [
   'unsupported_asset',
   'unsupported_scheme',
   'invalid_network',
+  'merchant_paused',
 ]
 
 /**

@@ -9,7 +9,7 @@ export function text(key: string, words: Readonly<Record<string, string | number
 /** Explains a reason or problem code; `undefined` for one of another server. */
 export function messageOf(code: string | undefined): string | undefined {
   const key = code === undefined ? undefined : data.messages[code]
-  return key === undefined ? undefined : text(key)
+  return key === undefined ? undefined : text(key, { seller: data.seller })
 }
 
 /** Writes a time (Unix seconds) in the reader's language and zone. */

@@ -8,7 +8,7 @@ import { outsideFailure } from './exits.js'
 import type { ProtectOptions } from '../route/options.js'
 import { requireOnce } from './paid-request.js'
 import type { CountRequest } from './payment-rate-limit.js'
-import type { ProblemPage } from '../paywall/problem-page.js'
+import { nameSeller, type ProblemPage } from '../paywall/problem-page.js'
 import { bringsPayment } from '../route/version-2.js'
 import type { LoggedRequest } from '../respond/log-fields.js'
 import { respondExit } from './respond-exit.js'
@@ -60,6 +60,7 @@ export async function handlePaidRequest(
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(view)
   if (route === undefined) return respondNobodyPaid(res)
+  nameSeller(res, route.merchant)
   // Most requests: answered at once, so that none is under way when the gateway closes.
   const { merchant, offers } = route
   const { requests } = context

@@ -15,7 +15,7 @@ import { respondExit } from '../flow/respond-exit.js'
 import { paymentRequired } from '../route/payment-required.js'
 import { openPaywall } from '../paywall/paywall.js'
 import { varyByAccept } from '../paywall/prefers-html.js'
-import { openProblemPage, type ProblemPage } from '../paywall/problem-page.js'
+import { nameSeller, openProblemPage } from '../paywall/problem-page.js'
 import { MOST_PREPARED, newDocuments } from '../route/prepared-payment-required.js'
 import { bringsPayment } from '../route/version-2.js'
 import { respondNobodyPaid, respondRouteProblem } from '../respond/respond.js'
@@ -117,8 +117,10 @@ class PaymentLinks {
     const { status } = checkout
     const { req, res, next } = exchange
     const merchant = await this.#merchantOf(checkout)
-    const problemPage = this.#problemPage(checkout, merchant)
+    const { paywall } = this.#context
+    const problemPage = openProblemPage(paywall && { backUrl: backUrlOf(checkout) }, paywall)
     problemPage?.meet(req, res)
+    if (merchant !== undefined) nameSeller(res, merchant)
     // A payment that has paid it is answered again.
     if (status !== 'open' && !bringsPayment(req)) return this.#tell(res, checkout, merchant)
     const route = merchant && this.#routeOf(checkout, merchant)
@@ -148,14 +150,6 @@ class PaymentLinks {
     const { directory } = this.#context
     if (directory.findMerchant(project) === undefined) await directory.whenLoaded()
     return directory.findMerchant(project)
-  }
-
-  #problemPage(checkout: Checkout, merchant: Merchant | undefined): ProblemPage | undefined {
-    const { paywall } = this.#context
-    if (paywall === false) return undefined
-    const name = paywall.name ?? merchant?.name
-    const look = { ...merchant?.branding, ...(name && { name }), backUrl: backUrlOf(checkout) }
-    return openProblemPage(look, paywall)
   }
 
   /** Says why a link cannot be paid. Its page also shows a buyer what was bought there. */

@@ -1,8 +1,7 @@
-/**
- * The page that people get instead of problem details. It needs no merchant: there may be none.
- */
+/** The page that people get instead of problem details. */
 import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
+import type { Merchant } from '../../core/merchants/project.js'
 import { STATUS, type ProblemCode } from '../../shared/http/problem-status.js'
 import { bringsPayment } from '../route/version-2.js'
 import { resolvePaywall } from './options.js'
@@ -16,19 +15,25 @@ import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
 import { fill, localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
-/** Responses for people, and the page for their problems. */
-const readers = new WeakMap<Response, ProblemPage>()
+/** Responses for people, the page for their problems, and the merchant, if there is one. */
+const readers = new WeakMap<Response, { readonly page: ProblemPage; merchant?: Merchant }>()
 
 /** Whether a response is for a person. A payment in a header comes from a program. */
 export function isForPerson(res: Response): boolean {
   return readers.has(res)
 }
 
+/** Gives the page for a response the name and the look of a merchant. */
+export function nameSeller(res: Response, merchant: Merchant): void {
+  const reader = readers.get(res)
+  if (reader !== undefined) reader.merchant = merchant
+}
+
 /** Responds with a page if the response is for a person. @returns Whether it did. */
 export function showProblem(res: Response, code: ProblemCode): boolean {
-  const page = readers.get(res)
-  if (page === undefined || pageFiles() === undefined) return false
-  page.respond(res, code)
+  const reader = readers.get(res)
+  if (reader === undefined || pageFiles() === undefined) return false
+  reader.page.respond(res, code, reader.merchant)
   return true
 }
 
@@ -38,6 +43,9 @@ const OF_CHECKOUTS: readonly ProblemCode[] = [
   'checkout_expired',
   'checkout_canceled',
 ]
+
+/** Problems without a payment that have words of their own. */
+const TOLD: readonly ProblemCode[] = ['merchant_paused', ...OF_CHECKOUTS]
 
 /** Problems of a payment in a cookie that another visit cannot solve. */
 const FINAL: readonly ProblemCode[] = [
@@ -51,37 +59,38 @@ const messageKeys: Readonly<Partial<Record<ProblemCode, PaywallTextKey>>> = mess
 
 /** The page of a route's problems. */
 export class ProblemPage {
-  readonly #options: ResolvedPaywall
+  readonly #optionsOf: (merchant?: Merchant) => ResolvedPaywall
 
-  constructor(options: ResolvedPaywall) {
-    this.#options = options
+  constructor(optionsOf: (merchant?: Merchant) => ResolvedPaywall) {
+    this.#optionsOf = optionsOf
   }
 
   /** Finds out whether the response is for a person, and takes the payment from the cookie. */
   meet(req: Request, res: Response): void {
     if (!prefersHtml(req)) return
     takePaymentCookie(req, res)
-    if (!bringsPayment(req) || cameByCookie(req)) readers.set(res, this)
+    if (!bringsPayment(req) || cameByCookie(req)) readers.set(res, { page: this })
   }
 
   /** Responds with the page. The problem's own headers are set already. */
-  respond(res: Response, code: ProblemCode): void {
+  respond(res: Response, code: ProblemCode, merchant?: Merchant): void {
     const files = pageFiles()
     if (files === undefined) throw new Error('The page of the paywall was not built.')
     const { req } = res
-    const options = this.#options
+    const options = this.#optionsOf(merchant)
     const nonce = randomBytes(16).toString('base64')
     const locale = options.locale ?? localeOf(req)
     const texts = { ...textsOf(locale), ...options.texts }
+    const seller = options.name ?? merchant?.name ?? req.get('host') ?? ''
     const html = renderFrame({
       files,
       nonce,
       options,
       locale,
       title: texts.notAvailable,
-      seller: options.name ?? req.get('host') ?? '',
+      seller,
       body: `<h1>${escapeHtml(texts.notAvailable)}</h1>
-<p class="notice" role="alert">${escapeHtml(texts[textOf(req, code)])}</p>
+<p class="notice" role="alert">${escapeHtml(fill(texts[textOf(req, code)], { seller }))}</p>
 ${wayBack(res, texts, locale)}`,
     })
     setPageHeaders(res, { nonce, loadsLogo: options.logo?.startsWith('/') ?? false })
@@ -93,7 +102,7 @@ ${wayBack(res, texts, locale)}`,
 }
 
 function textOf(req: Request, code: ProblemCode): PaywallTextKey {
-  const known = cameByCookie(req) ? FINAL : OF_CHECKOUTS
+  const known = cameByCookie(req) ? FINAL : TOLD
   const otherwise = cameByCookie(req) ? 'redeemLater' : 'closed'
   return (known.includes(code) ? messageKeys[code] : undefined) ?? otherwise
 }
@@ -117,6 +126,6 @@ export function openProblemPage(
   ofRoute: RoutePaywall | undefined,
   ofGateway: CheckedPaywall,
 ): ProblemPage | undefined {
-  const options = resolvePaywall(ofRoute, ofGateway)
-  return options && new ProblemPage(options)
+  const optionsOf = (merchant?: Merchant) => resolvePaywall(ofRoute, ofGateway, merchant?.branding)
+  return optionsOf() && new ProblemPage((merchant) => optionsOf(merchant)!)
 }

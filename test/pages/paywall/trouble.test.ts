@@ -270,6 +270,23 @@ withBrowser('the paywall in trouble', () => {
     expect(complaints).toEqual([])
   })
 
+  it('says who has paused, and that nothing was charged, if that happens while the page is open', async () => {
+    const { page, wallet, complaints } = await meet('/buy/json')
+    await page.getByRole('button', { name: PAY }).waitFor()
+    const merchant = { payTo: world.devnet.merchant.address, name: 'Acme Books' }
+    await world.restart({
+      projects: [{ id: 'shop', paused: true, merchant: { ...merchant, crossCurrency: true } }],
+    })
+    await page.getByRole('button', { name: PAY }).click()
+    await page.getByText('has paused payments. Nothing was charged.').waitFor()
+    expect(await page.getByRole('button', { name: FINISH }).count()).toBe(0)
+    expect([wallet.signed.length, await page.evaluate('localStorage.length')]).toEqual([1, 0])
+    await page.reload()
+    await page.getByText('Acme Books has paused payments. Nothing was charged.').waitFor()
+    await world.restart()
+    expect(complaints).toEqual([])
+  })
+
   it('finds a wallet that is older than EIP-6963', async () => {
     const before = await world.earned()
     const { page } = await meet('/buy/json', { wallet: { isAnnounced: false } })

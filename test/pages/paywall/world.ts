@@ -31,8 +31,8 @@ export interface World {
   losesAnswers: boolean
   /** What the merchant's address holds on chain. */
   earned(): Promise<bigint>
-  /** Replaces the gateway by one whose memory is empty. */
-  restart(): Promise<void>
+  /** Replaces the gateway by one whose memory is empty. @param changes - Its other options. */
+  restart(changes?: GatewayOptions): Promise<void>
   close(): Promise<void>
 }
 
@@ -44,12 +44,13 @@ export async function openWorld(
   const devnet = await startDevnet()
   const node = await startRpcProxy(devnet.rpcUrl)
   const market: Market = { price: '$0.01', sold: 0, hasRates: true }
-  const open = (): Gateway =>
+  const open = (changes: GatewayOptions = {}): Gateway =>
     createGateway({
       networks: { 'base-sepolia': { rpcUrl: node.url, relayerKeys: [devnet.relayerKeys[0]!] } },
       projects: [{ id: 'shop', merchant: { payTo: devnet.merchant.address, crossCurrency: true } }],
       rates: ratesOf(market),
       ...options,
+      ...changes,
     })
   let gateway = open()
   const runs: Runs = {}
@@ -72,9 +73,9 @@ export async function openWorld(
   const world: World = {
     ...{ devnet, node, runs, stream, market, url: server.url, losesAnswers: false },
     earned: () => balanceOf(devnet, devnet.merchant.address),
-    async restart() {
+    async restart(changes) {
       await gateway.close()
-      gateway = open()
+      gateway = open(changes)
       app = sell()
     },
     async close() {

@@ -89,7 +89,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   payer_blacklisted: 'payerBlocked',
   pay_to_blacklisted: 'sellerBlocked',
   token_paused: 'tokenPaused',
-  merchant_paused: 'closed',
+  merchant_paused: 'paused',
 
   merchant_not_configured: 'unavailable',
   idempotency_conflict: 'alreadyUsed',

@@ -101,6 +101,7 @@ export type PaywallTextKey =
   | 'backToSeller'
   | 'notAvailable'
   | 'closed'
+  | 'paused'
   | 'redeemLater'
   | 'waitFirst'
   | 'tryAgain'
