@@ -129,6 +129,8 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
       return null
     },
     eth_call: (params) => askNode('eth_call', params),
+    eth_getBalance: (params) => askNode('eth_getBalance', params),
+    eth_gasPrice: (params) => askNode('eth_gasPrice', params),
     eth_getTransactionReceipt: (params) => askNode('eth_getTransactionReceipt', params),
     eth_sendTransaction: async ([asked]) => {
       const { from, to, data } = asked as Record<'from' | 'to' | 'data', Hex>

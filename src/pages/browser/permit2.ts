@@ -1,4 +1,4 @@
-/** Asks a wallet what Permit2 may take of a token, and to approve more. */
+/** Asks a wallet what Permit2 may take of a token, to approve more, and whether the account can pay for that. */
 import { callProvider, type Provider } from './provider.js'
 import { PERMIT2 } from '../../shared/protocol/contracts.js'
 
@@ -20,6 +20,16 @@ export const readAllowance = (provider: Provider, { from, asset }: Holding) =>
 export const readBalance = (provider: Provider, { from, asset }: Holding) =>
   readWord(provider, asset, BALANCE_OF + wordOf(from))
 
+/** Least gas that any approval takes: that of a transaction with its data. */
+const LEAST_GAS = 22_000n
+
+/** Whether an account surely has too little for an approval in a transaction. */
+export async function lacksGas(provider: Provider, from: string): Promise<boolean> {
+  const held = await readNumber(provider, 'eth_getBalance', [from, 'latest'])
+  const price = (await readNumber(provider, 'eth_gasPrice', [])) ?? 1n
+  return held !== undefined && held < price * LEAST_GAS
+}
+
 /** Asks the wallet to approve an amount in a transaction. @returns Its hash. @throws `ProviderFailure` */
 export async function sendApproval(
   provider: Provider,
@@ -37,10 +47,17 @@ const APPROVE = '0x095ea7b3'
 
 const wordOf = (hex: string): string => hex.slice(2).toLowerCase().padStart(64, '0')
 
-/** Reads a number of a contract; `undefined` if the wallet does not tell. */
-async function readWord(provider: Provider, to: string, data: string): Promise<bigint | undefined> {
-  const asked = callProvider(provider, 'eth_call', [{ to, data }, 'latest'])
-  const result = await asked.catch(() => undefined)
+/** Reads a number of a contract. */
+const readWord = (provider: Provider, to: string, data: string) =>
+  readNumber(provider, 'eth_call', [{ to, data }, 'latest'])
+
+/** Reads a number; `undefined` if the wallet does not tell. */
+async function readNumber(
+  provider: Provider,
+  method: string,
+  params: readonly unknown[],
+): Promise<bigint | undefined> {
+  const result = await callProvider(provider, method, params).catch(() => undefined)
   if (typeof result !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(result)) return undefined
   return BigInt(result)
 }

@@ -92,7 +92,7 @@ function Offers({ onPay, onOtherAccount }: OffersProps) {
             address: terms.payTo,
           })}
           {isPermit2(terms) && ` ${text('permit2Words', { amount })}`}
-          {isPermit2(terms) && !isSponsored(data.document, terms) && ` ${text('approvalFee')}`}
+          {` ${text(isPermit2(terms) && !isSponsored(data.document, terms) ? 'approvalFee' : 'noFee')}`}
         </p>
       </WalletList>
     </>

@@ -7,7 +7,13 @@ import {
   switchChain,
   type Provider,
 } from '../browser/provider.js'
-import { readAllowance, readApprovalNonce, readBalance, sendApproval } from '../browser/permit2.js'
+import {
+  lacksGas,
+  readAllowance,
+  readApprovalNonce,
+  readBalance,
+  sendApproval,
+} from '../browser/permit2.js'
 import { randomHex } from '../../shared/protocol/random-hex.js'
 import {
   signableApproval,
@@ -152,7 +158,7 @@ async function approve(
   tell: (step: string) => void,
 ): Promise<SignedApproval | undefined> {
   const { provider, wallet, document, terms, offer } = purchase
-  const { chainId, amount } = offer
+  const { chainId, chain, network, amount } = offer
   const validBefore = serverNow() + terms.maxTimeoutSeconds
   const { asset } = terms
   const allowance = await readAllowance(provider, { from, asset })
@@ -166,6 +172,10 @@ async function approve(
     const approval = signableApproval(terms, { from, chainId, validBefore, nonce })
     const signature = await signTypedData(provider, from, approval.typedData)
     if (signature !== undefined) return approval.infoOf(signature)
+  }
+  if (await lacksGas(provider, from)) {
+    const coin = chain?.nativeCurrency?.symbol ?? 'gas'
+    throw new NotSigned(text('gasNeeded', { coin, network }))
   }
   // Some tokens, as USDT on Ethereum, let nothing be approved while something is.
   if (allowance) {

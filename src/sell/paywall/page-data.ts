@@ -15,7 +15,8 @@ export interface PageOffer {
   readonly testnet: boolean
   readonly chainId: number
   /** Facts for wallets that add the network (EIP-3085), with public endpoints only. */
-  readonly chain?: object | undefined
+  readonly chain?:
+    { readonly chainId: string; readonly nativeCurrency?: { readonly symbol: string } } | undefined
   /** Root URL of a block explorer. */
   readonly explorer?: string | undefined
   /** Where to get the token: a faucet of play money, or the seller's `onRamp`. */

@@ -136,8 +136,9 @@ withBrowser('a token that Permit2 moves', () => {
   it('is sold to an account without gas money, which signs its approval', async () => {
     const before = await earned('permitToken')
     const { page, wallet, complaints } = await meet('/sponsored', { token: 'permitToken' })
-    await page.getByText('your wallet first asks you to allow Permit2 to take 0.01 PRM').waitFor()
-    expect(await page.getByText('You pay the network fee of that approval').count()).toBe(0)
+    await page.getByText('allow Permit2 to take 0.01 PRM').waitFor()
+    await page.getByText('You pay no network fee.').waitFor()
+    expect(await page.getByText('You pay the network fee').count()).toBe(0)
     await press(page)
     await page.getByText('Paid. This is what you bought:').waitFor()
     expect(typesOf(wallet)).toEqual(['Permit', 'PermitWitnessTransferFrom'])
@@ -158,13 +159,24 @@ withBrowser('a token that Permit2 moves', () => {
     const { page, wallet, address, complaints } = await meet('/plain', {
       ...{ token: 'plainToken', hasGas: true },
     })
-    await page.getByText('You pay the network fee of that approval').waitFor()
+    await page.getByText('You pay the network fee for step 1; step 2 is free.').waitFor()
+    expect(await page.getByText('You pay no network fee').count()).toBe(0)
     await press(page)
     await page.getByText('Paid. This is what you bought:').waitFor()
     expect(typesOf(wallet)).toEqual(['PermitWitnessTransferFrom'])
     expect((await earned('plainToken')) - before).toBe(PRICE.plainToken)
     expect(await allowanceOf(address, 'plainToken')).toBe(0n)
     expect(await isKnown('plain', await rowsOf(page))).toBe(true)
+    expect(complaints).toEqual([])
+  })
+
+  it('is not approved by an account without gas money, which is told before the wallet is asked', async () => {
+    const { page, wallet, complaints } = await meet('/plain', { token: 'plainToken' })
+    await press(page)
+    await page
+      .getByText('your account needs some ETH on Base Sepolia for the network fee')
+      .waitFor()
+    expect(wallet.asked).not.toContain('eth_sendTransaction')
     expect(complaints).toEqual([])
   })
 
