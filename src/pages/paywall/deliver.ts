@@ -7,13 +7,23 @@ export type Delivery =
   /** The browser loads the purchase. */
   | { readonly kind: 'leaving' }
   /** Text, which may still grow. */
-  | { readonly kind: 'text'; readonly stream: ReadableStream<Uint8Array> | null }
+  | {
+      readonly kind: 'text'
+      readonly stream: ReadableStream<Uint8Array> | null
+      readonly name: string
+    }
   | Whole
 
 /** A purchase that has arrived. */
 export type Whole = { readonly bytes: number } & (
   | { readonly kind: 'json'; readonly json: string; readonly url: string; readonly name: string }
-  | { readonly kind: 'media'; readonly tag: 'img' | 'audio' | 'video'; readonly url: string }
+  | {
+      readonly kind: 'media'
+      readonly tag: 'img' | 'audio' | 'video'
+      readonly shown: string
+      readonly url: string
+      readonly name: string
+    }
   /** Saved already. */
   | { readonly kind: 'file'; readonly url: string; readonly name: string; readonly isPage: boolean }
 )
@@ -40,27 +50,26 @@ export async function deliver(
     return leave(payment, true) ? { kind: 'leaving' } : Promise.reject(new Error('not followed'))
   const disposition = response.headers.get('Content-Disposition') ?? ''
   const [type = ''] = (response.headers.get('Content-Type') ?? '').toLowerCase().split(';', 1)
+  const name = fileName(disposition, type)
   const isFile = /^\s*attachment/i.test(disposition)
   const [, media] = /^(image|audio|video)\//.exec(type) ?? []
   const isPage = type === 'text/html' || type === 'application/xhtml+xml'
   const isText = type.startsWith('text/') || /[/+](xml|x-?ndjson|jsonl|yaml)$/.test(type)
   if (isText && !isFile && !isPage && media === undefined)
-    return { kind: 'text', stream: response.body }
+    return { kind: 'text', stream: response.body, name }
 
   const blob = await response.blob()
   const bytes = blob.size
-  if (isFile) return saveBlob(blob, { name: fileName(disposition), isPage: false })
+  if (isFile) return saveBlob(blob, { name, isPage: false })
   // The server has stored the response under the payment's id, unless it was too large.
   const isPaid = isSettled || payment.receipt.transaction !== undefined
   if (isPage && bytes <= data.maxStoredBytes && leave(payment, isPaid)) return { kind: 'leaving' }
   if (isPage) return saveBlob(blob, { name: 'page.html', isPage: true })
-  if (type === 'application/json' || type.endsWith('+json')) {
-    const name = fileName(disposition).replace(/(\.json)?$/i, '.json')
+  if (type === 'application/json' || type.endsWith('+json'))
     return { kind: 'json', json: prettyJson(await blob.text()), url: asFile(blob), name, bytes }
-  }
-  if (media === undefined) return saveBlob(blob, { name: fileName(disposition), isPage: false })
+  if (media === undefined) return saveBlob(blob, { name, isPage: false })
   const tag = media === 'image' ? 'img' : (media as 'audio' | 'video')
-  return { kind: 'media', tag, url: URL.createObjectURL(blob), bytes }
+  return { kind: 'media', tag, shown: URL.createObjectURL(blob), url: asFile(blob), name, bytes }
 }
 
 /**
@@ -96,18 +105,38 @@ function saveBlob(
 }
 
 /** With its own type, a browser might open and run a page instead of saving it. */
-function asFile(blob: Blob): string {
+export function asFile(blob: Blob): string {
   return URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
 }
 
-/** Name of a file: the seller's (RFC 6266), or the last part of the path. */
-function fileName(disposition: string): string {
+/** Endings of files whose type does not name theirs. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  'text/plain': 'txt',
+  'text/markdown': 'md',
+  'text/event-stream': 'txt',
+  'image/jpeg': 'jpg',
+  'image/svg+xml': 'svg',
+  'audio/mpeg': 'mp3',
+  'application/gzip': 'gz',
+  'application/epub+zip': 'epub',
+}
+
+/** Ending of a file by its type: `image/png`, `application/x-ndjson` and `application/ld+json` name theirs. */
+function endingOf(type: string): string {
+  const [, named] = /[/+](?:x-)?([a-z\d]{2,6})$/.exec(type) ?? []
+  const ending = ENDINGS[type] ?? named
+  return ending === undefined ? '' : `.${ending}`
+}
+
+/** Name of a file: the seller's (RFC 6266), or the last part of the path, with an ending. */
+function fileName(disposition: string, type: string): string {
   const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(disposition) ?? []
   const [, quoted, plain] =
     /filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]+))/i.exec(disposition) ?? []
   const named = decode(encoded) ?? quoted?.replaceAll(/\\(.)/g, '$1') ?? plain
-  const name = named ?? decode(location.pathname.split('/').findLast(Boolean)) ?? ''
-  return name.replaceAll(/[/\\\p{Cc}]/gu, '_') || 'download'
+  const given = named ?? decode(location.pathname.split('/').findLast(Boolean))
+  const name = given?.replaceAll(/[/\\\p{Cc}]/gu, '_') || 'download'
+  return named || /\.[a-z\d]{1,6}$/i.test(name) ? name : name + endingOf(type)
 }
 
 function decode(text: string | undefined): string | undefined {

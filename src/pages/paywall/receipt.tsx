@@ -13,11 +13,13 @@ export function Receipt({ payment }: { readonly payment: KeptPayment }) {
     return () => removeEventListener('beforeprint', open)
   }, [])
   const rows = receiptRows(payment)
-  const { transaction } = payment.receipt
+  const { transaction, seller } = payment.receipt
   const url = transactionUrl(payment.receipt)
   return (
     <details class="receipt" ref={folded}>
-      <summary>{text('receipt')}</summary>
+      <summary>
+        <h2>{`${text('receipt')} · ${seller}`}</h2>
+      </summary>
       <dl>
         {rows.map(([label, value, isCode]) => (
           <div key={label}>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { data } from './data.js'
-import type { Delivery } from './deliver.js'
+import { asFile, type Delivery } from './deliver.js'
 import { update, type KeptPayment } from './kept-payment.js'
 import { Link, NoticeText } from './notice.js'
 import { transactionUrl } from './receipt-facts.js'
@@ -59,56 +59,72 @@ function Goods({ delivery, payment }: GoodsProps) {
   switch (delivery.kind) {
     case 'file':
       return (
-        <p>
-          {delivery.isPage && `${text('tooLargeToShow')} `}
-          <a href={delivery.url} download={delivery.name}>
-            {text('saveAgain')}
-          </a>
-        </p>
+        <>
+          {delivery.isPage && <p>{text('tooLargeToShow')}</p>}
+          <SaveLink {...delivery} label={text('saveAgain')} />
+        </>
       )
     case 'json':
       return (
         <>
           <pre tabIndex={0}>{delivery.json}</pre>
-          <p>
-            <a href={delivery.url} download={delivery.name}>
-              {text('saveAsFile')}
-            </a>
-          </p>
+          <SaveLink {...delivery} />
         </>
       )
-    case 'media':
-      if (delivery.tag === 'img') return <img src={delivery.url} alt="" />
-      return delivery.tag === 'audio' ? (
-        <audio src={delivery.url} controls />
-      ) : (
-        <video src={delivery.url} controls />
+    case 'media': {
+      const { tag: Tag, shown } = delivery
+      return (
+        <>
+          {Tag === 'img' ? <img src={shown} alt="" /> : <Tag src={shown} controls />}
+          <SaveLink {...delivery} />
+        </>
       )
+    }
     case 'text':
-      return <StreamedText stream={delivery.stream} payment={payment} />
+      return <StreamedText {...delivery} payment={payment} />
   }
+}
+
+interface SaveLinkProps {
+  readonly url: string
+  readonly name: string
+  readonly label?: string
+}
+
+function SaveLink({ url, name, label = text('saveAsFile') }: SaveLinkProps) {
+  return (
+    <p>
+      <a href={url} download={name}>
+        {label}
+      </a>
+    </p>
+  )
 }
 
 interface StreamedTextProps {
   readonly stream: ReadableStream<Uint8Array> | null
+  readonly name: string
   readonly payment: KeptPayment | undefined
 }
 
 /** Shows text as it arrives. It was received once it is whole. */
-function StreamedText({ stream, payment }: StreamedTextProps) {
+function StreamedText({ stream, name, payment }: StreamedTextProps) {
   const place = useRef<HTMLPreElement>(null)
   const [isLost, setLost] = useState(false)
+  const [url, setUrl] = useState<string>()
   useEffect(() => {
     const show = async (): Promise<void> => {
-      const bytes = await readInto(stream, (part) => place.current?.append(part))
+      const whole = await readInto(stream, (part) => place.current?.append(part))
+      setUrl(asFile(whole))
       if (payment === undefined) return
-      update({ ...payment, received: bytes > data.maxStoredBytes ? 'once' : 'again' })
+      update({ ...payment, received: whole.size > data.maxStoredBytes ? 'once' : 'again' })
     }
     show().catch(() => setLost(true))
   }, [stream, payment])
   return (
     <>
       <pre ref={place} tabIndex={0} />
+      {url !== undefined && <SaveLink url={url} name={name} />}
       {isLost && (
         <>
           <NoticeText notice={{ message: text('connectionLost') }} />
@@ -123,20 +139,20 @@ function StreamedText({ stream, payment }: StreamedTextProps) {
   )
 }
 
-/** @returns The number of bytes. */
+/** @returns All of it. */
 async function readInto(
   stream: ReadableStream<Uint8Array> | null,
   append: (part: string) => void,
-): Promise<number> {
+): Promise<Blob> {
   const reader = stream?.getReader()
-  let bytes = 0
-  if (reader === undefined) return bytes
+  const parts: BlobPart[] = []
+  if (reader === undefined) return new Blob(parts)
   const decoder = new TextDecoder()
   for (;;) {
     // oxlint-disable-next-line eslint/no-await-in-loop
     const { done, value } = await reader.read()
     append(decoder.decode(value, { stream: !done }))
-    if (done) return bytes
-    bytes += value.length
+    if (done) return new Blob(parts)
+    parts.push(value as Uint8Array<ArrayBuffer>)
   }
 }

@@ -14,6 +14,7 @@ export function messageOf(code: string | undefined): string | undefined {
 
 /** Writes a time (Unix seconds) in the reader's language and zone. */
 export function formatTime(seconds: number): string {
-  const style = { dateStyle: 'medium', timeStyle: 'short' } as const
-  return new Intl.DateTimeFormat(data.locale, style).format(seconds * 1000)
+  const date = { year: 'numeric', month: 'short', day: 'numeric' } as const
+  const time = { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const
+  return new Intl.DateTimeFormat(data.locale, { ...date, ...time }).format(seconds * 1000)
 }

@@ -20,6 +20,15 @@ async function buy(path: string): Promise<void> {
   await buyer.page.getByRole('button', { name: PAY }).click()
 }
 
+/** Saves what was bought: name and contents of the file. */
+async function saved(): Promise<readonly [name: string, contents: string]> {
+  const [download] = await Promise.all([
+    buyer.page.waitForEvent('download'),
+    buyer.page.getByRole('link', { name: 'Save as a file' }).click(),
+  ])
+  return [download.suggestedFilename(), await readFile(await download.path(), 'utf8')]
+}
+
 withBrowser('the paywall sells', () => {
   it('shows HTML that was bought at its own URL, under its own policy, with its own script', async () => {
     const before = await world.earned()
@@ -52,6 +61,13 @@ withBrowser('the paywall sells', () => {
     expect(buyer.complaints).toEqual([])
   })
 
+  it('saves a file without a name under the ending of its type', async () => {
+    const { page } = buyer
+    const [download] = await Promise.all([page.waitForEvent('download'), buy('/buy/document')])
+    expect(download.suggestedFilename()).toBe('document.pdf')
+    expect(buyer.complaints).toEqual([])
+  })
+
   it('indents JSON and changes no number in it', async () => {
     await buy('/buy/json')
     const shown = buyer.page.locator('pre')
@@ -60,6 +76,7 @@ withBrowser('the paywall sells', () => {
       '{\n  "big": 12345678901234567890,\n  "text": "a, {b}: [c]",\n  "none": [],\n  "list": [\n    1,\n    2\n  ]\n}',
     )
     await buyer.page.getByRole('link', { name: 'View transaction' }).waitFor()
+    expect((await saved())[0]).toBe('json.json')
     expect(buyer.complaints).toEqual([])
   })
 
@@ -69,6 +86,7 @@ withBrowser('the paywall sells', () => {
     expect(await buyer.page.locator('pre').textContent()).toBe('the first part\n')
     world.stream.mayEnd = true
     await buyer.page.getByText('the last part').waitFor()
+    expect(await saved()).toEqual(['stream.txt', 'the first part\nthe last part\n'])
     expect(buyer.complaints).toEqual([])
   })
 
@@ -79,6 +97,7 @@ withBrowser('the paywall sells', () => {
     expect(await picture.evaluate((img) => (img as { naturalWidth?: number }).naturalWidth)).toBe(
       40,
     )
+    expect((await saved())[0]).toBe('picture.svg')
     expect(buyer.complaints).toEqual([])
   })
 

@@ -46,6 +46,7 @@ export function sellToPeople(app: Express, { x402Protect }: Gateway, runs: Runs)
       .type('json')
       .send('{"big":12345678901234567890,"text":"a, {b}: [c]","none":[],"list":[1,2]}')
   })
+  app.get('/buy/document', charge, (_req, res) => void res.type('pdf').send('%PDF-1.7'))
   app.get('/buy/picture', charge, (_req, res) => {
     res.type('svg').send('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"/>')
   })
