@@ -134,8 +134,12 @@ interface KeptProps {
 function Kept({ phase: { payment, notice }, purchases }: KeptProps) {
   const { received, signedAt, receipt } = payment
   const date = formatTime(signedAt)
-  const found: Notice =
-    received === 'again'
+  // A payment link buys nothing that could be shown again.
+  const isLink = received !== undefined && data.document.error === 'checkout_paid'
+  const { amount, price = amount, seller, network } = receipt
+  const found: Notice = isLink
+    ? { message: text('linkPaid', { amount: price, seller, date }), tone: 'good' }
+    : received === 'again'
       ? { message: text('bought', { date, until: formatTime(shownUntil(payment)) }), tone: 'good' }
       : received === 'once'
         ? { message: text('boughtOnce', { date }), tone: 'good' }
@@ -143,13 +147,9 @@ function Kept({ phase: { payment, notice }, purchases }: KeptProps) {
   return (
     <>
       <NoticeText notice={notice ?? found} />
-      {received === undefined && (
-        <p class="tokens">
-          {text('onNetwork', { amount: receipt.amount, network: receipt.network })}
-        </p>
-      )}
+      {received === undefined && <p class="tokens">{text('onNetwork', { amount, network })}</p>}
       <div class="buttons">
-        {received !== 'once' && (
+        {received !== 'once' && !isLink && (
           <button type="button" onClick={() => void purchases.present(payment)}>
             {text(received === 'again' ? 'showAgain' : 'presentAgain')}
           </button>

@@ -107,15 +107,14 @@ withBrowser('a payment link in a browser', () => {
     const { settlement = '' } = await shop.read(link)
 
     await page.reload()
-    await page.getByText('You bought this on').waitFor()
+    await page.getByText(/^Paid\. \$0\.05 to Acme Books, on .*\d{4}/).waitFor()
     expect(await page.getByText('This payment link has been paid').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'Buy again' }).count()).toBe(0)
-    await page.getByText('Receipt').click()
+    await page.locator('.receipt summary').click()
     // The merchant finds the payment by the number.
     expect(await page.locator('.receipt').textContent()).toContain(settlement)
     expect(await findViolations(page)).toEqual([])
-    await page.getByRole('button', { name: 'Show it again' }).click()
-    await thanks.waitFor()
+    expect(await page.getByRole('button', { name: 'Show it again' }).count()).toBe(0)
 
     const other = await openBuyer(1)
     await other.page.goto(link.url)
@@ -124,7 +123,6 @@ withBrowser('a payment link in a browser', () => {
     expect(await other.page.locator('.receipt').count()).toBe(0)
     expect(await findViolations(other.page)).toEqual([])
 
-    await page.reload()
     await page.getByRole('button', { name: 'Remove this purchase' }).click()
     await page.getByText('This payment link has been paid').waitFor()
     expect(await page.evaluate('localStorage.length')).toBe(0)

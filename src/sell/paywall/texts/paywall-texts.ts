@@ -55,6 +55,7 @@ export type PaywallTextKey =
   | 'presentAgain'
   | 'bought'
   | 'boughtOnce'
+  | 'linkPaid'
   | 'showAgain'
   | 'payAnew'
   | 'remove'
