@@ -10,6 +10,21 @@ const { en } = translations
 const keys = Object.keys(en) as PaywallTextKey[]
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).sort()
 
+/**
+ * Words that stand for a thing which has another word in the same language: a wallet, a charge, a signature, a
+ * token, the reader.
+ */
+const FORBIDDEN = {
+  en: /\bdebited\b|\bbilled\b|\bcancelled\b|\bpurse\b/i,
+  de: /belaste|dieses Token|bewegt|Einzelheiten|Geldbörse|Signatur/i,
+  es: /cartera|monedero|mostrarla otra|debitad/i,
+  fr: /\bwallets?\b|facturé|n’est débité qu/i,
+  pt: /\bwallets?\b|billetera|debitad/i,
+  zh: /未扣款|未收取|签字|电子钱包/,
+  ja: /あなた|請求はされて|請求されていません|財布|サイン/,
+  ko: /월렛|아무것도 청구|사인|당신/,
+} as const satisfies Record<keyof typeof translations, RegExp>
+
 describe('the texts of the paywall', () => {
   it('exist in eight languages', () => {
     expect(Object.keys(languages).sort()).toEqual([
@@ -28,9 +43,15 @@ describe('the texts of the paywall', () => {
   it.each(Object.entries(languages).filter(([name]) => name !== 'en'))(
     'are translated in %s',
     (_name, texts) => {
-      expect(keys.filter((key) => texts[key] === en[key])).toEqual([])
+      const same = keys.filter((key) => texts[key] === en[key])
+      expect(same.filter((key) => key !== 'details')).toEqual([])
     },
   )
+
+  it.each(Object.entries(FORBIDDEN))('have one word for each thing in %s', (name, words) => {
+    const texts = Object.entries(translations[name as keyof typeof FORBIDDEN])
+    expect(texts.filter(([, text]) => words.test(text.replaceAll(/\{\w+\}/g, '')))).toEqual([])
+  })
 
   it('explain every reason for which a payment is refused', () => {
     expect(reasons.filter((reason) => !(messageOf[reason] in en))).toEqual([])
