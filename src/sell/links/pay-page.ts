@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache'
 import { isConfigError, isOutsideFailure } from '../../shared/errors.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { STATUS } from '../../shared/http/problem-status.js'
-import { CHECKOUT_ID } from '../../ledger/checkouts.js'
 import type { Checkout, CheckoutRefusal, CheckoutStatus } from '../../ledger/checkouts.js'
 import type { Merchant } from '../../core/merchants/project.js'
 import { parsePrice } from '../../shared/money/price.js'
@@ -15,7 +14,7 @@ import { respondExit } from '../flow/respond-exit.js'
 import { paymentRequired } from '../route/payment-required.js'
 import { openPaywall } from '../paywall/paywall.js'
 import { varyByAccept } from '../paywall/prefers-html.js'
-import { nameSeller, openProblemPage } from '../paywall/problem-page.js'
+import { nameSeller, openProblemPage, showProblem } from '../paywall/problem-page.js'
 import { MOST_PREPARED, newDocuments } from '../route/prepared-payment-required.js'
 import { bringsPayment } from '../route/version-2.js'
 import { respondNobodyPaid, respondRouteProblem } from '../respond/respond.js'
@@ -31,7 +30,7 @@ export interface PayPageContext extends PaidRoutesContext {
 }
 
 /** Other paths below `/pay` are left to the app. */
-const PATH = new RegExp(`^/pay/(${CHECKOUT_ID})/?$`)
+const PATH = /^\/pay\/(co_\w*)\/?$/
 
 /** Payment links that are kept prepared. */
 const MAX_PREPARED = 256
@@ -95,8 +94,10 @@ class PaymentLinks {
   async serve(id: string, exchange: Exchange): Promise<void> {
     await this.#orUnavailable(exchange, async () => {
       const checkout = await this.#context.ledger.checkouts.find(id)
-      if (checkout === undefined) return exchange.next()
-      await this.#serve(checkout, exchange)
+      if (checkout !== undefined) return this.#serve(checkout, exchange)
+      // A program may want another handler of the app.
+      openProblemPage(undefined, this.#context.paywall)?.meet(exchange.req, exchange.res)
+      if (!showProblem(exchange.res, 'not_found')) exchange.next()
     })
   }
 

@@ -45,7 +45,7 @@ const OF_CHECKOUTS: readonly ProblemCode[] = [
 ]
 
 /** Problems without a payment that have words of their own. */
-const TOLD: readonly ProblemCode[] = ['merchant_paused', ...OF_CHECKOUTS]
+const TOLD: readonly ProblemCode[] = ['merchant_paused', 'not_found', ...OF_CHECKOUTS]
 
 /** Problems of a payment in a cookie that another visit cannot solve. */
 const FINAL: readonly ProblemCode[] = [

@@ -123,6 +123,17 @@ describe('a payment link', () => {
     expect(await own(`/pay/co_${'0'.repeat(32)}`)).toBe('the app’s own')
   })
 
+  it('that nobody has made has a page for people', async () => {
+    const shop = await open()
+    for (const path of [`/pay/co_${'0'.repeat(32)}`, '/pay/co_cut0ff']) {
+      const response = await shop.ask(path, { headers: BROWSER })
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        ...[404, 'text/html; charset=utf-8'],
+      ])
+      expect(await response.text()).toContain('There is no payment link at this address.')
+    }
+  })
+
   it('is charged for by HEAD as by GET, and conditions do not make it free', async () => {
     const shop = await open()
     const link = await shop.link()

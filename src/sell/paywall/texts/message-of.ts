@@ -9,7 +9,6 @@ type ApiProblem =
   | 'unauthorized'
   | 'cross_origin'
   | 'forbidden'
-  | 'not_found'
   | 'method_not_allowed'
   | 'project_exists'
   | 'project_configured'
@@ -99,6 +98,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   checkout_paid: 'checkoutPaid',
   checkout_expired: 'checkoutExpired',
   checkout_canceled: 'checkoutCanceled',
+  not_found: 'linkUnknown',
   checkout_in_progress: 'checkoutInProgress',
   rate_limited: 'tryLater',
   server_busy: 'unavailable',

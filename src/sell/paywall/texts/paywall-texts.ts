@@ -99,6 +99,7 @@ export type PaywallTextKey =
   | 'checkoutPaid'
   | 'checkoutExpired'
   | 'checkoutCanceled'
+  | 'linkUnknown'
   | 'checkoutInProgress'
   | 'checkoutThanks'
   | 'backToSeller'
