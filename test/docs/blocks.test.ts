@@ -22,12 +22,12 @@ const SECRETS = {
 
 /**
  * How each kind of block is checked; the result says what is wrong. Blocks marked `ts` are type-checked
- * in examples.test.ts, those marked `sh` read in commands.test.ts, and those with a file run in
- * test/e2e/quick-start.test.ts and production-app.test.ts.
+ * in examples.test.ts, those marked `sh` read in commands.test.ts, and those with a file run in test/e2e:
+ * quick-start.test.ts, production-app.test.ts, moving.test.ts and page-programs.test.ts.
  */
 const CHECKS: Readonly<Record<string, (block: Block) => string | Promise<string>>> = {
   ts: ({ code }) => (code.includes('import') ? '' : 'nothing shows where its names come from'),
-  js: ({ meta }) => (/^file=\w+\.mjs$/.test(meta) ? '' : 'it names no file, and is never run'),
+  js: ({ meta }) => (/^file=[\w-]+\.mjs$/.test(meta) ? '' : 'it names no file, and is never run'),
   sh: ({ meta }) => (['', 'background'].includes(meta) ? '' : `'${meta}' says nothing`),
   json: ({ code, meta }) => (meta === 'config' ? problemOfConfig(code) : problemOfJson(code)),
   http: ({ code }) => problemOfMessage(code),

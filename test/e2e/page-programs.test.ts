@@ -1,0 +1,219 @@
+/** Programs of pages in example-app/docs, each started as its page says, with a buyer who is the official client. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { ExactEvmScheme } from '@x402/evm'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { privateKeyToAccount } from 'viem/accounts'
+import { runCli } from '../../src/tools/cli/cli.js'
+import { page, ROOT } from '../docs/documents.js'
+import { temporaryFolder, useCleanup } from '../support/cleanup.js'
+import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
+import { freePort } from '../support/free-port.js'
+import { startProgram, type Program } from '../support/program.js'
+import { useShop } from '../support/shop.js'
+import { until } from '../support/until.js'
+import { permit2Of } from '../tools/devnet/permit2.js'
+
+const devnet = useDevnet()
+const toEnd = useCleanup(afterAll)
+const project = temporaryFolder(toEnd)
+
+beforeAll(async () => {
+  await mkdir(join(project, 'node_modules'))
+  await symlink(ROOT, join(project, 'node_modules/express-x402-gateway'))
+  for (const name of ['express', 'standardwebhooks', 'zod'])
+    await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
+})
+
+interface Started extends Program {
+  readonly url: string
+}
+
+interface Start {
+  readonly relayer: number
+  readonly env?: Readonly<Record<string, string>>
+  /** @defaultValue a free one */
+  readonly port?: number
+}
+
+/** Starts a program of a page; relayers are not shared, because these ledgers are in memory. */
+async function start(file: string, { relayer, env = {}, port: given }: Start): Promise<Started> {
+  const port = String(given ?? (await freePort()))
+  const name = file.replace('.mjs', '.md')
+  const code = page(name).blocks.find(({ meta }) => meta === `file=${file}`)?.code ?? ''
+  await writeFile(join(project, file), code.replaceAll('4021', port))
+  const program = startProgram([file], {
+    cwd: project,
+    env: {
+      X402_NETWORK: 'base-sepolia',
+      X402_RPC_URL: devnet.rpcUrl,
+      X402_RELAYER_KEY: devnet.relayerKeys[relayer],
+      X402_PAY_TO: devnet.merchant.address,
+      ...env,
+    },
+  })
+  toEnd.push(() => program.end('SIGKILL'))
+  const url = `http://127.0.0.1:${port}`
+  await until(() => fetch(url).then(Boolean, () => false))
+  return { ...program, url }
+}
+
+/** Buys with the official client. @returns The response, its text, and what the merchant earned. */
+async function buy(url: string, payer: number, init?: RequestInit) {
+  const account = privateKeyToAccount(devnet.payers[payer]!.privateKey)
+  const client = new x402Client()
+    .register('eip155:*', new ExactEvmScheme(account))
+    .register('eip155:*', new UptoEvmScheme(account))
+  const before = await balanceOf(devnet, devnet.merchant.address)
+  const response = await wrapFetchWithPayment(fetch, client)(url, init)
+  const text = await response.text()
+  const earned = (await balanceOf(devnet, devnet.merchant.address)) - before
+  return { status: response.status, response, text, earned }
+}
+
+const json = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(body),
+})
+
+describe('llm.md', () => {
+  it('charges for tokens, and streams what is paid first', async () => {
+    await permit2Of(devnet).approve(devnet.payers[0]!.address)
+    const { url } = await start('llm.mjs', { relayer: 0 })
+
+    const prompt = 'It rains today'
+    const completion = await buy(`${url}/complete`, 0, json({ prompt }))
+    expect(JSON.parse(completion.text)).toEqual({ text: 'It rains today ' })
+    expect(completion.earned).toBe(60n)
+
+    const stream = await buy(`${url}/stream`, 0, json({ prompt, maxTokens: 2 }))
+    expect(stream.response.headers.get('content-type')).toContain('text/event-stream')
+    expect(stream.text).toBe('data: "It "\n\ndata: "rains "\n\ndata: [DONE]\n\n')
+    expect(stream.earned).toBe(40n)
+  })
+
+  it('refuses more tokens than the model may use before anybody pays', async () => {
+    const { url } = await start('llm.mjs', { relayer: 0 })
+    const most = json({ prompt: 'It rains', maxTokens: 501 })
+    expect((await fetch(`${url}/complete`, most)).status).toBe(400)
+    expect((await fetch(`${url}/stream`, most)).status).toBe(400)
+  })
+})
+
+describe('free-quota.md', () => {
+  it('gives each known key its free requests, at once or not, and then sells', async () => {
+    const { url } = await start('free-quota.mjs', { relayer: 1 })
+    const ask = async (key: string) =>
+      (await fetch(`${url}/weather`, { headers: { 'X-API-Key': key } })).status
+    const statuses = await Promise.all(Array.from({ length: 101 }, () => ask('key-of-alice')))
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100)
+    expect(statuses.filter((status) => status === 402)).toHaveLength(1)
+    expect([await ask('key-of-bob'), await ask('key-of-nobody')]).toEqual([200, 402])
+
+    const paid = await buy(`${url}/weather`, 1, { headers: { 'X-API-Key': 'key-of-alice' } })
+    expect(JSON.parse(paid.text)).toEqual({
+      forecast: 'sunny',
+      paidBy: devnet.payers[1]!.address,
+    })
+    expect(paid.earned).toBe(10_000n)
+  })
+})
+
+/** Runs a command of ours until its end, or until `end` is called. */
+function cli(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const printed: string[] = []
+  const ending = new AbortController()
+  const keep = (line: string): void => void printed.push(line)
+  const exit = runCli(args, {
+    ...{ env, cwd: project, signal: ending.signal, print: keep, complain: keep },
+    write: async () => undefined,
+  })
+  return { printed, exit, end: () => (ending.abort(), exit) }
+}
+
+describe('webhooks.md', () => {
+  const { code } = page('webhooks.md').blocks.find((block) => block.code.includes(' trigger '))!
+  const chosen = /whsec_\S+/.exec(code)![0]
+  const shop = useShop(
+    devnet,
+    (app, { x402Protect, gatewayRouter }) => {
+      app.get('/report', x402Protect('$0.01', { reference: 'order-7' }), (_req, res) => {
+        res.send('sold')
+      })
+      app.use(gatewayRouter())
+    },
+    () => ({ webhooks: { allowPrivate: true } }),
+  )
+  const api = (path: string, body: object) =>
+    fetch(`${shop.url}/api/v2/merchant/webhooks${path}`, {
+      ...json(body),
+      headers: { 'Content-Type': 'application/json', 'X-Project-Identify-Token': SHOP_TOKEN },
+    })
+  const startWith = (secret: string) =>
+    start('webhooks.mjs', { relayer: 2, env: { X402_WEBHOOK_SECRET: secret } })
+
+  it('acts once for a genuine delivery, and refuses others', async () => {
+    const { url, output, prints } = await startWith(chosen)
+    const trigger = (secret: string) =>
+      cli(['trigger', 'payment.settled', '--to', `${url}/hooks`, '--secret', secret]).exit
+    expect(await trigger(chosen)).toBe(0)
+    await prints(/(Paid: order-7, \d+ units of USDC)/)
+    expect(await trigger(`whsec_${'A'.repeat(32)}`)).toBe(1)
+    await prints(/(Refused: No matching signature found)/)
+
+    const signed = {
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': `${Math.floor(Date.now() / 1000)}`,
+    }
+    const body =
+      '{"type":"payment.settled","data":{"resource":"twice","amount":"1","symbol":"USDC"}}'
+    const signature = new Webhook(chosen).sign('msg_1', new Date(), body)
+    const headers = {
+      ...signed,
+      'webhook-signature': signature,
+      'content-type': 'application/json',
+    }
+    for (const _ of [1, 2])
+      expect((await fetch(`${url}/hooks`, { method: 'POST', headers, body })).status).toBe(204)
+    expect(output().match(/Paid: twice/g)).toHaveLength(1)
+  })
+
+  it('hears of a purchase, registered by the API', async () => {
+    const { url: receiver, end } = await startWith(chosen)
+    const events = ['payment.settled', 'payment.corrected']
+    const created = await api('', { url: `${receiver}/hooks`, events })
+    expect(created.status).toBe(201)
+    const { id, secret } = (await created.json()) as { id: string; secret: string }
+    await end('SIGKILL')
+
+    const { url, prints } = await startWith(secret)
+    const moved = { url: `${url}/hooks` }
+    const headers = { 'Content-Type': 'application/json', 'X-Project-Identify-Token': SHOP_TOKEN }
+    const path = `${shop.url}/api/v2/merchant/webhooks/${id}`
+    await fetch(path, { method: 'PATCH', headers, body: JSON.stringify(moved) })
+    expect((await api(`/${id}/test`, {})).ok).toBe(true)
+    await prints(/(webhook\.test)/)
+    await buy(`${shop.url}/report`, 2)
+    await prints(/(Paid: order-7, 10000 units of USDC)/)
+  })
+
+  it('hears of a purchase by `listen`, which prints the secret to start with', async () => {
+    const port = await freePort()
+    const to = `http://127.0.0.1:${port}/hooks`
+    const flags = ['--gateway', shop.url, '--forward-to', to]
+    const listening = cli(['listen', ...flags], { X402_PROJECT_TOKEN: SHOP_TOKEN })
+    await until(() => listening.printed.length > 0)
+    const secret = /whsec_\S+/.exec(listening.printed[0]!)![0]
+    const { prints } = await start('webhooks.mjs', {
+      ...{ relayer: 2, port },
+      env: { X402_WEBHOOK_SECRET: secret },
+    })
+    await buy(`${shop.url}/report`, 2)
+    await prints(/(Paid: order-7)/)
+    expect(await listening.end()).toBe(0)
+  })
+})
