@@ -87,7 +87,9 @@ describe('npx express-x402-gateway try', () => {
     await start(['try']).prints(/(Ctrl-C)/)
     const command = start(['try', '--once'])
     expect(await command.exitCode()).toBe(0)
-    expect(command.output()).toContain('Port 4021 is in use: the shop takes another one.')
+    expect(command.output()).toContain(
+      'Port 4021 cannot be used (EADDRINUSE): the shop takes another one.',
+    )
     expect(command.output()).toContain('the official client, @x402/fetch')
     expect(command.output()).toMatch(/^→ Settled, transaction 0x[0-9a-f]{64}$/m)
     expect(command.output()).toMatch(/^The seller now has 0\.01 USDC\.$/m)

@@ -369,7 +369,7 @@ const logged: ReadonlyArray<
           res.json({ good: 'sold' })
         }
       }),
-    ...(['error GET /report', 'for free', "app.get('/path', x402Protect('$0.01'), "] as const),
+    ...(['error GET /report', 'was free', "app.get('/path', x402Protect('$0.01'), "] as const),
   ],
   [
     'a price that official clients do not pay',
@@ -421,8 +421,4 @@ describe('a wrong use that works, and is logged once', () => {
     for (const words of [place, wrong, write]) expect(text).toContain(words)
     expect(text.split(wrong)).toHaveLength(2)
   })
-})
-
-it('is a table of sixty wrong uses and more', () => {
-  expect(declarations.length + requests.length + logged.length).toBeGreaterThanOrEqual(60)
 })

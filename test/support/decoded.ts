@@ -8,7 +8,7 @@ import {
   type PaymentPayload,
   type PaymentRequirements,
 } from '../../src/shared/protocol/payment.js'
-import { exactFormat } from '../../src/core/schemes/evm/exact.js'
+import { exactFormat } from './exact-format.js'
 
 /** The formats of a gateway. */
 export const FORMATS = new Map([[EXACT, exactFormat]])

@@ -48,7 +48,7 @@ export async function handlePaidRequest(
 ): Promise<void> {
   const { req, view, res, next } = exchange
   if ((await skip?.(req)) === true) return next()
-  if (res.headersSent) return (await find(view))?.warnings.reportAnswered(view)
+  if (res.headersSent) return cutOff(await find(view), exchange)
   if (req.method === 'OPTIONS') return respondOptions(req, res)
   requireOnce(req)
   problemPage?.meet(req, res)
@@ -71,6 +71,12 @@ export async function handlePaidRequest(
   }
   if (!requests.add(res)) return respondExit(res, { kind: 'shutting_down' })
   return requests.during(charge(context, route, { ...exchange, isCounted, input: input?.value }))
+}
+
+/** Reports a response that somebody began before its payment was asked for. Where it goes on, its connection ends. */
+function cutOff(route: PaidRoute | undefined, { view, res }: Exchange): void {
+  route?.warnings.reportAnswered(view)
+  if (!res.writableEnded) res.destroy()
 }
 
 /** How a route makes and gives its answers, by its `paymentFlow`. */
@@ -98,7 +104,7 @@ async function charge(
       const delivery = DELIVERIES[route.paymentFlow](context, exchange)
       const exit = await takePayment(context, { ...presented, keys }, delivery)
       // A handler that waits for this middleware has the payment before it answers.
-      if (res.headersSent && req.x402 === undefined) route.warnings.reportAnswered(view)
+      if (res.headersSent && req.x402 === undefined) cutOff(route, exchange)
       else respondExit(res, exit)
     } finally {
       await keys.end()

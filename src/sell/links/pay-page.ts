@@ -30,7 +30,8 @@ export interface PayPageContext extends PaidRoutesContext {
 }
 
 /** Other paths below `/pay` are left to the app. */
-const PATH = /^\/pay\/(co_\w*)\/?$/
+/** Those of a link that was cut, too. */
+const PATH = /^\/pay\/(co_[0-9a-f]{4,32})\/?$/
 
 /** Payment links that are kept prepared. */
 const MAX_PREPARED = 256

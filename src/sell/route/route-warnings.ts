@@ -97,7 +97,7 @@ export class RouteWarnings {
       view,
       level: 'error',
       words:
-        "was answered before x402Protect had asked for its payment, for free. Give x402Protect to Express in front of the handler: app.get('/path', x402Protect('$0.01'), handler).",
+        "was answered, or had its headers sent, before x402Protect had asked for its payment: what was sent was free, and the rest is cut off. Give x402Protect to Express in front of the handler: app.get('/path', x402Protect('$0.01'), handler).",
     })
   }
 

@@ -1,4 +1,5 @@
 /** Error messages about amounts. */
+import { visible } from '../protocol/visible-text.js'
 
 /** Longest part of a value that a message repeats. */
 const MAX_SHOWN_LENGTH = 60
@@ -28,7 +29,7 @@ export function explainAmount(text: string, otherwise: string): string {
 export function showValue(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`.slice(0, MAX_SHOWN_LENGTH)
   if (typeof value !== 'string') return typeof value === 'number' ? `${value}` : typeOf(value)
-  return value.length > MAX_SHOWN_LENGTH ? `'${value.slice(0, MAX_SHOWN_LENGTH)}…'` : `'${value}'`
+  return `'${visible(value, MAX_SHOWN_LENGTH)}${value.length > MAX_SHOWN_LENGTH ? '…' : ''}'`
 }
 
 function typeOf(value: unknown): string {

@@ -46,8 +46,8 @@ async function show(context: CliContext, cleanup: Cleanup, isOnce: boolean): Pro
   cleanup.add(() => devnet.close())
   const server = createServer()
   cleanup.add(() => closeServer(server))
-  const url = await listenLocally(server, PORT).catch(() => {
-    print(`Port ${PORT} is in use: the shop takes another one.`)
+  const url = await listenLocally(server, PORT).catch(({ code }: NodeJS.ErrnoException) => {
+    print(`Port ${PORT} cannot be used (${code}): the shop takes another one.`)
     return listenLocally(server)
   })
   const { merchant, relayerKeys, rpcUrl } = devnet

@@ -7,7 +7,7 @@ import { parsePrice, type Price } from '../../../src/shared/money/price.js'
 import { fixedRates } from '../../../src/shared/money/fixed-rates.js'
 import type { RateSource } from '../../../src/shared/money/rates.js'
 import { findNetwork } from '../../../src/shared/protocol/networks.js'
-import { exactFormat } from '../../../src/core/schemes/evm/exact.js'
+import { exactFormat } from '../../support/exact-format.js'
 import type { SchemeFormat } from '../../../src/core/schemes/scheme.js'
 import { exactQuoter } from '../../support/quoter.js'
 

@@ -1,6 +1,6 @@
 /** Handlers that call the middleware themselves. */
 import { expect, it } from '@jest/globals'
-import type { Express, NextFunction, Request, Response } from 'express'
+import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Gateway } from '../../../src/gateway/gateway.js'
 import { silentLogger } from '../../../src/shared/logger.js'
 import { balanceOf, useDevnet } from '../../support/devnet.js'
@@ -27,6 +27,11 @@ const routes = (app: Express, { x402Protect }: Gateway): void => {
     void ask(req, res, next)
     serve(res)
   })
+  const early: RequestHandler = (_req, res, next) => {
+    res.flushHeaders()
+    next()
+  }
+  app.get('/flushed', early, x402Protect('$0.01'), (_req, res) => serve(res))
   const hurried = x402Protect('$0.01')
   app.get('/meanwhile', (req, res, next) => {
     hurried(req, res, next)
@@ -65,8 +70,19 @@ it.each([
       expect(await (await visit()).json()).toEqual({ good: 'sold' })
     await until(() => logged.length > 0)
     expect(logged).toEqual([
-      expect.stringMatching(`^GET ${path} was answered before x402Protect .* for free`),
+      expect.stringMatching(`^GET ${path} was answered, .* before x402Protect .* was free`),
     ])
     expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before)
   },
 )
+
+it('cuts off a response whose headers were sent in front of it, and runs no handler', async () => {
+  served = 0
+  logged.length = 0
+  const before = await balanceOf(devnet, devnet.merchant.address)
+  const response = await shop.ask('/flushed')
+  await expect(response.text()).rejects.toThrow('terminated')
+  expect(logged).toEqual([expect.stringContaining('GET /flushed was answered, or had its headers')])
+  expect(served).toBe(0)
+  expect(await balanceOf(devnet, devnet.merchant.address)).toBe(before)
+})

@@ -125,7 +125,7 @@ describe('a payment link', () => {
 
   it('that nobody has made has a page for people', async () => {
     const shop = await open()
-    for (const path of [`/pay/co_${'0'.repeat(32)}`, '/pay/co_cut0ff']) {
+    for (const path of [`/pay/co_${'0'.repeat(32)}`, '/pay/co_c0ffee']) {
       const response = await shop.ask(path, { headers: BROWSER })
       expect([response.status, response.headers.get('content-type')]).toEqual([
         ...[404, 'text/html; charset=utf-8'],

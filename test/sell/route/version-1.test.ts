@@ -4,7 +4,7 @@ import { Version1 } from '../../../src/sell/route/version-1.js'
 import { findKnownAsset, type Asset } from '../../../src/shared/money/assets.js'
 import { findNetwork } from '../../../src/shared/protocol/networks.js'
 import { paymentRequiredV1 } from '../../../src/shared/protocol/version-1.js'
-import { exactFormat } from '../../../src/core/schemes/evm/exact.js'
+import { exactFormat } from '../../support/exact-format.js'
 import { signPayment } from '../../support/sign-payment.js'
 import { asVersion1 } from '../../support/version-1.js'
 

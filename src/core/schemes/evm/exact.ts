@@ -20,6 +20,3 @@ export const exactFormatWith = (findPermitDomain: FindPermitDomain): SchemeForma
   isSignedByPayer: async (payment) =>
     (await import('./verify/signed-by-payer.js')).isSignedByPayer(payment),
 })
-
-/** {@link exactFormatWith} where no contract can be asked. */
-export const exactFormat = exactFormatWith(() => undefined)
