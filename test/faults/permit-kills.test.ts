@@ -18,7 +18,7 @@ const open = useWorlds(devnet)
 const postgres = await findPostgres()
 const toEnd = useCleanup(afterAll)
 
-const TEST_MS = 400_000
+const TEST_MS = 1_200_000
 
 /** Token units that a handler charges: of the process that is killed, and of those after it, which may not charge more. */
 const [FIRST, LATER] = [5000n, 2000n]

@@ -172,6 +172,7 @@ describe('Batcher', () => {
     expected.begin()
     const sent = batcher.send(member)
     while (sends.length === 0) await turn()
+    expect(sends).toHaveLength(1)
     sends[0]!.answer(accepted)
     await sent
   })
