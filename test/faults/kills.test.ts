@@ -195,7 +195,7 @@ describe('a reorganisation while nobody is alive', () => {
     await until(async () => (await world.evidence()).transfers.length === 4)
     for (const payment of payments)
       expect(await world.present(next, payment)).toMatchObject({ delivered: false })
-  }, 360_000)
+  }, 1_200_000)
 })
 
 describe('a process that is killed', () => {

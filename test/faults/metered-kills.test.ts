@@ -14,7 +14,7 @@ const devnet = useDevnet()
 const permit2 = permit2Of(devnet)
 const payer = () => devnet.payers[0]!
 
-const TEST_MS = 120_000
+const TEST_MS = 900_000
 
 beforeAll(async () => {
   await permit2.approve(payer().address)
