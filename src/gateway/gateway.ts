@@ -356,12 +356,23 @@ function openBase(resolved: ResolvedOptions) {
   const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, now)
   const readMerchant = merchantReader(resolved.networks, resolved)
   return {
-    ...{ requests, warned, events, telemetry, ledger, counters, permits, callers, readMerchant },
+    requests,
+    warned,
+    events,
+    telemetry,
+    ledger,
+    counters,
+    permits,
+    callers,
+    readMerchant,
     recent: new RecentOutcomes(now),
     catalogue: new Catalogue({ store: ledger.resources, logger }),
     formats: evmFormats({ ...resolved, callers, permits }),
     directory: new ProjectDirectory({
-      ...{ projects, readMerchant, logger, now },
+      projects,
+      readMerchant,
+      logger,
+      now,
       store: resolved.adminTokens.length > 0 ? ledger.projects : undefined,
     }),
   }

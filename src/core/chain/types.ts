@@ -42,7 +42,7 @@ export interface Block {
 /** Selects events of some blocks. */
 export interface EventFilter {
   readonly address: Address
-  /** Several at one place: any of them. */
+  /** By position. A list matches any of its members. */
   readonly topics: readonly (Hex | readonly Hex[])[]
   /** @defaultValue any */
   readonly data?: Hex

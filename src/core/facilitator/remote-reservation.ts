@@ -6,7 +6,6 @@ import { sameHex } from '../../shared/protocol/hex.js'
 import type { Hex, SettleResponse } from '../../shared/protocol/payment.js'
 import { isFailedTransaction } from '../../shared/protocol/reasons.js'
 import type { FailedRecord } from '../schemes/check-record.js'
-import type { RecordedPaymentEvent } from '../schemes/events.js'
 import { OpenReservation } from '../schemes/open-reservation.js'
 import type { SentRecord, Settled, Unsettled } from '../schemes/open-reservation.js'
 import { refusalResponse, type Refusal } from '../schemes/scheme.js'
@@ -141,10 +140,6 @@ export class RemoteReservation extends OpenReservation<RemoteContext, RemotePaym
   /** Nothing was sent. */
   #withdraw(): Promise<void> {
     return this.context.ledger.payments.withdraw(this.payment.entry, REMOTE_SUBMISSION.transaction)
-  }
-
-  protected get settledEvent(): RecordedPaymentEvent {
-    return this.event
   }
 
   #unsettledEvent(facilitatorMessage: string | undefined) {

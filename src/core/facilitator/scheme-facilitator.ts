@@ -63,7 +63,9 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
       return {
         kinds: all.flatMap(({ scheme, networks, extra }) =>
           networks.map((network) => ({
-            ...{ x402Version: X402_VERSION, scheme, network },
+            x402Version: X402_VERSION,
+            scheme,
+            network,
             ...(extra?.[network] && { extra: extra[network] }),
           })),
         ),

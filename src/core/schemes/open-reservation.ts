@@ -84,7 +84,6 @@ export abstract class OpenReservation<
    * @returns `undefined` where it is to be sent again.
    */
   protected abstract findOutcome(record: SentRecord): Promise<Settled | Refusal | undefined>
-  protected abstract get settledEvent(): RecordedPaymentEvent
 
   /** Takes the payment that was just reserved or locked again. */
   taken(): this {
@@ -223,6 +222,10 @@ export abstract class OpenReservation<
 
   protected get network(): string {
     return this.payment.payment.requirements.network
+  }
+
+  protected get settledEvent(): RecordedPaymentEvent {
+    return this.event
   }
 
   /** The payment, with its charge as soon as that is known. */

@@ -222,7 +222,9 @@ export class WebhookDispatcher {
     const { now, random = Math.random } = this.#options
     load.failures += 1
     const backoff = {
-      ...{ attempts: load.failures - 1, ageMs: 0, restMs },
+      attempts: load.failures - 1,
+      ageMs: 0,
+      restMs,
       longestMs: LONGEST_REST_MS,
     }
     const waitMs = load.failures > 1 ? (nextAttemptInMs(backoff, random) ?? 0) : restMs
@@ -231,7 +233,10 @@ export class WebhookDispatcher {
 
   #loadOf(endpoint: string): Load {
     const load = this.#loads.get(endpoint) ?? {
-      ...{ underWay: 0, isSuspect: false, failures: 0, restsUntil: 0 },
+      underWay: 0,
+      isSuspect: false,
+      failures: 0,
+      restsUntil: 0,
     }
     this.#loads.set(endpoint, load)
     return load

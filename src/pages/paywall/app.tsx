@@ -88,7 +88,10 @@ function Offers({ onPay, onOtherAccount }: OffersProps) {
       >
         <p class="signed">
           {text(terms.scheme === 'upto' ? 'signedUpTo' : 'signedWords', {
-            ...{ amount, network, seller, minutes },
+            amount,
+            network,
+            seller,
+            minutes,
             address: terms.payTo,
           })}
           {isPermit2(terms) && ` ${text('permit2Words', { amount })}`}

@@ -99,7 +99,9 @@ export async function presentPayment(header: string): Promise<Presented> {
   const isPaid = settlement?.success === true || Boolean(settlement?.settledBy)
   if (response.ok || response.type === 'opaqueredirect')
     return {
-      ...{ kind: 'bought', response, transaction },
+      kind: 'bought',
+      response,
+      transaction,
       isSettled: settlement?.success === true,
       charged: settlement?.amount,
     }

@@ -32,7 +32,8 @@ export interface DescriberOptions {
 export class AppDescriber {
   readonly #options: DescriberOptions
   readonly #made = new LRUCache<object, Promise<AppDocuments | undefined>>({
-    ...{ max: MAX_APPS, ttl: KEPT_MS },
+    max: MAX_APPS,
+    ttl: KEPT_MS,
   })
   #first: object | undefined
   readonly #said = new Set<string>()

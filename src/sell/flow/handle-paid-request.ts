@@ -61,7 +61,8 @@ export async function handlePaidRequest(
   const route = await find(view)
   if (route === undefined) return respondNobodyPaid(res)
   nameSeller(res, route.merchant)
-  // Most requests: answered at once, so that none is under way when the gateway closes.
+  // Most requests. They are answered at once, so closing need not wait for them: counting them took a tenth of the CPU of
+  // a 402 (Node 24).
   const { merchant, offers } = route
   const { requests } = context
   if (offers.respondUnpaid && !bringsPayment(view) && !requests.stopping.aborted) {

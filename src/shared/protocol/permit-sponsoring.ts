@@ -11,8 +11,14 @@ const address = { type: 'string', pattern: '^0x[a-fA-F0-9]{40}$' }
 const digits = { type: 'string', pattern: '^[0-9]+$' }
 
 const properties = {
-  ...{ from: address, asset: address, spender: address, amount: digits, nonce: digits },
-  ...{ deadline: digits, signature: hex, version: text },
+  from: address,
+  asset: address,
+  spender: address,
+  amount: digits,
+  nonce: digits,
+  deadline: digits,
+  signature: hex,
+  version: text,
 }
 
 const advertised = {

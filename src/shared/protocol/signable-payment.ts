@@ -1,4 +1,4 @@
-/** What a buyer signs to pay an offer, whoever holds the key: a wallet, or the program itself. In browsers, too. */
+/** What a buyer signs to pay an offer, with a key that a wallet or the program holds. In browsers, too. */
 import { PERMIT2 } from './contracts.js'
 import { randomHex } from './random-hex.js'
 import {

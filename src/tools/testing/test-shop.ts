@@ -5,8 +5,8 @@ import type { BuyInit, PaidResponse, ShopResponse } from './buyer.js'
 import type { Failure } from './failures.js'
 
 /**
- * Options of a test shop's gateway, except its URL, chain and facilitator. `merchant` completes the
- * shop's own project, and `projects` replaces it. By default, `logger` is silent, and a settlement gets 5 s (`settleTimeoutMs`)
+ * Options of a test shop's gateway, except its URL, chain and facilitator. `merchant` completes the shop's own
+ * project, and `projects` replaces it. By default, `logger` is silent, and a settlement gets 5 s (`settleTimeoutMs`)
  * before its request is answered as pending.
  *
  * @example

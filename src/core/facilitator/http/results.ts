@@ -113,7 +113,9 @@ export const supportedSchema = z.object({
   kinds: z
     .array(
       z.object({
-        ...{ x402Version: z.int(), scheme: name, network: name },
+        x402Version: z.int(),
+        scheme: name,
+        network: name,
         extra: z.record(z.string(), z.unknown()).optional().catch(undefined),
       }),
     )

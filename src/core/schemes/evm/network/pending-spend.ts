@@ -165,7 +165,12 @@ export class PendingSpend {
     const own = pending.get(nonce)
     if (own === undefined)
       pending.set(nonce, {
-        ...{ key, value, validBefore, allowed: allowedOf(facts), takers: 1, endedAt: Infinity },
+        key,
+        value,
+        validBefore,
+        allowed: allowedOf(facts),
+        takers: 1,
+        endedAt: Infinity,
       })
     else {
       own.takers++

@@ -29,7 +29,9 @@ export class ProjectGas {
   readonly #budgets: ReadonlyMap<string, number | undefined>
   /** What each project took today, for a moment. A read that fails is not kept. */
   readonly #taken = new LRUCache<string, number>({
-    ...{ max: 1000, ttl: 5000, ignoreFetchAbort: true },
+    max: 1000,
+    ttl: 5000,
+    ignoreFetchAbort: true,
     fetchMethod: (project) => this.#read(project),
   })
 

@@ -256,7 +256,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     events.emit('refundPending', { transaction, refund, ...this.settledEvent })
   }
 
-  protected get settledEvent(): RecordedPaymentEvent {
+  protected override get settledEvent(): RecordedPaymentEvent {
     const { network, entry } = this.payment
     return entryEvent(network.chain.network, entry, tokenOf(network, entry))
   }
