@@ -32,7 +32,7 @@ export default {
   // Every answer of a gateway is compared with the OpenAPI document.
   setupFilesAfterEnv: ['<rootDir>/test/support/watch-answers.ts'],
   // Many times what the longest takes: a busy machine fails no test.
-  testTimeout: 180_000,
+  testTimeout: 600_000,
   // ES modules of a test file stay in memory as long as the process that has run it.
   workerIdleMemoryLimit: '1500MB',
   // Most tests wait for blocks, locks and other processes: two cores keep four workers busy.

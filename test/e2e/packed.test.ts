@@ -6,15 +6,7 @@ import { until } from '../support/until.js'
 import { nativeRecovery } from '../../src/shared/crypto/native-secp256k1.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { paymentHeader } from '../support/http.js'
-import {
-  INSTALL_TIMEOUT_MS,
-  install,
-  npm,
-  pack,
-  readManifest,
-  ROOT,
-  run,
-} from '../support/packed.js'
+import { install, npm, pack, readManifest, ROOT, run } from '../support/packed.js'
 import { startProgram, type Program } from '../support/program.js'
 import { paymentRequiredOf, settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
@@ -28,7 +20,7 @@ let tarball: string
 const folder = temporaryFolder(useCleanup(afterAll))
 beforeAll(async () => {
   tarball = await pack(folder)
-}, INSTALL_TIMEOUT_MS)
+})
 
 describe.each([
   { version: 4, payers: [0, 1] },
@@ -40,18 +32,14 @@ describe.each([
     await cp(CONSUMER, project, { recursive: true })
     const types = [`@types/express@${version}`, '@types/node@20']
     await install(project, [tarball, `express@${version}`, ...types])
-  }, INSTALL_TIMEOUT_MS)
+  })
 
-  it(
-    'uses the Express of the project',
-    async () => {
-      const { version: installed } = await readManifest(join(project, 'node_modules/express'))
-      expect(installed).toMatch(new RegExp(`^${version}\\.`))
-      const all = await npm(['ls', 'express', '--all', '--parseable'], project)
-      expect(all.trim().split('\n')).toHaveLength(1)
-    },
-    INSTALL_TIMEOUT_MS,
-  )
+  it('uses the Express of the project', async () => {
+    const { version: installed } = await readManifest(join(project, 'node_modules/express'))
+    expect(installed).toMatch(new RegExp(`^${version}\\.`))
+    const all = await npm(['ls', 'express', '--all', '--parseable'], project)
+    expect(all.trim().split('\n')).toHaveLength(1)
+  })
 
   describe.each([
     { file: 'shop.cjs', payer: () => devnet.payers[payers[0]!]! },
@@ -71,7 +59,7 @@ describe.each([
         },
       })
       url = await shop.prints(/^(http\S+)\n/m)
-    }, INSTALL_TIMEOUT_MS)
+    })
     afterAll(async () => {
       await shop.end('SIGKILL')
     })
@@ -149,41 +137,33 @@ describe.each([
     })
   })
 
-  it(
-    'has a command line that creates tokens',
-    async () => {
-      const lines = await npm(['exec', '--offline', '--', 'express-x402-gateway', 'token'], project)
-      const [token, hash] = lines.trim().split('\n')
-      expect(token).toMatch(/^\S{20,}$/)
-      expect(hash).toMatch(/^sha256:[0-9a-f]{64}$/)
-    },
-    INSTALL_TIMEOUT_MS,
-  )
+  it('has a command line that creates tokens', async () => {
+    const lines = await npm(['exec', '--offline', '--', 'express-x402-gateway', 'token'], project)
+    const [token, hash] = lines.trim().split('\n')
+    expect(token).toMatch(/^\S{20,}$/)
+    expect(hash).toMatch(/^sha256:[0-9a-f]{64}$/)
+  })
 
-  it(
-    'has types of every sub-path for ES modules and for CommonJS, without optional packages',
-    async () => {
-      const { exports } = await readManifest(ROOT)
-      for (const file of ['types.mts', 'types.cts'])
-        for (const subPath of Object.keys(exports).filter((name) => name !== './package.json'))
-          expect(await readFile(join(CONSUMER, file), 'utf8')).toContain(
-            `'express-x402-gateway${subPath.slice('.'.length)}'`,
-          )
-      for (const name of ['pg', 'ioredis', '@foundry-rs'])
-        expect(await readdir(join(project, 'node_modules'))).not.toContain(name)
-      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-      const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022']
-      const types = ['--types', 'node', '--skipLibCheck', 'false']
-      const compiled = run(process.execPath, [tsc, ...flags, ...types, 'types.mts', 'types.cts'], {
-        cwd: project,
-      }).then(
-        () => '',
-        (error: Error & { stdout: string }) => error.stdout || error.message,
-      )
-      expect(await compiled).toBe('')
-    },
-    INSTALL_TIMEOUT_MS,
-  )
+  it('has types of every sub-path for ES modules and for CommonJS, without optional packages', async () => {
+    const { exports } = await readManifest(ROOT)
+    for (const file of ['types.mts', 'types.cts'])
+      for (const subPath of Object.keys(exports).filter((name) => name !== './package.json'))
+        expect(await readFile(join(CONSUMER, file), 'utf8')).toContain(
+          `'express-x402-gateway${subPath.slice('.'.length)}'`,
+        )
+    for (const name of ['pg', 'ioredis', '@foundry-rs'])
+      expect(await readdir(join(project, 'node_modules'))).not.toContain(name)
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022']
+    const types = ['--types', 'node', '--skipLibCheck', 'false']
+    const compiled = run(process.execPath, [tsc, ...flags, ...types, 'types.mts', 'types.cts'], {
+      cwd: project,
+    }).then(
+      () => '',
+      (error: Error & { stdout: string }) => error.stdout || error.message,
+    )
+    expect(await compiled).toBe('')
+  })
 
   it('has declarations that need no optional package', async () => {
     const { peerDependenciesMeta } = JSON.parse(

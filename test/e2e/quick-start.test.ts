@@ -5,7 +5,7 @@ import { page, type Block } from '../docs/documents.js'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { endSteps, followStep, pinVersions } from '../support/follow-steps.js'
 import { freePort } from '../support/free-port.js'
-import { INSTALL_TIMEOUT_MS, pack } from '../support/packed.js'
+import { pack } from '../support/packed.js'
 
 const steps = ['## See a purchase', '## Ten lines to the first paid request'].flatMap((heading) =>
   stepsOf('README.md', heading),
@@ -31,32 +31,28 @@ let port: string
 beforeAll(async () => {
   tarball = await pack(folder)
   port = String(await freePort())
-}, INSTALL_TIMEOUT_MS)
+})
 afterAll(endSteps)
 
 describe('the quick start of the README', () => {
   const printed: string[] = []
 
-  it(
-    'leads from an empty folder to a paid request, and to one by the official client',
-    async () => {
-      const project = join(folder, 'paid-weather')
-      const follower = {
-        ...{ project, tarball, paidUrl: `http://localhost:${port}/weather` },
-        // `try` would stay up.
-        adapt: (text: string) => text.replaceAll('4021', port).replace(/ try$/, '$& --once'),
-      }
-      const [make = '', ...rest] = install!.code.split('\n')
-      await followStep({ ...install!, code: make }, { ...follower, project: folder })
-      await pinVersions(project)
-      for (const step of [{ ...install!, code: rest.join('\n') }, ...others])
-        printed.push(await followStep(step, follower))
-      expect(printed.at(-1)).toMatch(
-        /^200 \{\s+forecast: 'sunny',\s+paidBy: '0x[0-9A-Fa-f]{40}'\s+\}$/m,
-      )
-    },
-    INSTALL_TIMEOUT_MS,
-  )
+  it('leads from an empty folder to a paid request, and to one by the official client', async () => {
+    const project = join(folder, 'paid-weather')
+    const follower = {
+      ...{ project, tarball, paidUrl: `http://localhost:${port}/weather` },
+      // `try` would stay up.
+      adapt: (text: string) => text.replaceAll('4021', port).replace(/ try$/, '$& --once'),
+    }
+    const [make = '', ...rest] = install!.code.split('\n')
+    await followStep({ ...install!, code: make }, { ...follower, project: folder })
+    await pinVersions(project)
+    for (const step of [{ ...install!, code: rest.join('\n') }, ...others])
+      printed.push(await followStep(step, follower))
+    expect(printed.at(-1)).toMatch(
+      /^200 \{\s+forecast: 'sunny',\s+paidBy: '0x[0-9A-Fa-f]{40}'\s+\}$/m,
+    )
+  })
 
   it('prints what the README shows', () => {
     const shown = steps.filter(({ lang }) => lang === 'text')

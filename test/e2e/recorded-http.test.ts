@@ -21,7 +21,7 @@ beforeAll(async () => {
   world = new RecordedWorld(devnet)
   await recordAnswers(world)
   if (isRecording) writeFileSync(FILE, `${JSON.stringify(world.answers, undefined, 2)}\n`)
-}, 400_000)
+})
 afterAll(() => world.close())
 
 const namesOf = (answers: readonly RecordedAnswer[]): string[] => answers.map((one) => one.case)

@@ -25,7 +25,7 @@ describe('npm run example:scale-out', () => {
       expect([code, output]).toStrictEqual([0, expect.stringMatching(/presented again, 0 failed/)])
       expect(output).toMatch(/gateway \d killed[^]*gateway 4 added[^]*gateway \d stopped/)
       expect(output).toMatch(/gateway 4 sold [1-9]/)
-    }, 240_000)
+    })
 
   it('says what it needs if there is no PostgreSQL', async () => {
     const server = createServer().listen(0, '127.0.0.1')

@@ -10,7 +10,7 @@ import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { useDevnet } from '../support/devnet.js'
 import { endSteps, followStep, pinVersions } from '../support/follow-steps.js'
 import { freePort } from '../support/free-port.js'
-import { INSTALL_TIMEOUT_MS, pack } from '../support/packed.js'
+import { pack } from '../support/packed.js'
 
 const devnet = useDevnet()
 const folder = temporaryFolder(useCleanup(afterAll))
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await mkdir(project)
   await writeFile(join(project, 'package.json'), '{ "private": true }')
   await pinVersions(project)
-}, INSTALL_TIMEOUT_MS)
+})
 afterAll(endSteps)
 
 const payTo = privateKeyToAddress(generatePrivateKey())
@@ -52,18 +52,14 @@ const follower = (env: Readonly<Record<string, string>> = {}) => ({
 })
 
 describe('an agent that follows the skill', () => {
-  it(
-    'adds a paid route that is found, and tests it',
-    async () => {
-      await follow('Install')
-      await follow('Add a paid route')
-      await follow('Make it discoverable')
-      const printed = await follow('Test it')
-      expect(printed).toMatch(/^# pass 5$|^ℹ pass 5$/m)
-      expect(printed).toMatch(/^# fail 0$|^ℹ fail 0$/m)
-    },
-    INSTALL_TIMEOUT_MS,
-  )
+  it('adds a paid route that is found, and tests it', async () => {
+    await follow('Install')
+    await follow('Add a paid route')
+    await follow('Make it discoverable')
+    const printed = await follow('Test it')
+    expect(printed).toMatch(/^# pass 5$|^ℹ pass 5$/m)
+    expect(printed).toMatch(/^# fail 0$|^ℹ fail 0$/m)
+  })
 
   it('runs it on the local chain, and buys', async () => {
     expect(await follow('Run it, and buy')).toContain('{"city":"berlin","forecast":"sunny"}')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { page } from '../docs/documents.js'
-import { INSTALL_TIMEOUT_MS, install, pack, run } from '../support/packed.js'
+import { install, pack, run } from '../support/packed.js'
 
 const CONFIG = `
 import tseslint from 'typescript-eslint'
@@ -68,7 +68,7 @@ beforeAll(async () => {
   const tsconfig = { compilerOptions, include: ['*.mts'] }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
   broken = await lint([...GOOD, WRONG])
-}, INSTALL_TIMEOUT_MS)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 async function lint(modules: readonly string[]): Promise<readonly (readonly string[])[]> {
@@ -98,14 +98,10 @@ describe("typescript-eslint's rules strict-type-checked", () => {
     ])
   })
 
-  it(
-    'work with types that TypeScript 5 can read',
-    async () => {
-      const compiled = run(process.execPath, ['node_modules/typescript/bin/tsc'], { cwd: folder })
-      expect(await compiled.catch((error: { stdout: string }) => error)).toMatchObject({
-        stdout: '',
-      })
-    },
-    INSTALL_TIMEOUT_MS,
-  )
+  it('work with types that TypeScript 5 can read', async () => {
+    const compiled = run(process.execPath, ['node_modules/typescript/bin/tsc'], { cwd: folder })
+    expect(await compiled.catch((error: { stdout: string }) => error)).toMatchObject({
+      stdout: '',
+    })
+  })
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
-import { INSTALL_TIMEOUT_MS, install, pack, ROOT } from '../support/packed.js'
+import { install, pack, ROOT } from '../support/packed.js'
 import { startProgram, type Program } from '../support/program.js'
 import { openTab } from '../support/browser.js'
 import { useBrowser, withBrowser } from '../support/use-browser.js'
@@ -15,7 +15,7 @@ beforeAll(async () => {
   const tarball = await pack(folder)
   await mkdir(project)
   await install(project, [tarball, 'express@5'])
-}, INSTALL_TIMEOUT_MS)
+})
 
 const running: Program[] = []
 afterEach(async () => {

@@ -13,7 +13,7 @@ import type { World } from './world.js'
 const PAYMENTS = Number(process.env['WEBHOOK_PAYMENTS'] ?? 60)
 const BUYERS = 8
 const KILLS = Math.ceil(PAYMENTS / 20)
-const PATIENCE_MS = 180_000 + PAYMENTS * 1500
+const PATIENCE_MS = 600_000 + PAYMENTS * 1500
 
 const devnet = useDevnet()
 const open = useWorlds(devnet)
@@ -119,27 +119,23 @@ describe.each(databases)('webhooks of gateways on %s that are killed', (database
 })
 
 describe('a webhook that a killed process was delivering', () => {
-  it(
-    'is delivered by another at once',
-    async () => {
-      const world = await open({ options })
-      const first = await world.start()
-      const receiver = await startReceiver(toEnd)
-      let isHeld = true
-      receiver.respond = (_webhook, res) => (isHeld ? undefined : res.writeHead(204).end())
-      await register(world, first, receiver)
-      await world.presentUntilDecided(first, await world.sign(), 'settle')
-      await until(() => receiver.received.length === 1)
-      isHeld = false
-      await first.kill()
-      const startedAt = performance.now()
-      await world.start()
-      await until(() => receiver.received.length === 2)
-      // A claim would last for 30 s.
-      expect(performance.now() - startedAt).toBeLessThan(25_000)
-      expect(receiver.received[1]!.id).toBe(receiver.received[0]!.id)
-      expect(receiver.received[1]!.text).toBe(receiver.received[0]!.text)
-    },
-    PATIENCE_MS,
-  )
+  it('is delivered by another at once', async () => {
+    const world = await open({ options })
+    const first = await world.start()
+    const receiver = await startReceiver(toEnd)
+    let isHeld = true
+    receiver.respond = (_webhook, res) => (isHeld ? undefined : res.writeHead(204).end())
+    await register(world, first, receiver)
+    await world.presentUntilDecided(first, await world.sign(), 'settle')
+    await until(() => receiver.received.length === 1)
+    isHeld = false
+    await first.kill()
+    const startedAt = performance.now()
+    await world.start()
+    await until(() => receiver.received.length === 2)
+    // A claim would last for 30 s.
+    expect(performance.now() - startedAt).toBeLessThan(25_000)
+    expect(receiver.received[1]!.id).toBe(receiver.received[0]!.id)
+    expect(receiver.received[1]!.text).toBe(receiver.received[0]!.text)
+  })
 })

@@ -191,7 +191,7 @@ describe('a gateway whose node says "not now" (rule 13)', () => {
       delivered: true,
     })
     expect(await minedOf(devnet, world.relayers[0]!.address)).toEqual({ all: 2, empty: 1 })
-  }, 240_000)
+  })
 
   it('sends a payment again by itself whose nonce another program has used', async () => {
     const world = await open({ options: { settleTimeoutMs: 3000 } })

@@ -12,7 +12,7 @@ const PLACES = [
 ]
 
 /** Milliseconds that something may take on a machine under load. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 /** Looks for a Chromium. Where there is none, that is said aloud. */
 export function findChromium(): string | undefined {

@@ -8,9 +8,6 @@ import { promisify } from 'node:util'
 /** Root of the repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Milliseconds for what npm does: a registry may be slow. */
-export const INSTALL_TIMEOUT_MS = 300_000
-
 /** Runs a program; resolves with what it prints. */
 export const run = promisify(execFile)
 

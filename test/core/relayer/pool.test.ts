@@ -147,7 +147,7 @@ describe('RelayerPool', () => {
         Array.from({ length: sent[index]! }, (_, n) => counts[index]! + n),
       )
     }
-  }, 240_000)
+  })
 
   it('knows only the recorded hashes of a transaction of another process', async () => {
     const { pool, chain } = open({ privateKeys: await newKeys(devnet, ONE_ETHER) })

@@ -107,7 +107,6 @@ async function meet(
   if (hasGas) await askNode(devnet, 'anvil_setBalance', address, toHex(10n ** 18n))
   const tab = await openTab(browser, { expected: /\b4(02|12) \(/ })
   const wallet = await addWallet(tab.page, { address, privateKey }, { rpcUrl: devnet.rpcUrl })
-  tab.page.setDefaultTimeout(10_000)
   await tab.page.goto(url)
   return { ...tab, wallet, address }
 }

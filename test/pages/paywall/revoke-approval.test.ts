@@ -55,7 +55,6 @@ withBrowser('a token that is approved only where nothing is', () => {
     tab = await openTab(browser, { expected: /\b402 \(/ })
     ;({ page } = tab)
     wallet = await addWallet(page, { address: payer, privateKey }, { rpcUrl: devnet.rpcUrl })
-    page.setDefaultTimeout(10_000)
     await page.goto(`${shop.url}/item`)
   })
 

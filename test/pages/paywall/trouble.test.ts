@@ -170,7 +170,7 @@ withBrowser('the paywall in trouble', () => {
     expect(await link.getAttribute('href')).toMatch(/^https:\/\/sepolia\.basescan\.org\/tx\/0x/)
     expect(await page.getByRole('button').count()).toBe(0)
     world.node.fault = undefined
-    await page.getByText('Paid.').waitFor({ timeout: 120_000 })
+    await page.getByText('Paid.').waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(await world.earned()).toBe(before + CENT)
     expect(complaints).toEqual([])

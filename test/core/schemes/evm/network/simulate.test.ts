@@ -30,7 +30,7 @@ it('a metered transfer that the node does not answer about stops no other one', 
   }
   const { network } = usdc
   const simulator = new TransferSimulator(
-    new RpcChain({ network, rpcUrl: proxy.url, timeoutMs: 1000 }),
+    new RpcChain({ network, rpcUrl: proxy.url, timeoutMs: 5000 }),
   )
   const asset = [...settlementAssets([{ ...usdc, address: devnet.asset }]).values()][0]!
   const simulate = ({ payload }: PaymentPayload) => {
