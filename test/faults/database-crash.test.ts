@@ -11,7 +11,6 @@ const programs = await findPostgresPrograms()
 const describeCrashes = programs === undefined ? describe.skip : describe
 
 const ACCOUNT = { chainId: 84532, relayer: SUBMISSION.relayer }
-const LONG_MS = 60_000
 
 describeCrashes('when PostgreSQL crashes', () => {
   const toEnd = useCleanup()
@@ -31,42 +30,34 @@ describeCrashes('when PostgreSQL crashes', () => {
       return { submission, members: keys.map((key) => ({ key, submission })) }
     })
 
-  it(
-    'a reservation survives a crash of the database, and its payment is sent',
-    async () => {
-      const { postgres, openLedger } = await open()
-      const ledger = openLedger()
-      const entry = newEntry()
-      await ledger.payments.reserve(entry)
-      await postgres.crash()
-      expect(await ledger.payments.find(entry)).toMatchObject({ state: 'reserved' })
-      expect(await send(ledger, [entry])).toEqual([])
-      expect(await openLedger().payments.find(entry)).toMatchObject({ state: 'submitted' })
-    },
-    LONG_MS,
-  )
+  it('a reservation survives a crash of the database, and its payment is sent', async () => {
+    const { postgres, openLedger } = await open()
+    const ledger = openLedger()
+    const entry = newEntry()
+    await ledger.payments.reserve(entry)
+    await postgres.crash()
+    expect(await ledger.payments.find(entry)).toMatchObject({ state: 'reserved' })
+    expect(await send(ledger, [entry])).toEqual([])
+    expect(await openLedger().payments.find(entry)).toMatchObject({ state: 'submitted' })
+  })
 
-  it(
-    'everything that was recorded before it was sent or answered survives a crash of the database',
-    async () => {
-      const { postgres, openLedger } = await open()
-      const ledger = openLedger()
-      const [pending, delivered] = [newEntry(), newEntry()]
-      await Promise.all([ledger.payments.reserve(pending), ledger.payments.reserve(delivered)])
-      expect(await send(ledger, [pending, delivered])).toEqual([])
-      await postgres.crash()
-      for (const entry of [pending, delivered])
-        expect(await ledger.payments.find(entry)).toMatchObject({ state: 'submitted' })
+  it('everything that was recorded before it was sent or answered survives a crash of the database', async () => {
+    const { postgres, openLedger } = await open()
+    const ledger = openLedger()
+    const [pending, delivered] = [newEntry(), newEntry()]
+    await Promise.all([ledger.payments.reserve(pending), ledger.payments.reserve(delivered)])
+    expect(await send(ledger, [pending, delivered])).toEqual([])
+    await postgres.crash()
+    for (const entry of [pending, delivered])
+      expect(await ledger.payments.find(entry)).toMatchObject({ state: 'submitted' })
 
-      const transaction = newNonce()
-      await ledger.payments.markDelivered(delivered, { transaction, transfer: `${transaction}:0` })
-      await postgres.crash()
-      expect(await ledger.payments.find(pending)).toMatchObject({ state: 'submitted' })
-      expect(await ledger.payments.find(delivered)).toMatchObject({
-        state: 'settled',
-        delivered: true,
-      })
-    },
-    LONG_MS,
-  )
+    const transaction = newNonce()
+    await ledger.payments.markDelivered(delivered, { transaction, transfer: `${transaction}:0` })
+    await postgres.crash()
+    expect(await ledger.payments.find(pending)).toMatchObject({ state: 'submitted' })
+    expect(await ledger.payments.find(delivered)).toMatchObject({
+      state: 'settled',
+      delivered: true,
+    })
+  })
 })

@@ -61,7 +61,7 @@ describe.each(makers)('a client that hangs up, with %s', (_name, make) => {
     ledger = store.open()
     proxy = await startRpcProxy(devnet.rpcUrl)
     proxy.fault = async (method) => {
-      // What a check of a payment asks; blocks are asked for in every turn.
+      // Payments are checked by calls. Blocks are polled all the time, and must not pass for a payment.
       if (method === 'eth_call') await node.pass()
       return undefined
     }

@@ -81,7 +81,7 @@ export function listingOf(
   },
 ): Listing {
   const { scheme, network, amount, payTo, maxTimeoutSeconds, asset, extra } = entry
-  // What a buyer needs to sign it.
+  // A buyer cannot sign without these.
   const signed = {
     name: words(extra?.['name'], MAX_EXTRA),
     version: words(extra?.['version'], MAX_EXTRA),

@@ -2,7 +2,7 @@
 import { TOKEN_SCOPES, type TokenScope } from '../../ledger/projects.js'
 
 /**
- * What an endpoint needs. `manage`: changes merchants and their tokens; of merchants' tokens, those with all
+ * Scopes that endpoints ask for. `manage`: changes merchants and their tokens; of merchants' tokens, those with all
  * scopes have it. `own`: redirects payments or deletes a merchant, which operators alone may do.
  */
 export const SCOPES = [...TOKEN_SCOPES, 'manage', 'own'] as const

@@ -49,10 +49,7 @@ export type Unsettled = Extract<SettleResponse, { success: false }>
 /** A record of a payment that was sent. */
 export type SentRecord = Extract<LedgerRecord, { state: 'submitted' | 'settled' }>
 
-/**
- * A reservation of a payment that nothing is known to have paid: what the ledger has to know of it, whoever
- * moves the money.
- */
+/** A reservation of a payment that is not known to be paid, as the ledger sees it. Subclasses move the money. */
 export abstract class OpenReservation<
   Context extends ReservationContext,
   Payment extends ReservedPayment,

@@ -33,7 +33,10 @@ export function viewOf(req: Request): RequestView {
   return new ExpressView(req)
 }
 
-/** A request of Express. Each member is read when it is asked for: a 402 took 1.15 times the CPU with an object of its own (Node 20). */
+/**
+ * A request of Express. As a class it shares its getters and finds its route on demand: with an object literal a
+ * 402 took 1.15 times the CPU (Node 20).
+ */
 class ExpressView implements RequestView {
   readonly mount: string
   readonly #expressRoute: Request['route']

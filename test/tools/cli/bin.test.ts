@@ -204,7 +204,7 @@ describe('the program', () => {
     await until(sent(proxy))
     void program.end('SIGTERM')
     await until(refused(url))
-    // It would wait for ten seconds otherwise, and end as asked.
+    // The first signal alone would end it with 0, ten seconds later.
     expect(await program.end('SIGTERM')).toBe(143)
     expect(await answered).toBe('cut off')
     await proxy.close()

@@ -13,7 +13,7 @@ export interface UcpPublicKey {
   readonly kid: string
   /** `EC` or `OKP`. */
   readonly kty: string
-  /** What its type needs: `crv`, `x`, `y`, `alg`. */
+  /** Members of its type: `crv`, `x`, `y`, `alg`. */
   readonly [member: string]: unknown
 }
 
