@@ -106,7 +106,7 @@ function netOf(payment: ExportedPayment): bigint {
 }
 
 /** The price of a payment: by its rate, or by the peg of its token. */
-function priceOf(payment: ExportedPayment, asset: Asset | undefined): FaceValue | undefined {
+export function priceOf(payment: ExportedPayment, asset: Asset | undefined): FaceValue | undefined {
   if (payment.refundOf !== undefined) return undefined
   return chargedRate(payment) ?? (asset && faceValueOf(amountOf(payment), asset))
 }
@@ -145,7 +145,7 @@ export function exportWriter(format: ExportFormat, assets: readonly Asset[], zon
   }
 }
 
-function findAsset(
+export function findAsset(
   { chainId, asset: address }: ExportedPayment,
   assets: readonly Asset[],
 ): Asset | undefined {
@@ -160,12 +160,15 @@ function findAsset(
 }
 
 /** The decimals that were recorded with the payment take precedence over those of today's configuration. */
-function decimalsOf({ details }: ExportedPayment, { asset }: RowContext): number | undefined {
+export function decimalsOf(
+  { details }: ExportedPayment,
+  { asset }: Pick<RowContext, 'asset'>,
+): number | undefined {
   return details?.decimals ?? asset?.decimals
 }
 
 /** A line by RFC 4180. */
-function csvLine(values: ReadonlyArray<string | number | boolean | undefined>): string {
+export function csvLine(values: ReadonlyArray<string | number | boolean | undefined>): string {
   return `${values.map((value) => csvField(String(value ?? ''))).join(',')}\r\n`
 }
 

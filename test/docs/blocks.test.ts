@@ -34,9 +34,12 @@ const CHECKS: Readonly<Record<string, (block: Block) => string | Promise<string>
   ini: ({ code, meta }) => (meta === 'env' ? problemOfEnv(code) : problemOfUnit(code)),
   nginx: ({ code }) => problemOfNginx(code),
   dockerfile: ({ code }) => problemOfImage(code),
-  text: ({ at }) => (at.startsWith('README.md') ? '' : 'nothing checks it'),
+  text: ({ at, meta }) => (at.startsWith('README.md') || meta === RULES ? '' : 'nothing checks it'),
   mermaid: ({ code }) => problemOfDiagram(code),
 }
+
+/** Rules of hledger, by which test/tools/cli/ledger-journal.test.ts reads an export. */
+const RULES = 'file=journal.csv.rules'
 
 /** A file of a project that test/e2e/recipes.test.ts makes and tests. */
 const RECIPE = /^recipe=\w+ file=\S+$/

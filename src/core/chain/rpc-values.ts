@@ -44,6 +44,7 @@ export function receiptFrom(value: unknown): Receipt | undefined {
     logs: logs.map(logFrom),
     gasUsed: quantityFrom(members['gasUsed'] ?? '0x0'),
     gasPrice: gasPriceFrom(members['effectiveGasPrice'] ?? '0x0'),
+    l1Fee: gasPriceFrom(members['l1Fee'] ?? '0x0'),
   }
 }
 

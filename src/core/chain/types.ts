@@ -72,6 +72,8 @@ export interface Receipt {
   /** Gas used, and the price paid for each unit of it in wei. */
   readonly gasUsed: bigint
   readonly gasPrice: bigint
+  /** What a rollup took beside the gas, for its data on the chain below it, in wei. */
+  readonly l1Fee: bigint
 }
 
 /** A signed transaction with its hash. */

@@ -176,11 +176,11 @@ export class RelayerPool {
   finish(receipt: Receipt): void {
     const relayer = this.#relayers.find(receipt.sender)
     if (relayer === undefined) return
-    const { transaction, sender, gasUsed, gasPrice } = receipt
+    const { transaction, sender, gasUsed, gasPrice, l1Fee } = receipt
     relayer.finish(transaction)
     if (this.#reported.has(transaction)) return
     this.#reported.set(transaction, true)
-    this.#onSpent?.({ relayer: sender, wei: gasUsed * gasPrice })
+    this.#onSpent?.({ relayer: sender, wei: gasUsed * gasPrice + l1Fee })
   }
 
   #trySend(request: TransactionRequest, tried: ReadonlySet<Relayer>) {

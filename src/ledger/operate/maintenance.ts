@@ -1,6 +1,8 @@
 /** Work on a whole ledger, beside the gateways that use it. */
 import type { SqlBool } from 'kysely'
 import { pruneCheckouts } from '../checkouts/checkouts.js'
+import { GAS_COST, SPENT } from '../counters.js'
+import type { Count } from '../counts.js'
 import { exportedOf, withRefunds, type ExportedPayment } from '../export-format.js'
 import { listPages } from '../payments/list-rows.js'
 import { projectsOf } from '../payments/recorded-projects.js'
@@ -10,6 +12,7 @@ import { appliedMigrations, migrations } from '../schema/migrate.js'
 import type { SqlDatabase } from '../engine/store.js'
 import { copyLedger, type CopyOptions, type CopySource, type LedgerCopy } from './copy-ledger.js'
 import { sqliteFailure } from '../engine/sqlite.js'
+import { DAY_MS } from '../time-zone.js'
 import { LAPSED_SECONDS } from '../payments/uncharged.js'
 
 /** Rows that one statement reads or deletes. Gateways write between two statements. */
@@ -17,6 +20,9 @@ const PAGE = 500
 
 /** How long a record is kept after its last change (ms), so that a reorganisation can still undo it. */
 const REORG_MS = 3_600_000
+
+/** The last day that the databases can compare. */
+const LAST_DAY = 2 ** 31 - 1
 
 /** States of payments for which a transaction was sent. */
 const EXPORTED = ['submitted', 'settled', 'failed'] as const
@@ -90,6 +96,21 @@ export class LedgerMaintenance {
         after = last
       }
     }
+  }
+
+  /** What relayers paid for gas, and what merchants' payments cost of that, by day. */
+  async gasCounts({ from, until }: ExportQuery): Promise<readonly Count[]> {
+    const rows = await this.#connection.db
+      .selectFrom('x402_counts')
+      .select(['day', 'project', 'kind', 'label', 'count'])
+      .where('kind', 'in', [SPENT, GAS_COST])
+      .where('day', '>=', Math.floor(from / DAY_MS))
+      .where('day', '<', Math.min(Math.ceil(until / DAY_MS), LAST_DAY))
+      .orderBy('day')
+      .orderBy('project')
+      .orderBy('label')
+      .execute()
+    return rows.map((row) => ({ ...row, count: Number(row.count) }))
   }
 
   /**

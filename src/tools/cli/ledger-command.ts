@@ -1,7 +1,8 @@
 import { openConfig, type OpenedConfig } from '../../gateway/config/read/config-file.js'
 import { resolveOptions } from '../../gateway/config/resolve/resolve-options.js'
 import { ConfigError } from '../../shared/errors.js'
-import { exportWriter, type ExportFormat } from '../../ledger/export-format.js'
+import { exportWriter } from '../../ledger/export-format.js'
+import { JournalWriter } from '../../ledger/export-journal.js'
 import type { LedgerMaintenance } from '../../ledger/operate/maintenance.js'
 import { openMaintenance } from '../../ledger/operate/open-maintenance.js'
 import type { Asset } from '../../shared/money/assets.js'
@@ -15,7 +16,7 @@ const LOCATION = `  --config       the configuration of serve [gateway.config.js
   --ledger       as for serve [data/ledger.db next to the configuration, or the PostgreSQL of
                  X402_DATABASE_URL or DATABASE_URL]`
 
-const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [--to time] [--format csv|jsonl] [--refunds]
+const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [--to time] [--format csv|jsonl|journal] [--refunds]
 
   Writes payments, one per line, by project and oldest first. \`units\` are atomic units of the token;
   \`amount\` is the same as a decimal, for well-known tokens and those of the configuration. Reservations
@@ -23,7 +24,8 @@ const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [-
 
   --from, --to   created at or after, and before; ISO 8601, UTC without a zone, e.g. 2026-01-01 or
                  2026-01-31T12:00:00Z [all payments]
-  --format       csv (RFC 4180) or jsonl (one JSON object per line) [csv]
+  --format       csv (RFC 4180), jsonl (one JSON object per line), or journal: entries for accounting as
+                 CSV, by UTC day and merchant, with refunds and gas [csv]
   --refunds      adds refunds, as lines of type refund; their payer is the merchant
 
 ${LOCATION}`
@@ -89,15 +91,16 @@ async function exportLedger(args: readonly string[], context: CliContext): Promi
     switches: ['refunds'],
   })
   const { format = 'csv' } = flags
-  if (format !== 'csv' && format !== 'jsonl')
-    throw new UsageError(`--format is csv or jsonl, not '${format}'.`)
+  if (format !== 'csv' && format !== 'jsonl' && format !== 'journal')
+    throw new UsageError(`--format is csv, jsonl or journal, not '${format}'.`)
   const query = {
     from: timeFrom('from', flags['from']) ?? 0,
     until: timeFrom('to', flags['to']) ?? Number.MAX_SAFE_INTEGER,
-    refunds: flags['refunds'] !== undefined,
+    refunds: flags['refunds'] !== undefined || format === 'journal',
   }
   const opened = await openConfig({ ...context, config: flags['config'] })
-  const writer = exportWriter(format satisfies ExportFormat, configuredAssets(opened))
+  const assets = configuredAssets(opened)
+  const writer = format === 'journal' ? new JournalWriter(assets) : exportWriter(format, assets)
   await withLedger(context, { flags }, async (ledger) => {
     await requireMigrated(ledger)
     const total = context.showProgress && (await ledger.count(query))
@@ -112,6 +115,7 @@ async function exportLedger(args: readonly string[], context: CliContext): Promi
       await context.write(text)
       text = ''
     }
+    if ('end' in writer) text += writer.end(await ledger.gasCounts(query))
     await context.write(text)
     progress.end()
   })

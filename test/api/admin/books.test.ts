@@ -18,6 +18,7 @@ import { temporaryFolder, type Cleanup, useCleanup, closedBy } from '../../suppo
 import { openTab } from '../../support/browser.js'
 import { useBrowser, withBrowser } from '../../support/use-browser.js'
 import { createSchema, findPostgres } from '../../support/postgres.js'
+import { readCsv } from '../../support/read-csv.js'
 import { Database } from '../../support/sqlite.js'
 import type { GatewayApi } from '../api.js'
 import { ADMIN_TOKEN, CLOSED, OPEN, serveAdmin, SHOP_TOKEN, type AdminClient } from './admin.js'
@@ -280,14 +281,6 @@ function netByToken(movements: readonly Movement[]): object {
 }
 
 type CsvRow = Readonly<Record<string, string>>
-
-function readCsv(text: string): readonly CsvRow[] {
-  const [head = '', ...lines] = text.split('\r\n').filter(Boolean)
-  const names = head.split(',')
-  return lines.map((line) =>
-    Object.fromEntries(line.split(',').map((value, index) => [names[index], value])),
-  )
-}
 
 /** What the column `net` adds up to, by token. */
 function netOf(rows: readonly CsvRow[]): object {

@@ -10,6 +10,7 @@ import { postgresLedger } from '../../../src/ledger/postgres-ledger.js'
 import { sqliteLedger } from '../../../src/ledger/sqlite-ledger.js'
 import type { Hex } from '../../../src/shared/protocol/payment.js'
 import { recordLog, type ApiAnswer, type RecordedLog } from '../api.js'
+import { checked } from '../../support/checked.js'
 import { balanceOf, shopOptions, useDevnet } from '../../support/devnet.js'
 import { listen, paymentHeader } from '../../support/http.js'
 import { createSchema, findPostgres, type TestSchema } from '../../support/postgres.js'
@@ -77,7 +78,7 @@ async function open(ledger: Ledger, relayer = 0): Promise<Node> {
   }
   const node: Node = {
     ...adminOf({ send }),
-    ...{ url: server.url, log, started, release, check: () => gateway.check() },
+    ...{ url: server.url, log, started, release, check: () => checked(gateway) },
     async statusOf(token) {
       const headers = { 'X-Project-Identify-Token': token }
       return (await send('GET', '/api/v2/merchant/settlements', { headers })).status

@@ -12,6 +12,7 @@ import { operate } from '../../support/on-chain.js'
 import { openShop } from '../../support/shop.js'
 import { startTcpProxy } from '../../faults/tcp-proxy.js'
 import { shopOptions, useDevnet } from '../../support/devnet.js'
+import { checked } from '../../support/checked.js'
 import { createSchema, findPostgres } from '../../support/postgres.js'
 import { startRpcProxy, type RpcProxy } from '../../support/rpc-proxy.js'
 import { useScriptedFacilitator } from '../../support/scripted-facilitator.js'
@@ -42,6 +43,9 @@ function open(network: NetworkOptions = {}, overrides: GatewayOptions = {}): Gat
 const faults = (found: readonly Finding[]): readonly Finding[] =>
   found.filter(({ status }) => status !== 'ok')
 
+const faultsOf = async (gateway: Gateway): Promise<readonly Finding[]> =>
+  faults(await checked(gateway))
+
 const token = (overrides: object): NetworkOptions => ({
   assets: [
     {
@@ -54,7 +58,7 @@ const token = (overrides: object): NetworkOptions => ({
 
 describe('gateway.check()', () => {
   it('finds nothing wrong with a sound gateway, and reports what it has seen', async () => {
-    const found = await open().check()
+    const found = await checked(open())
     expect(faults(found)).toStrictEqual([])
     expect(found.map(({ subject }) => subject)).toStrictEqual([
       ...['ledger', 'network', 'relayer', 'token', 'project'],
@@ -90,7 +94,7 @@ describe('gateway.check()', () => {
         for (const payer of devnet.payers.slice(0, 2))
           expect((await shop.buy('/', payer)).status).toBe(402)
         expect(toTell.lines.filter((line) => line.includes(code))).toHaveLength(1)
-        expect(faults(await shop.gateway.check())).toMatchObject([
+        expect(await faultsOf(shop.gateway)).toMatchObject([
           { subject: 'project', project: 'shop', symbol: 'USDC', code, status: 'error' },
         ])
       } finally {
@@ -102,7 +106,7 @@ describe('gateway.check()', () => {
 
   it('finds a factory that is not there', async () => {
     const allowedFactories = [devnet.accountFactory, '0x4200000000000000000000000000000000000042']
-    const found = await open({ allowedFactories }).check()
+    const found = await checked(open({ allowedFactories }))
     expect(found.filter(({ subject }) => subject === 'factory')).toMatchObject([
       { status: 'ok', address: devnet.accountFactory },
       { status: 'warning', code: 'factory_missing', address: allowedFactories[1] },
@@ -121,7 +125,7 @@ describe('gateway.check()', () => {
           method === 'eth_getCode' && String(params[0]).toLowerCase() === missing.toLowerCase()
             ? { kind: 'answer', result: '0x' }
             : undefined
-        return (await gateway.check()).filter(({ code }) => code === 'permit2_missing')
+        return (await checked(gateway)).filter(({ code }) => code === 'permit2_missing')
       }
       const network = 'eip155:84532'
       for (const contract of [PERMIT2_SPENDERS.upto, PERMIT2])
@@ -138,7 +142,7 @@ describe('gateway.check()', () => {
   it('finds a node that is away, and asks it nothing else', async () => {
     const gateway = open()
     await proxy.close()
-    const found = faults(await gateway.check())
+    const found = await faultsOf(gateway)
     expect(found).toMatchObject([
       { subject: 'network', status: 'error', code: 'chain_unreachable', network: 'eip155:84532' },
     ])
@@ -154,14 +158,14 @@ describe('gateway.check()', () => {
 
   it('finds a node on another chain, even if it was on the right one before', async () => {
     const gateway = open()
-    expect(faults(await gateway.check())).toStrictEqual([])
+    expect(await faultsOf(gateway)).toStrictEqual([])
     proxy.fault = (method) =>
       method === 'eth_chainId' ? { kind: 'answer', result: '0x1' } : undefined
-    expect(faults(await gateway.check())).toMatchObject([
+    expect(await faultsOf(gateway)).toMatchObject([
       { subject: 'network', status: 'error', code: 'chain_mismatch' },
     ])
     proxy.fault = undefined
-    expect(faults(await gateway.check())).toStrictEqual([])
+    expect(await faultsOf(gateway)).toStrictEqual([])
   })
 
   it.each([
@@ -177,14 +181,14 @@ describe('gateway.check()', () => {
     }
     const settings = { rpcUrl: proxy.url, relayerKeys: devnet.relayerKeys }
     const gateway = open({}, { networks: { [name]: settings } })
-    const [found] = faults(await gateway.check())
+    const [found] = await faultsOf(gateway)
     expect(found).toMatchObject({ subject: 'network', code: 'block_stale', status, block: 16 })
     expect(found!.blockAgeSeconds).toBeGreaterThanOrEqual(600)
   })
 
   it('finds a clock that is behind the chain', async () => {
     const gateway = open({}, { now: () => Date.now() - 3_600_000 })
-    expect(faults(await gateway.check())).toMatchObject([
+    expect(await faultsOf(gateway)).toMatchObject([
       { subject: 'network', code: 'clock_skewed', status: 'warning' },
     ])
   })
@@ -192,7 +196,7 @@ describe('gateway.check()', () => {
   it('finds a relayer without gas money beside one that has some', async () => {
     const dry = generatePrivateKey()
     const gateway = open({ relayerKeys: [devnet.relayerKeys[0]!, dry] })
-    const found = faults(await gateway.check())
+    const found = await faultsOf(gateway)
     expect(found).toMatchObject([
       {
         ...{ subject: 'relayer', status: 'error', code: 'relayer_without_funds' },
@@ -213,7 +217,7 @@ describe('gateway.check()', () => {
         ? undefined
         : { kind: 'answer', result: `0x${result.toString(16)}` }
     }
-    const [found] = faults(await open().check())
+    const [found] = await faultsOf(open())
     expect(found).toMatchObject({ subject: 'relayer', status: 'warning', code: 'relayer_low' })
     expect(found!.settlements).toBeLessThan(50)
   })
@@ -225,7 +229,7 @@ describe('gateway.check()', () => {
         ? { kind: 'answer', result: `0xef0100${contract.slice(2).toLowerCase()}` }
         : undefined
     const relayer = privateKeyToAddress(devnet.relayerKeys[0]!)
-    const found = faults(await open({ relayerKeys: [devnet.relayerKeys[0]!] }).check())
+    const found = await faultsOf(open({ relayerKeys: [devnet.relayerKeys[0]!] }))
     expect(found).toContainEqual({
       subject: 'relayer',
       status: 'warning',
@@ -241,34 +245,34 @@ describe('gateway.check()', () => {
       method === 'eth_getTransactionCount' && params[1] === 'pending'
         ? { kind: 'answer', result: '0x1000' }
         : undefined
-    expect(faults(await open().check())).toMatchObject([
+    expect(await faultsOf(open())).toMatchObject([
       { subject: 'relayer', status: 'warning', code: 'foreign_transactions' },
     ])
   })
 
   it('finds a token with another EIP-712 domain, and names the contract’s own', async () => {
     const gateway = open(token({ eip712: { name: 'USD Coin', version: '2' } }))
-    const [found] = faults(await gateway.check())
+    const [found] = await faultsOf(gateway)
     expect(found).toMatchObject({ subject: 'token', code: 'token_domain_mismatch', symbol: 'USDC' })
     expect(found!.message).toContain("Its contract says 'USDC', version '2'")
   })
 
   it('finds a token with other decimals', async () => {
-    expect(faults(await open(token({ decimals: 18 })).check())).toMatchObject([
+    expect(await faultsOf(open(token({ decimals: 18 })))).toMatchObject([
       { subject: 'token', status: 'error', code: 'token_decimals_mismatch' },
     ])
   })
 
   it('finds a token that does not exist', async () => {
     const address = '0x00000000000000000000000000000000000a11ce'
-    expect(faults(await open(token({ address })).check())).toMatchObject([
+    expect(await faultsOf(open(token({ address })))).toMatchObject([
       { subject: 'token', status: 'error', code: 'token_missing', address },
     ])
   })
 
   it('finds a project without a merchant', async () => {
     const gateway = open({}, { projects: [{ id: 'new', tokens: ['x402_token-of-the-new-one'] }] })
-    expect(faults(await gateway.check())).toMatchObject([
+    expect(await faultsOf(gateway)).toMatchObject([
       { subject: 'project', project: 'new', status: 'warning', code: 'merchant_missing' },
     ])
   })
@@ -279,13 +283,15 @@ describe('gateway.check()', () => {
       { id: 'alone', merchant },
       { id: 'crossed', merchant: { ...merchant, crossCurrency: true } },
     ]
-    const found = faults(await open({}, { projects, rates: { 'GBP/USD': '1.3' } }).check())
+    const found = await faultsOf(open({}, { projects, rates: { 'GBP/USD': '1.3' } }))
     expect(found).toMatchObject([
       { subject: 'project', project: 'alone', status: 'error', code: 'unsupported_currency' },
       { subject: 'rate', project: 'crossed', status: 'error', code: 'unsupported_currency' },
       { subject: 'project', project: 'crossed', code: 'unsupported_currency' },
     ])
-    const known = await open({}, { projects: [projects[1]!], rates: { 'EUR/USD': '1.08' } }).check()
+    const known = await checked(
+      open({}, { projects: [projects[1]!], rates: { 'EUR/USD': '1.08' } }),
+    )
     expect(faults(known)).toStrictEqual([])
     expect(known.at(-1)?.message).toContain('One EUR is 1.08 USD')
   })
@@ -295,7 +301,7 @@ describe('gateway.check()', () => {
       getRate: () => Promise.reject(new TypeError('https://rates.example/?key=secret')),
     }
     const merchant = { payTo: devnet.merchant.address, currency: 'EUR', crossCurrency: true }
-    const found = faults(await open({}, { rates, projects: [{ id: 'shop', merchant }] }).check())
+    const found = await faultsOf(open({}, { rates, projects: [{ id: 'shop', merchant }] }))
     expect(found[0]).toMatchObject({ subject: 'rate', code: 'check_failed' })
     expect(JSON.stringify(found)).not.toContain('secret')
   })
@@ -303,17 +309,17 @@ describe('gateway.check()', () => {
   it('finds a remote facilitator that is away, and one that settles elsewhere', async () => {
     const facilitator = httpFacilitator({ url: remote.url })
     const gateway = open({}, { facilitator, networks: { base: {} } })
-    expect(faults(await gateway.check())).toMatchObject([
+    expect(await faultsOf(gateway)).toMatchObject([
       { subject: 'facilitator', status: 'error', code: 'facilitator_unreachable' },
     ])
     const kind = { x402Version: 2, scheme: 'exact', network: 'eip155:84532' }
     remote.scripts['supported'] = { body: { kinds: [kind], extensions: [], signers: {} } }
-    expect(faults(await gateway.check())).toMatchObject([
+    expect(await faultsOf(gateway)).toMatchObject([
       { subject: 'facilitator', code: 'network_unsupported', network: 'eip155:8453' },
     ])
     const own = { kinds: [{ ...kind, network: 'eip155:8453' }], extensions: [], signers: {} }
     remote.scripts['supported'] = { body: own }
-    expect(faults(await gateway.check())).toStrictEqual([])
+    expect(await faultsOf(gateway)).toStrictEqual([])
   })
 })
 
@@ -327,7 +333,7 @@ describePostgres('gateway.check() on PostgreSQL', () => {
     url.port = String(tcp.port)
     const gateway = open({}, { ledger: openPostgresLedger(url.href) })
     try {
-      expect(faults(await gateway.check())).toStrictEqual([])
+      expect(await faultsOf(gateway)).toStrictEqual([])
       tcp.isDown = true
       const found = faults(await gateway.check())
       expect(found.map(({ subject, status }) => [subject, status])).toContainEqual([
@@ -335,7 +341,7 @@ describePostgres('gateway.check() on PostgreSQL', () => {
         'error',
       ])
       tcp.isDown = false
-      expect(faults(await gateway.check())).toStrictEqual([])
+      expect(await faultsOf(gateway)).toStrictEqual([])
       expect(await schema.execute('SELECT * FROM x402_idempotency')).toStrictEqual([])
     } finally {
       tcp.isDown = false

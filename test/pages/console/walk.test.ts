@@ -11,6 +11,7 @@ import { addWallet, type TestWallet } from '../../support/browser-wallet.js'
 import { ADMIN_TOKEN, CREATED, openWorld, SHOP_TOKEN } from './world.js'
 import { useOpened } from '../../support/use-opened.js'
 import { useCleanup } from '../../support/cleanup.js'
+import { readCsv } from '../../support/read-csv.js'
 
 const toEnd = useCleanup(afterAll)
 
@@ -368,13 +369,4 @@ withBrowser('the console', () => {
 interface HTMLAnchor {
   readonly rel: string
   readonly href: string
-}
-
-/** Reads CSV in which no field holds a line break. */
-function readCsv(text: string): readonly Record<string, string>[] {
-  const [head = [], ...rows] = text
-    .trimEnd()
-    .split('\r\n')
-    .map((line) => [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].map(([, field]) => field!))
-  return rows.map((row) => Object.fromEntries(head.map((name, index) => [name, row[index] ?? ''])))
 }

@@ -6,6 +6,7 @@ import { createGateway, type Gateway } from '../../../src/gateway/gateway.js'
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import type { Logger } from '../../../src/shared/logger.js'
 import type { Price } from '../../../src/shared/money/price.js'
+import { checked } from '../../support/checked.js'
 import { balanceOf, shopOptions, useDevnet } from '../../support/devnet.js'
 import { openShop, paymentRequiredOf, type Shop } from '../../support/shop.js'
 import { startRpcProxy } from '../../support/rpc-proxy.js'
@@ -127,7 +128,7 @@ describe('a 402 whose header does not fit through proxies', () => {
   it('is a finding of check(), with its size, whether a route is declared or not', async () => {
     const gateway = offering(10, record())
     const findings = async () =>
-      (await gateway.check()).filter(({ subject }) => subject === 'project')
+      (await checked(gateway)).filter(({ subject }) => subject === 'project')
     const typical = await findings()
     expect(typical).toMatchObject([
       { status: 'ok', headerBytes: expect.any(Number) },

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { growingTo } from '../../../../shared/growing-to.js'
 import { AUTHORIZATION_USED } from '../../../chain/abi.js'
 import type { Log, Receipt } from '../../../chain/types.js'
+import { divideUp } from '../../../../shared/money/decimal.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
 import type { Address, Hex } from '../../../../shared/protocol/payment.js'
 import { isSettlement } from '../permit2/contracts.js'
@@ -11,7 +12,7 @@ const REMEMBERED = 10_000
 
 /** Gas that a transaction took. */
 interface Cost {
-  /** In wei. */
+  /** In wei, with its part of the fee for data. */
   readonly price: bigint
   /** For each payment that it made; all of it, if it made none. */
   readonly each: bigint
@@ -30,13 +31,14 @@ export class GasShares {
   }
 
   /** Adds what a transaction of ours cost. */
-  add({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
+  add({ transaction, logs, gasUsed, gasPrice, l1Fee }: Receipt): void {
     if (this.#costs.has(transaction)) return
     const paid = logs.filter((log) => this.#isUse(log) || isSettlement(log)).length
     const members = BigInt(Math.max(paid, 1))
     // Rounded up, so that nothing is left over.
-    const each = (gasUsed + members - 1n) / members
-    this.#costs.set(transaction, { price: gasPrice, each, left: gasUsed })
+    const each = divideUp(gasUsed, members)
+    const price = gasPrice + (gasUsed === 0n ? 0n : divideUp(l1Fee, gasUsed))
+    this.#costs.set(transaction, { price, each, left: gasUsed })
   }
 
   #isUse({ address, topics }: Log): boolean {

@@ -28,7 +28,7 @@ const self = (): Log => move(PAYER)
 function paid(logs: readonly Log[], uses: number, blockHash: Hex = '0xb1'): (string | undefined)[] {
   const receipt: Receipt = {
     ...{ transaction: '0x01', sender: PAYER, to: TOKEN, succeeded: true, blockNumber: 1n },
-    ...{ blockHash, logs, gasUsed: 1n, gasPrice: 1n },
+    ...{ blockHash, logs, gasUsed: 1n, gasPrice: 1n, l1Fee: 0n },
   }
   return Array.from({ length: uses }, (_none, index) => {
     const judged = judgeLogs(receipt, entryOf(index))

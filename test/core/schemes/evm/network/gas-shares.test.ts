@@ -22,6 +22,7 @@ const receipt = (payments: number, token: Hex = TOKEN): Receipt => ({
   })) as Receipt['logs'],
   gasUsed: 50n,
   gasPrice: 2n,
+  l1Fee: 0n,
 })
 
 describe('the shares of gas', () => {
@@ -37,6 +38,12 @@ describe('the shares of gas', () => {
     shares.add(receipt(0))
     expect([1, 2].map(() => shares.charge(HASH).wei)).toEqual([100n, 0n])
     expect(shares.charge('0x')).toEqual({ gas: 0n, wei: 0n })
+  })
+
+  it('hold what a rollup takes for data, and are rounded up to whole wei for each gas', () => {
+    const shares = new GasShares(new Set([TOKEN]))
+    shares.add({ ...receipt(2), l1Fee: 101n })
+    expect([1, 2, 3].map(() => shares.charge(HASH).wei)).toEqual([125n, 125n, 0n])
   })
 
   it('do not count what another contract has logged', () => {

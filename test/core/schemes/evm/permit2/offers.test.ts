@@ -5,6 +5,7 @@ import type {
   KnownAssetOptions,
 } from '../../../../../src/gateway/config/options/network.js'
 import type { PaymentRequired } from '../../../../../src/shared/protocol/payment.js'
+import { checked } from '../../../../support/checked.js'
 import { shopOptions, useDevnet } from '../../../../support/devnet.js'
 import { startRpcProxy } from '../../../../support/rpc-proxy.js'
 import { createGateway } from '../../../../../src/gateway/gateway.js'
@@ -93,7 +94,7 @@ describe('a token', () => {
 describe('the check', () => {
   const check = async (...given: Parameters<typeof withAssets>) => {
     const gateway = closedBy(toEnd, createGateway(withAssets(...given)))
-    const found = await gateway.check()
+    const found = await checked(gateway)
     return found
       .filter(({ subject }) => subject === 'token')
       .map(({ code, message }) => [code, message])
