@@ -22,7 +22,6 @@ export interface Count {
   readonly count: number
 }
 
-/** Which counts are listed. */
 export interface CountQuery {
   readonly project: string
   /** Inclusive. */
@@ -47,7 +46,6 @@ export const SLOT_MS = 900_000
 
 const SLOTS = DAY_MS / SLOT_MS
 
-/** Days that counts are kept. */
 export const COUNTED_DAYS = 400
 
 /** Adds to counts in the order of their keys: two gateways that added in different orders would deadlock. */
@@ -66,7 +64,6 @@ const COUNTED = {
   count: 'bigint',
 } as const
 
-/** Keeps counts in a table. */
 export class Counts {
   readonly #store: SqlStore
 

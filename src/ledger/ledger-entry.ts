@@ -58,7 +58,6 @@ export function ledgerEntryOf(
   }
 }
 
-/** Describes what a payment is for. */
 export function detailsOf(payment: Payment, terms: EntryTerms | undefined): PaymentDetails {
   const resource = urlOf(payment, terms)
   return boundDetails({ resource, method: terms?.purchase?.method, ...terms?.details })

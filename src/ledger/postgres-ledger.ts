@@ -17,7 +17,6 @@ import { databaseOf, SqlStore, type SqlDatabase } from './engine/store.js'
 /** Timeout of connecting. A request is waiting. */
 const CONNECT_TIMEOUT_MS = 5000
 
-/** Timeout of a statement in the database. */
 const STATEMENT_TIMEOUT_MS = 8000
 
 /** Timeout of a statement including the connection, so that a dead one is noticed. */
@@ -201,7 +200,6 @@ export function preparePool(
   const keptPool = (): PgModule.Pool => (pool ??= openPool())
   return {
     pool: keptPool,
-    /** The pool for a ledger. */
     prepared: () => ledgerPool(keptPool()),
     end: async () => pool?.end(),
   }

@@ -17,12 +17,10 @@ export const MOST_REFUNDS = 100
  */
 const LAPSED_AFTER_SECONDS = 120n
 
-/** A refund, as it is reserved. */
 export type RefundEntry = LedgerEntry & { readonly refundOf: string }
 
 export type RefundRecord = LedgerRecord & { readonly refundOf: string }
 
-/** Who asked for a refund, and why. */
 export interface RefundRequest {
   readonly reason?: string | undefined
   /** Name of the operator, as in the audit log; absent for the merchant. */
@@ -40,7 +38,6 @@ export type RefundRefusal =
   /** The payment has {@link MOST_REFUNDS}. */
   | { readonly kind: 'too_many_refunds' }
 
-/** The result of reserving a refund. */
 export type RefundReservation =
   | { readonly kind: 'reserved' }
   /** Its authorization has a record already. */

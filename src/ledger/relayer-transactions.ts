@@ -2,13 +2,11 @@
 import type { Address } from '../shared/protocol/payment.js'
 import type { KeyedSubmission, Submission } from './record.js'
 
-/** An account that sends transactions. */
 export interface RelayerAccount {
   readonly chainId: number
   readonly relayer: Address
 }
 
-/** A signed transaction, and its payments. */
 export interface SignedBatch {
   readonly submission: Submission
   readonly members: readonly KeyedSubmission[]

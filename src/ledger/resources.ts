@@ -14,7 +14,6 @@ export interface ResourceSales {
   readonly count: number
 }
 
-/** A resource that was sold, with all its sales. */
 export interface SoldResource extends ResourceSales {
   /** When its last sale was written, by the database's clock (ms since the epoch). */
   readonly soldAt: number
@@ -59,7 +58,6 @@ const SOLD = {
   count: 'bigint',
 } as const
 
-/** Keeps resources in a table. */
 export class Resources {
   readonly #store: SqlStore
   /** When the resources of each project were last counted. */

@@ -29,11 +29,9 @@ export interface RevenueGroup {
   readonly asset: Address
   /** Atomic units of the token that were paid, before refunds. */
   readonly amount: bigint
-  /** Number of payments. */
   readonly count: number
   /** Atomic units that were refunded, whenever their payments were made. */
   readonly refunded: bigint
-  /** Number of refunds. */
   readonly refunds: number
 }
 
@@ -61,7 +59,6 @@ export function revenueKeyOf(
   }
 }
 
-/** Sums groups, and limits their number. */
 export class RevenueSums {
   readonly #groups = new Map<string, RevenueGroup>()
   /** Sums of the groups that are merged, by token. */

@@ -19,7 +19,6 @@ export interface ConsoleSession {
   readonly usedAt: number
 }
 
-/** Which sessions are over. */
 export interface SessionLimits {
   /** Those that were created before, in milliseconds since the epoch. */
   readonly createdBefore: number
@@ -69,7 +68,6 @@ export class Sessions {
     })
   }
 
-  /** Notes that a session is in use. */
   async noteUse(hash: string, usedAt: number): Promise<void> {
     await this.#store.run(({ db }) =>
       db

@@ -32,7 +32,6 @@ const whose = projectIdSchema.optional().meta({
   as: { type: 'string', minLength: 1, maxLength: 200 },
 })
 
-/** Payments of all projects, or of one. */
 export const operatorPayments: PaymentsOwner<AdminContext> = {
   ...ADMIN,
   withScope(query) {

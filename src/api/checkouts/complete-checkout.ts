@@ -30,7 +30,6 @@ import { detailsOf } from '../payments/settle-payment.js'
 
 export type CompletionContext = Omit<RouterContext, 'downloads' | 'revenue'>
 
-/** A checkout that is being completed. */
 interface Completing extends UcpCompletionOptions {
   readonly seller: Merchant
   /** Names the checkout: its claim, and who asks for its settlement. */
@@ -269,7 +268,6 @@ async function thrownBy(run: () => unknown): Promise<ShopFailure | undefined> {
   }
 }
 
-/** Tells failures outside from bugs. */
 function outsideFailure(failure: unknown): { readonly failure: OutsideFailure } {
   if (isOutsideFailure(failure)) return { failure }
   throw failure

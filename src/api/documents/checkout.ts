@@ -60,7 +60,6 @@ export const checkoutPrepared = component(
   }),
 )
 
-/** An ACP payment handler. */
 const acpHandlerMembers = {
   id,
   name: text('Name of the handler, equal to its id.', 'xyz.vendor.gateway_payment'),
@@ -100,5 +99,4 @@ export const anyJsonSchema = component(
   anyObject('A JSON schema (draft 2020-12).'),
 )
 
-/** This document. */
 export const openApiDocument = component('OpenApiDocument', anyObject('An OpenAPI 3.1 document.'))

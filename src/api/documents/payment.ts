@@ -44,7 +44,6 @@ const requirementMembers = {
   ),
 }
 
-/** An entry of `accepts` in a checkout. */
 export const checkoutRequirement = document(
   'CheckoutRequirement',
   'One way to pay: a token on a network, and an amount of it.',

@@ -18,7 +18,6 @@ const optionalObject = {
   ],
 }
 
-/** The `reference` of a checkout or settlement. */
 export const referenceMember = z
   .custom<string>(isReference, NOT_A_REFERENCE)
   .nullish()

@@ -96,7 +96,6 @@ const REFUND_FAILED = {
   members: documents('failedRefundMembers'),
 } as const
 
-/** The refunds of all settlements of an owner. */
 export function refundListEndpoints<Context extends RouterContext>(
   owner: PaymentsOwner<Context>,
 ): readonly Endpoint<Context>[] {
@@ -133,7 +132,6 @@ function ownerOf(record: LedgerRecord | undefined, access: Access): { readonly p
   return access === 'admin' && project !== undefined ? { project } : {}
 }
 
-/** Refunds of the settlements of an owner. */
 export function refundEndpoints<Context extends RouterContext>(
   owner: Owner<Context>,
 ): readonly Endpoint<Context>[] {

@@ -42,7 +42,6 @@ const LIMITS = {
   reads: { limit: 120, words: 'pages of the catalogue were read' },
 } as const
 
-/** Name of a limit of some endpoints. */
 export type LimitName = keyof typeof LIMITS
 
 /** Limits some requests, in addition to the limits of requests. An admin is counted apart from the project. */

@@ -34,7 +34,6 @@ const NAMES: Readonly<Record<InputPart, string>> = {
   body: 'body',
 }
 
-/** Methods whose requests have a body. */
 export const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Longest `routeTemplate`. */

@@ -28,7 +28,6 @@ export interface Listing {
   readonly extensions?: { readonly bazaar: ListedBazaar } | undefined
 }
 
-/** The listed part of the extension. */
 export type ListedBazaar = Pick<Bazaar, 'schema'> & {
   readonly info: object
   readonly routeTemplate?: string | undefined
@@ -44,9 +43,7 @@ const METHODS = new Set(['GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'])
 
 /** A payment's claims about its resource. */
 export interface ClaimedResource {
-  /** `resource` of the payment, as it was parsed. */
   readonly resource: Readonly<Record<string, unknown>> | null | undefined
-  /** `extensions.bazaar`, as it was parsed. */
   readonly bazaar: unknown
   readonly entry: PaymentRequirements
 }

@@ -39,7 +39,6 @@ const AGGREGATE3 = '0x82ad56cb'
 /** Selector of `execute((address,uint256,bytes)[])`. */
 const EXECUTE = '0x3f707e6b'
 
-/** Hexadecimal digits of an ABI word. */
 export const WORD_DIGITS = 64
 
 /** Encodes a Multicall3 `aggregate3` of several calls, each of which may fail by itself. */

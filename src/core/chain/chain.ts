@@ -144,7 +144,6 @@ export class RpcChain {
     return this.#getNonce(address, 'latest')
   }
 
-  /** The number of the latest block. */
   async getBlockNumber(): Promise<bigint> {
     return quantityFrom(unwrap(await this.#rpc.read('eth_blockNumber', [])))
   }

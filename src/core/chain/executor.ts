@@ -14,7 +14,6 @@ const SALT: Hex = `0x${'00'.repeat(32)}`
 /** The executor of some relayers, whether it is deployed or not. */
 export interface ExecutorContract {
   readonly address: Address
-  /** The code that it has. */
   readonly code: Hex
   /** Deploys it. Anyone may send this call. */
   readonly deployment: Call

@@ -90,7 +90,6 @@ export function gasPriceFrom(value: unknown): bigint {
   throw unusable('a price of gas beyond all prices')
 }
 
-/** The members of an object. */
 export function membersOf(value: unknown): { readonly [member: string]: unknown } {
   if (typeof value === 'object' && value !== null) return { ...value }
   throw unusable('something that is not an object')

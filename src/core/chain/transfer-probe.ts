@@ -12,7 +12,6 @@ const UNKNOWN = 2n ** 256n - 1n
 /** Most bytes of calldata: the probe keeps its results behind them. */
 const MOST_BYTES = 2048
 
-/** A transfer to simulate. */
 export interface ProbedTransfer {
   /** The contract that is called: the token itself, or one that Permit2 lets move it. */
   readonly to: Address
@@ -28,7 +27,6 @@ export interface ProbeResult {
   readonly codeHash: Hex | undefined
   /** Whether the transfer succeeded; `not` when its payer has code, `missing` when what it calls has none. */
   readonly ran: 'well' | 'badly' | 'not' | 'missing'
-  /** Gas of the call. */
   readonly gas: bigint
   /** Balances after the transfer, when it succeeded. */
   readonly balances: {

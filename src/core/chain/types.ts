@@ -1,7 +1,6 @@
 /** Requests to a network, and its answers. */
 import type { Address, Hex } from '../../shared/protocol/payment.js'
 
-/** A contract call. */
 export interface Call {
   readonly to: Address
   readonly data: Hex
@@ -48,7 +47,6 @@ export interface EventFilter {
   readonly data?: Hex
   /** Number of the first block. */
   readonly first: bigint
-  /** Number of the last block. */
   readonly last: bigint
 }
 
@@ -58,7 +56,6 @@ export interface FoundTransaction {
   readonly blockHash: Hex
 }
 
-/** The receipt of a mined transaction. */
 export interface Receipt {
   readonly transaction: Hex
   readonly sender: Address
@@ -74,7 +71,6 @@ export interface Receipt {
   readonly gasPrice: bigint
 }
 
-/** A signed transaction with its hash. */
 export interface SignedTransaction {
   readonly transaction: Hex
   readonly raw: Hex

@@ -33,9 +33,7 @@ import { UnprovenLimit } from './unproven-limit.js'
 
 /** Options of {@link createRemoteFacilitator}. */
 export interface RemoteFacilitatorOptions {
-  /** Verifies and settles. */
   readonly facilitator: Facilitator
-  /** Formats of the schemes that it settles. */
   readonly formats: SchemeFormats
   readonly ledger: LedgerStore
   readonly events: EventBus

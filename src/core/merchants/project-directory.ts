@@ -23,7 +23,6 @@ const ANNOUNCED_POLL_MS = 700
 const FIRST_LOAD_MS = 3000
 
 export interface DirectoryOptions {
-  /** The projects of the configuration. */
   readonly projects: readonly Project[]
   /** Stores projects made at run time. Absent if there are none. */
   readonly store?: ProjectStore | undefined
@@ -33,7 +32,6 @@ export interface DirectoryOptions {
   readonly now: () => number
 }
 
-/** The holder of an identify token. */
 export interface TokenHolder {
   readonly project: Project
   /** What the token may do: everything, if it comes from the configuration. */

@@ -68,7 +68,6 @@ export interface Project {
   readonly errors?: readonly DocumentError[] | undefined
 }
 
-/** Parses a configured merchant. */
 export type ReadMerchant = (settings: unknown, project: string) => Parsed<Merchant>
 
 /**

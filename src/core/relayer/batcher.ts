@@ -53,7 +53,6 @@ export class Batcher {
   #waiting: QueuedMember[] = []
   /** Transactions that are being sent. */
   #sending = 0
-  /** Whether a flush is scheduled. */
   #isFlushing = false
 
   constructor(options: BatcherOptions) {

@@ -46,7 +46,6 @@ export interface FundsRead extends Funds {
 export class RelayerFunds {
   readonly #options: RelayerFundsOptions
   readonly #reading = deduped(() => this.#read())
-  /** The last reading. */
   #known: Funds | undefined
   /** The last result, and until when it is used, by `performance.now()`. */
   #last: { readonly suffice: boolean; readonly until: number } | undefined

@@ -228,7 +228,6 @@ export class RelayerPool {
     }
   }
 
-  /** Why no relayer could send. */
   #whyNotSent({ senders }: TransactionRequest, last: SendResult | undefined): Error {
     return last === undefined
       ? earlierUnknown(this.#chain)

@@ -47,7 +47,6 @@ export interface RelayerOptions extends Pick<
  * broadcasts one after the other, while any number of them is pending.
  */
 export class Relayer {
-  /** The account. */
   readonly address: Address
   /** The account's gas money, as last read. */
   readonly funds: RelayerFunds

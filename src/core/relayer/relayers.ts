@@ -20,7 +20,6 @@ export interface RelayersOptions extends Omit<
   readonly refusedMs?: number | undefined
 }
 
-/** Filters the choice of a relayer. */
 interface RelayerChoice {
   /** Relayers that are not tried again. @defaultValue none */
   readonly tried?: ReadonlySet<Relayer>
@@ -28,7 +27,6 @@ interface RelayerChoice {
   readonly senders?: readonly Address[] | undefined
 }
 
-/** The relayers of one network. */
 export class Relayers {
   /** The relayers' accounts, in the order of their keys. */
   readonly addresses: readonly [Address, ...Address[]]
@@ -48,7 +46,6 @@ export class Relayers {
     this.addresses = [first.address, ...others.map(({ address }) => address)]
   }
 
-  /** The relayer of an account of ours. */
   find(address: Address): Relayer | undefined {
     const key = address.toLowerCase()
     return this.all.find((relayer) => relayer.address.toLowerCase() === key)

@@ -54,7 +54,6 @@ export interface ResubmitterOptions {
   readonly logger: Logger
 }
 
-/** A transaction that the node refuses for the moment. */
 interface Refused {
   readonly transaction: Hex
   /** The account's mined nonce then: after a block it may be taken. */
@@ -64,7 +63,6 @@ interface Refused {
   readonly until: number
 }
 
-/** The content of a signed transaction. */
 interface ParsedTransaction {
   readonly request: Pick<TransactionRequest, 'call' | 'gas'>
   readonly fees: FeeValues

@@ -15,7 +15,6 @@ export interface UnsignedTransaction {
   readonly fees: FeeValues
 }
 
-/** Signs transactions of one account. */
 export type TransactionSigner = (
   transaction: UnsignedTransaction,
 ) => Promise<{ readonly transaction: Hex; readonly raw: Hex }>

@@ -22,7 +22,6 @@ export function purchaseOf({
   return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
 }
 
-/** A record of a payment that failed. */
 export type FailedRecord = Extract<LedgerRecord, { state: 'failed' }>
 
 /**
@@ -54,7 +53,6 @@ function checkFailed(record: FailedRecord, presented: PresentedPurchase): Reason
   return record.locked ? 'duplicate_settlement' : undefined
 }
 
-/** Checks that an open record is presented by its buyer, for what it was reserved for. */
 export function checkBuyer(record: LedgerRecord, presented: PresentedPurchase): Reason | undefined {
   return isSamePurchase(record, presented.entry) && isSameBuyer(record, presented)
     ? undefined

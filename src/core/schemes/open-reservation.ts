@@ -34,7 +34,6 @@ export interface ReservationContext {
   readonly logger: Logger
 }
 
-/** A payment that is reserved. */
 export interface ReservedPayment {
   readonly payment: ReadablePayment
   readonly terms: MerchantTerms | undefined
@@ -46,7 +45,6 @@ export interface ReservedPayment {
 export type Settled = Extract<SettleResponse, { success: true }>
 export type Unsettled = Extract<SettleResponse, { success: false }>
 
-/** A record of a payment that was sent. */
 export type SentRecord = Extract<LedgerRecord, { state: 'submitted' | 'settled' }>
 
 /** A reservation of a payment that is not known to be paid, as the ledger sees it. Subclasses move the money. */
@@ -108,7 +106,6 @@ export abstract class OpenReservation<
     return this.settledBy('')
   }
 
-  /** Makes the charge a part of the payment. */
   protected setCharge(charged: bigint): void {
     this.payment = { ...this.payment, entry: { ...this.payment.entry, charged } }
   }

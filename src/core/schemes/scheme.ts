@@ -79,7 +79,6 @@ export interface PresentedPayment {
   readonly terms?: MerchantTerms | undefined
   /** `reserve`: a handler may run before it is settled. `settle`: it is settled at once. */
   readonly purpose: 'verify' | 'reserve' | 'settle'
-  /** Called with each transaction that is sent for it. */
   readonly onSubmitted?: ((transaction: string) => void) | undefined
   /** Id of the payment that it refunds. Refunds have events of their own: listeners count income. */
   readonly refundOf?: string | undefined

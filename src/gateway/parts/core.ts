@@ -36,11 +36,9 @@ export interface CoreParts {
   readonly counters: Counters
   readonly closed: AbortSignal
   readonly telemetry: Telemetry
-  /** Notes how payments end. */
   readonly recent: PaymentWatcher
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
-  /** The formats of all schemes, by name. */
   readonly formats: SchemeFormats
   /** Callers of metered payments elsewhere. Absent where payments are settled here. */
   readonly callers?: RemoteCallers | undefined

@@ -33,7 +33,6 @@ interface SqlitePrepared {
   columns(): readonly unknown[]
 }
 
-/** The constructor that opens a file. */
 export type SqliteEngine = new (file: string) => SqliteConnection
 
 interface SqliteModule {

@@ -34,7 +34,6 @@ export interface SqlDatabase {
   readonly locksRows: boolean
 }
 
-/** Describes an open database. */
 export function databaseOf({ db, kysely, dialect }: MigrationTarget): SqlDatabase {
   const { sql } = kysely
   const now = sql<number>`${sql.raw(dialect.now)}`
@@ -73,7 +72,6 @@ export function rowsInOrder(
   return (where) => where('id', 'in', rows.orderBy('id').forUpdate())
 }
 
-/** How a database is opened and closed. */
 export interface SqlStoreOptions {
   /** Opens the database and migrates it. Called again if it failed. */
   readonly open: () => Promise<SqlDatabase>

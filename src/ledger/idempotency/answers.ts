@@ -42,7 +42,6 @@ type Store = Pick<SqlStore, 'run'>
 export class Answers implements IdempotencyStore {
   readonly #store: Store
   readonly #options: AnswersOptions
-  /** Names of the claims of this process. */
   readonly #claims = new Set<string>()
   readonly #endRenewals: () => void
   /** When expired answers were last deleted, by `performance.now()`. */
@@ -94,7 +93,6 @@ export class Answers implements IdempotencyStore {
     this.#options.budget?.noteSent(key)
   }
 
-  /** Ends the renewals. */
   close(): void {
     this.#endRenewals()
   }
@@ -163,7 +161,6 @@ function keptIn({
 /** Options of {@link SqlClaim}. */
 interface ClaimOptions {
   readonly request: RepeatableRequest
-  /** Name of the claim. */
   readonly name: string
   readonly kept: KeptAnswer | undefined
   /** Called when the claim is no longer to be renewed. */

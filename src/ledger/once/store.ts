@@ -33,7 +33,6 @@ export interface IdempotencyClaim {
   readonly kept: KeptAnswer | undefined
   /** Stores an answer that must not be given before `finish`; `undefined` removes it. */
   keep(kept: KeptAnswer | undefined): Promise<void>
-  /** Stores the final answer and ends the claim. */
   finish(answer: string): Promise<void>
   /** Ends the claim. The key stays bound to its fingerprint: the same request may try again. */
   pause(): Promise<void>
@@ -41,7 +40,6 @@ export interface IdempotencyClaim {
   abandon(): Promise<void>
 }
 
-/** The result of claiming a key. */
 export type IdempotencyAttempt =
   | { readonly state: 'fresh'; readonly claim: IdempotencyClaim }
   | { readonly state: 'done'; readonly answer: string }

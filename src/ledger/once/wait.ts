@@ -23,7 +23,6 @@ export interface WaitContext {
   readonly closed?: AbortSignal | undefined
 }
 
-/** A request that waits while another one has its key. */
 export interface WaitingRequest extends RepeatableRequest {
   /** A key that the request may claim only once its payment is verified: see `KeyClaim.claimVerified`. */
   readonly verifiedKey?: string | undefined

@@ -30,14 +30,12 @@ export interface CopySource extends SqlDatabase {
   readonly isInUse: () => Promise<boolean>
 }
 
-/** How a copy is watched and interrupted. */
 export interface CopyOptions {
   /** Is told of the payments that were copied by now. */
   readonly onCopied: (count: number) => void
   readonly signal: AbortSignal
 }
 
-/** The contents of a copy. */
 export interface LedgerCopy {
   /** Payments and refunds. */
   readonly payments: number
@@ -48,7 +46,6 @@ export interface LedgerCopy {
   readonly settled: readonly SettledSum[]
 }
 
-/** The settled payments in one token. */
 export interface SettledSum {
   readonly chainId: number
   readonly asset: string

@@ -7,7 +7,6 @@ import { OPERATOR } from '../webhooks.js'
 import { findApplied, type MaintenanceConnection } from './maintenance.js'
 import { connectMaintenance } from './open-maintenance.js'
 
-/** The state of a ledger's database. */
 export interface LedgerState {
   /** Whether it has the ledger's tables. */
   readonly isMigrated: boolean
@@ -16,7 +15,6 @@ export interface LedgerState {
   /** Migrations that this version does not know: a newer one has applied them. */
   readonly unknown: readonly string[]
   readonly isReadOnly: boolean
-  /** Whether this user may create tables. */
   readonly mayCreate: boolean
   /** Tables of the ledger that this user may not write. */
   readonly forbidden: readonly string[]
@@ -124,7 +122,6 @@ type WebhookRow = Pick<InspectedWebhook, 'id' | 'project' | 'url'> & {
   readonly error: string | null
 }
 
-/** The answer of PostgreSQL. */
 interface PostgresRights {
   readonly read_only: string
   readonly may_create: boolean
@@ -138,7 +135,6 @@ const OWN_FILE = { isReadOnly: false, mayCreate: true, forbidden: [], now: undef
 /** Endpoints that are looked at, the oldest first. */
 const MAX_ENDPOINTS = 1000
 
-/** A webhook, and the state of its deliveries. */
 export interface InspectedWebhook {
   readonly id: string
   readonly project: string

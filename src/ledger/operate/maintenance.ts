@@ -29,7 +29,6 @@ export interface ExportQuery {
   readonly refunds?: boolean | undefined
 }
 
-/** How a database is opened for maintenance. */
 export interface MaintenanceConnection extends CopySource {
   readonly migrate: () => Promise<void>
   readonly end: () => Promise<void>

@@ -49,7 +49,6 @@ const OLDEST = `SELECT id, updated_at FROM x402_authorizations INDEXED BY x402_a
 const isDelivered = (row: 'NEW' | 'OLD'): string =>
   `(${row}.delivered AND ${IS_SENT.replace('charged', `${row}.charged`)})`
 
-/** Whether nothing was charged for it. */
 const isUncharged = (row: 'NEW' | 'OLD'): string => `(${row}.charged IS '0')`
 
 const projectOf = (row: 'NEW' | 'OLD'): string => `coalesce(${row}.project, '')`

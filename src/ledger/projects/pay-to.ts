@@ -53,7 +53,6 @@ export async function tellPayTo(
     )
 }
 
-/** The address that is paid in the end. */
 function lastOf({ settings, nextPayTo }: Omit<Paid, 'id'>): string {
   return nextPayTo?.payTo ?? String((settings as { readonly payTo?: unknown }).payTo)
 }

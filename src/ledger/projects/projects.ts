@@ -49,7 +49,6 @@ export class Projects {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Number of the last change. */
   version(): Promise<number> {
     return this.#store.run(({ db }) => versionOf(db))
   }
@@ -219,7 +218,6 @@ export class Projects {
     })
   }
 
-  /** Notes that tokens are in use now. */
   async noteUse(tokens: readonly string[]): Promise<void> {
     await this.#store.run(({ db, now }) =>
       db

@@ -24,7 +24,6 @@ export async function findProject(
   return row && projectOf(row)
 }
 
-/** Revokes all tokens of a project. */
 export async function revokeTokens(
   db: Kysely<LedgerDatabase>,
   project: string,
@@ -38,7 +37,6 @@ export async function revokeTokens(
     .execute()
 }
 
-/** Number of the last change. */
 export async function versionOf(db: Kysely<LedgerDatabase>): Promise<number> {
   const { version } = await db
     .selectFrom('x402_versions')

@@ -120,7 +120,6 @@ export class Nonces {
   }
 }
 
-/** A row of `listTransactions`. */
 type SentRow = Row<'x402_relayer_transactions'> & {
   readonly now: number | string
   readonly is_needed: number | boolean

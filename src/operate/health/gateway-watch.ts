@@ -35,7 +35,6 @@ export interface GatewayWatchOptions {
   readonly lookMs?: number | undefined
 }
 
-/** A node, as it was found. */
 export interface NodeReading {
   readonly isUp: boolean
   /** Age of the latest block, if the node answers. */
@@ -51,7 +50,6 @@ export interface Readings {
   readonly failingWebhooks: number
 }
 
-/** An alert that may be due, with its data. */
 interface Due {
   readonly alert: Alert
   readonly isOn: boolean

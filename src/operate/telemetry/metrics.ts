@@ -47,7 +47,6 @@ export interface MetricsParts {
   readonly networks: readonly string[]
 }
 
-/** A gauge that is read on each scrape. */
 export interface ReadGauge {
   readonly name: string
   readonly help: string
@@ -123,7 +122,6 @@ export class Metrics implements PaymentWatcher {
     }
   }
 
-  /** Counts a payment that an error has prevented. */
   countError(error: unknown): void {
     this.#errors.inc({ code: isOutsideFailure(error) ? error.code : 'internal_error' })
   }

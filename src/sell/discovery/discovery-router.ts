@@ -7,7 +7,6 @@ import type { AppDescriber } from './app-documents.js'
 /** Paths of an app's documents. */
 const DOCUMENTS = new Set(['/openapi.json', '/.well-known/x402', '/llms.txt'])
 
-/** Paths of the catalogue, and where the API has them. */
 const CATALOGUE = /^\/discovery\/(?:resources|search)\/?$/
 const API = '/api/v2/payment'
 

@@ -41,7 +41,6 @@ export async function claimAnswerKeys(
   }
 }
 
-/** The keys of a payment, claimed for one request. */
 export class AnswerKeys {
   /** The payment's id, under which its payer may ask for the answer again. */
   readonly id: KeyClaim

@@ -26,7 +26,6 @@ import { watchForStream } from '../hold/watch-for-stream.js'
 
 /** Dependencies of {@link holdAnswer}. */
 export interface AuthorizationFlowContext extends RedirectContext {
-  /** The memory of all responses that are held. */
   readonly heldBudget: HeldBudget
   readonly counters: Counters
   /** Counts payments that the app waives. */
@@ -127,7 +126,6 @@ async function runHeld(context: AuthorizationFlowContext, attempt: HeldAttempt):
   }
 }
 
-/** How a held response has ended. */
 interface EndedResponse {
   readonly end: HeldEnd
   /** Of a response that delivers nothing: what is sent in its place. */

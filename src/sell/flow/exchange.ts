@@ -21,7 +21,6 @@ export interface Exchange {
   readonly input?: ReadInput | undefined
 }
 
-/** The caller at the other end of an exchange. */
 export function callerOf(
   { req, view, res, isCounted = false }: Omit<Exchange, 'next'>,
   countRequest?: CountRequest,

@@ -17,7 +17,6 @@ import type { Offer } from '../route/offer.js'
 import type { Receipt } from '../route/payment-dialect.js'
 import type { PresentedAttempt } from './paid-call.js'
 
-/** A payment whose keys are claimed for this request. */
 export interface PaymentAttempt extends PresentedAttempt {
   readonly keys: AnswerKeys
 }

@@ -22,7 +22,6 @@ export interface CountedRequest {
   readonly payer?: string | undefined
 }
 
-/** A request that exceeds its limit. */
 export interface ExceededLimit {
   readonly kind: 'rate_limited'
   readonly windowMs: number

@@ -17,7 +17,6 @@ import { endRefused, releaseUnpaid } from './payment-attempt.js'
 import type { Delivery, PaymentAttempt, Reserved } from './payment-attempt.js'
 import { redeemStored, refuseUnstored } from './redeem-stored.js'
 
-/** Dependencies of all paid calls. */
 export interface PaidCallContext extends OnceContext, MatchContext {
   readonly facilitator: ReservingFacilitator
   /** Counts by day and project. */
@@ -47,7 +46,6 @@ export async function findPayment(
   return { route, caller, project, offer: offered, payment, bought }
 }
 
-/** Takes a payment, and gives what it buys. */
 export async function takePayment(
   context: PaidCallContext,
   attempt: PaymentAttempt,
@@ -76,7 +74,6 @@ export async function takePayment(
   return isRedeemed && kept ? redeemStored(reserved, kept) : delivery.run(reserved)
 }
 
-/** Reserves a payment for its call. */
 async function reserve(
   context: PaidCallContext,
   attempt: PaymentAttempt,

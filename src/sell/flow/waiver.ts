@@ -28,7 +28,6 @@ export interface Waiver {
   readonly reason: string | undefined
 }
 
-/** Opens the waiver of a response that is held. */
 export function openWaiver(res: Response): Waiver {
   let given: string | undefined
   return {

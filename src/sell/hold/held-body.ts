@@ -1,6 +1,5 @@
 import type { HeldLease } from './held-budget.js'
 
-/** How much of a response is held. */
 export interface HeldLimits {
   /** Body bytes of this response. */
   readonly maxHeldBytes: number
@@ -8,7 +7,6 @@ export interface HeldLimits {
   readonly lease?: HeldLease
 }
 
-/** The body of a held response, within its limits. */
 export class HeldBody {
   readonly #limits: HeldLimits
   readonly #chunks: Buffer[] = []

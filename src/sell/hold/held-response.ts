@@ -52,7 +52,6 @@ export class HeldResponse {
   #head: ServerResponse | undefined
   /** The head was fixed before the handler ended the response, so that its length was not known. */
   #isStreamed = false
-  /** The handler has ended its response. */
   #isEnded = false
   /** The handler's writes are discarded. */
   #isGivenUp = false
@@ -95,7 +94,6 @@ export class HeldResponse {
     return length === undefined || !hasBody || Number(length) === this.#body.size
   }
 
-  /** The response so far, to be stored. */
   response(): RecordedResponse {
     return {
       status: this.#head?.statusCode ?? this.#res.statusCode,

@@ -8,7 +8,6 @@ export interface LoggedRequest {
     readonly view: Pick<RequestView, 'method' | 'path'>
     readonly requestId: string | undefined
   }
-  /** Id of the project that is paid. */
   readonly project?: string | undefined
   readonly payment?: Pick<Payment, 'key' | 'network'> | undefined
 }

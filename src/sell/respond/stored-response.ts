@@ -54,7 +54,6 @@ export function headersSince(
   }
 }
 
-/** Serializes a response for the store. */
 export function serializeResponse({ status, headers, body }: RecordedResponse): string {
   return JSON.stringify({ status, headers, body: body?.toString('base64') })
 }

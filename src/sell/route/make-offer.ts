@@ -45,7 +45,6 @@ export interface OffersContext extends SigningContext {
   readonly headerSizes?: HeaderSizes | undefined
 }
 
-/** The parts of a route that its offers are made of. */
 export interface OfferedParts {
   readonly merchant: Merchant
   readonly options: RouteOptions
@@ -65,7 +64,6 @@ interface Prepared {
   readonly respondUnpaid: RespondUnpaid | undefined
 }
 
-/** The offers of a route. */
 export class RouteOffers {
   readonly #context: OffersContext
   readonly #parts: OfferedParts

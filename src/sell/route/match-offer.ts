@@ -25,14 +25,12 @@ export interface MatchContext extends SigningContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
 }
 
-/** A payment that is presented for an offer. */
 export interface OfferedPayment {
   readonly view: RequestView
   readonly decoded: DecodedPayload
   readonly accepted: PaymentRequirements
 }
 
-/** The quote that a payment was made for. */
 export interface MatchedQuote extends Quote {
   /** The declared price that it buys at, as records name it. */
   readonly price: string
@@ -42,7 +40,6 @@ export interface MatchedQuote extends Quote {
   readonly storedOnly?: boolean
 }
 
-/** A route, and its offer. */
 interface Asked {
   readonly route: PaidRoute
   readonly offer: Offer

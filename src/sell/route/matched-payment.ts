@@ -22,7 +22,6 @@ export interface MatchedPayment
    * what is in a cart by now.
    */
   readonly storedOnly: boolean
-  /** The dialect that it was presented in. */
   readonly dialect: PaymentDialect
 }
 

@@ -17,7 +17,6 @@ export interface Offer {
   readonly quotes: readonly Quote[]
   /** The price as the route asks for it: `$0.01`. */
   readonly askedPrice?: string | undefined
-  /** The same price, parsed. */
   readonly price?: ParsedPrice | undefined
   /** The page that shows the offer to browsers; `undefined` if they get JSON. */
   readonly paywall?: Paywall | undefined
@@ -47,7 +46,6 @@ export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
   return { ...offerOf(resource, [{ entry }]), paywall, dialects, bazaar, onSold }
 }
 
-/** Dependencies of signing an offer. */
 export interface SigningContext {
   readonly quotes: QuoteSigner
   /** Milliseconds since the epoch. */

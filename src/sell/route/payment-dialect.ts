@@ -17,7 +17,6 @@ export interface PaymentDialect {
   receipt(settlement: SettleResponse): Receipt
 }
 
-/** A payment, as its dialect reads it. */
 export type PresentedPayment =
   /** `problem` is for the developer of the client. */
   | { readonly kind: 'unreadable'; readonly problem: string }

@@ -62,7 +62,6 @@ export interface AskedBecause extends Asking {
   readonly status?: AskingStatus | undefined
 }
 
-/** The status with which a payment is asked for. */
 export type AskingStatus = 402 | 400 | 412
 
 /** Asks for the payment of an offer: by a page if a browser is to show it, otherwise in JSON. */

@@ -17,7 +17,6 @@ interface PreparedDocument {
   readonly body: string | undefined
 }
 
-/** Prepared documents by route and URL. */
 export type PreparedDocuments = LRUCache<string, PreparedDocument>
 
 /** Characters that one route keeps, and those that a route keeps for all its merchants. */
@@ -36,7 +35,6 @@ export function newDocuments(maxSize: number): PreparedDocuments {
 export interface AskingRoute {
   /** The route's offer at a URL. */
   readonly askedAt: (url: string, view: RequestView) => AskedPayment
-  /** The URL that a request asks for. */
   readonly urlOf: (view: RequestView) => string
   /** What the 402 depends on besides the URL. @defaultValue nothing */
   readonly variantOf?: ((view: RequestView) => string) | undefined

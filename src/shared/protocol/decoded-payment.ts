@@ -25,7 +25,6 @@ export interface PaymentFacts {
   readonly signed: unknown
 }
 
-/** How payments by a scheme are written. */
 export interface PayloadFormat {
   /** Whether the amount of a payment is a maximum, of which settling takes what was charged. @defaultValue false */
   readonly isMetered?: boolean | undefined

@@ -1,7 +1,6 @@
 /** How many letters a typo may change. */
 const MOST_SLIPS = 2
 
-/** Shortest prefix that is completed. */
 const LEAST_PREFIX = 3
 
 /** How much of a name is compared (characters). */

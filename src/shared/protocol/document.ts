@@ -2,7 +2,6 @@
 import type { z } from 'zod'
 import { suggestName } from './did-you-mean.js'
 
-/** A mistake in a member of a document. */
 export interface DocumentError {
   /** Dotted path of the member, `""` for the document itself. */
   readonly path: string

@@ -39,7 +39,6 @@ function findUnknownMembers(
     }))
 }
 
-/** The members that a document may have. */
 export interface KnownMembers {
   readonly known: readonly string[]
   /** Not read, and not refused. */

@@ -17,7 +17,6 @@ export interface CommandLine {
   readonly words: readonly string[]
 }
 
-/** Parses a command line of flags alone. */
 export function readFlags(args: readonly string[], flags: Flags): CommandLine['flags'] {
   const { flags: given, words } = readCommandLine(args, flags)
   if (words.length === 0) return given

@@ -8,7 +8,6 @@ import type { GatewayOptions, GatewayRouterOptions, UcpHandler } from '../../ind
 
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
 
-/** Makes a declared handler for one gateway. */
 type Declaration = (gateway: Gateway) => RequestHandler
 
 /** Gateways of the open shops, the newest last. */
@@ -24,7 +23,6 @@ let optionsOfApp: GatewayOptions = {}
 /** Whether the app shows metrics: only then are they collected. */
 let hasMetrics = false
 
-/** Assigns a request to a gateway, for routes on the default gateway. */
 export function assignGateway(req: IncomingMessage, gateway: Gateway): void {
   gatewayOfRequest.set(req, gateway)
 }

@@ -2,7 +2,6 @@ import { FacilitatorError } from '../../../shared/errors.js'
 import type { JsonResponse } from '../../../shared/http/fetch-json.js'
 import { ownWords } from './results.js'
 
-/** An answer with a status and headers. */
 type Answer = Extract<JsonResponse, { readonly kind: 'json' | 'no_json' }>
 
 /** Whether a request with this answer was not looked at: nothing was sent. */

@@ -37,7 +37,6 @@ export function typedDataDigest(separator: Hex, struct: Uint8Array): Hex {
   return keccakHex(envelope)
 }
 
-/** Hashes the text of a type, or a string. */
 export function hashText(text: string): Uint8Array {
   return keccak(Buffer.from(text, 'utf8'))
 }

@@ -60,7 +60,6 @@ export function sourceOf(option: string, env: Environment): string {
   return found?.name ?? option
 }
 
-/** The option of a network's node. */
 export const rpcOption = ({ shortName, caip2 }: Pick<Network, 'shortName' | 'caip2'>): string =>
   `networks.${shortName ?? caip2}.rpcUrl`
 

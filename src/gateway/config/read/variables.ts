@@ -1,7 +1,6 @@
 /** The environment variables of a gateway: each is one row of {@link VARIABLES}. */
 import { trustedFrom } from '../resolve/trust-proxy.js'
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** An environment variable. */

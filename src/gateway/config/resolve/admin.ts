@@ -55,7 +55,6 @@ const adminSchema = z
     ...mistake('missing_option', 'is missing: set it or `people`'),
   })
 
-/** The option `admin`. */
 export interface ResolvedAdmin {
   /** None where the admin API is off. */
   readonly adminTokens: readonly AdminToken[]

@@ -132,11 +132,9 @@ export const instanceWith = <T extends object>(...methods: readonly (keyof T & s
     error: `must be an object with the methods ${methods.join(', ')}`,
   })
 
-/** A function of ours to call. */
 export const callback = <T extends (...args: never) => unknown>() =>
   z.custom<T>((value) => typeof value === 'function', 'must be a function')
 
-/** Tells whether a value has a method of that name. */
 export function hasMethod(value: unknown, name: string): boolean {
   return typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function'
 }

@@ -15,7 +15,6 @@ export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|::1|localhost)$/i.test(host)
 }
 
-/** Options of metrics, with their defaults. */
 export interface ResolvedMetrics {
   readonly token?: string | undefined
   readonly host: string
@@ -36,7 +35,6 @@ const settings = z
     ...mistake('missing_option', 'is missing: others than this machine can reach that host'),
   })
 
-/** The option `metrics`. */
 export const metricsSchema = z
   .union([z.boolean(), settings])
   .default(false)

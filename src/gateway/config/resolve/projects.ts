@@ -143,7 +143,6 @@ function hashOf(
   return [hash]
 }
 
-/** The gateway's defaults for merchants. */
 export type MerchantDefaults = Pick<GatewayOptions, 'v1'>
 
 interface MerchantContext {

@@ -163,7 +163,6 @@ export interface ResolvedOptions extends ResolvedAdmin {
   readonly v1: boolean
   readonly networks: readonly ResolvedNetwork[]
   readonly projects: readonly Project[]
-  /** Whether the console is served. */
   readonly console: boolean
   readonly rates: RateSource
   /** Whether any source of rates is configured. */
@@ -232,7 +231,6 @@ function paymentLimitOf({
   return paymentRateLimit ?? (facilitator === undefined ? false : { limit: REMOTE_PAYMENT_LIMIT })
 }
 
-/** A limit with the store that its options name. */
 function withCounts(
   limits: RateLimitOptions | false,
   name: 'rateLimit' | 'paymentRateLimit',

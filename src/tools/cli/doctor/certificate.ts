@@ -9,7 +9,6 @@ import { fault, type DoctorFinding } from './doctor-finding.js'
 const CONNECT_MS = 5000
 
 export interface Host {
-  /** Name that the certificate must have. */
   readonly name: string
   /** Address to connect to, if it is known. */
   readonly address?: string | undefined

@@ -152,7 +152,6 @@ function withTransactionsOf(
   })
 }
 
-/** Checks that Redis counts the requests that are limited. */
 async function checkRedis(
   { rateLimit, paymentRateLimit }: Pick<ResolvedOptions, 'rateLimit' | 'paymentRateLimit'>,
   env: Environment,

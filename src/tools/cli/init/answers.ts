@@ -12,7 +12,6 @@ export interface Answers {
 
 export interface Question {
   readonly name: keyof Answers
-  /** Its flag, without the dashes. */
   readonly flag: string
   readonly text: string
   /** Default answer, by the previous answers; `undefined` if an answer is required. */

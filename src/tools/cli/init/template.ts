@@ -84,7 +84,6 @@ X402_DATABASE_URL=sqlite:./data/ledger.db
 `
 }
 
-/** Writes the file that holds secrets. */
 export function envText({ rpcUrl, key }: { readonly rpcUrl: string; readonly key: Hex }): string {
   return `# Secrets of gateway.config.json. Keep this file out of version control, and keep a copy of the key.
 RPC_URL="${new URL(rpcUrl).href}"

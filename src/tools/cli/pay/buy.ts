@@ -47,7 +47,6 @@ export interface Purchase {
   readonly privateKey: Hex
   readonly limits: Limits
   readonly signal: AbortSignal
-  /** Receives a description of each step. */
   readonly tell: (step: string) => void
 }
 

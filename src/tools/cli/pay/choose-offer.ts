@@ -17,7 +17,6 @@ export interface Limits {
   readonly isPublicKey: boolean
 }
 
-/** An offer within the limits. */
 export interface PayableOffer {
   /** Sent back unchanged. */
   readonly requirements: PaymentRequirements

@@ -16,9 +16,7 @@ import { isUnpaid, type Decision, type PaidDecision } from '../transfer/decision
 /** Payments that are remembered as announced. */
 const REMEMBERED = 100_000
 
-/** Dependencies of confirming payments. */
 export interface ConfirmContext {
-  /** By chain id. */
   readonly byChainId: ReadonlyMap<number, SettlementNetwork>
   readonly ledger: LedgerStore
   readonly events: EventBus

@@ -17,7 +17,6 @@ const FOLLOW_STEP_MS = { unknown: 1000, accepted: 5000, longest: 10_000 }
 /** How long a transaction is followed closely (ms); after that, rounds are enough. */
 const FOLLOW_MS = 120_000
 
-/** How a payment that is followed was sent. */
 export interface FollowedTransaction {
   /** Whether the node's answer was lost: it may not have the transaction. */
   readonly isUnknown: boolean

@@ -58,10 +58,8 @@ export class Reconciler {
   readonly follower: Follower
   readonly reorgWatch: ReorgWatch
   readonly #options: ReconcilerOptions
-  /** By chain id. */
   readonly #byChainId: ReadonlyMap<number, SettlementNetwork>
   readonly #revisits = new LRUCache<string, Revisit>(growingTo(REMEMBERED))
-  /** The round that is under way. */
   #round: Promise<void> | undefined
   /** Starts a round early, after a reorganisation. */
   #soon: NodeJS.Timeout | undefined

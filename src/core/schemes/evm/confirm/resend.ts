@@ -41,7 +41,6 @@ export interface DroppedPayment {
   resentAs: readonly Hex[]
 }
 
-/** The ledger's record of it. */
 type SentRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }> & {
   readonly submission: Submission
   readonly transaction: Hex

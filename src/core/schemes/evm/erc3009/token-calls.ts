@@ -26,7 +26,6 @@ const TRANSFERS = [
   ),
 ]
 
-/** The call of `transferWithAuthorization`. */
 export function transferCall(
   transfer: SignedTransfer,
   { asset, from }: { asset: SettlementAsset; from?: Address | undefined },

@@ -31,7 +31,6 @@ export function judgeLogs(receipt: Receipt, payment: LedgerEntry): Decision {
   return { kind: 'paid', transaction, transfer: transferId(receipt, transfer) }
 }
 
-/** The logs of an authorization's use. */
 export function usesOf(receipt: Receipt, key: UsedAuthorization): readonly Log[] {
   return runsOf(receipt, key).uses.filter((log) => isUseOf(log, key))
 }

@@ -52,7 +52,6 @@ export class CodeGas {
     this.chainId = options.chainId
   }
 
-  /** Adds gas that a payment took. */
   add(codeHash: Hex, became: 'paid' | 'lost', gas: bigint): void {
     const { counters, now } = this.#options
     const kind = became === 'paid' ? PAID : LOST

@@ -61,7 +61,6 @@ export interface CheckedTransfer {
   readonly deployment?: Call | undefined
 }
 
-/** The call of a transfer that was simulated. */
 interface MeasuredCall {
   readonly call: Call
   readonly token: Address

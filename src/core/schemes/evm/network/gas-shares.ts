@@ -29,7 +29,6 @@ export class GasShares {
     this.#assets = assets
   }
 
-  /** Adds what a transaction of ours cost. */
   add({ transaction, logs, gasUsed, gasPrice }: Receipt): void {
     if (this.#costs.has(transaction)) return
     const paid = logs.filter((log) => this.#isUse(log) || isSettlement(log)).length

@@ -60,7 +60,6 @@ interface Failures {
   readonly until: number
 }
 
-/** Gas of a mined transaction. */
 interface MinedGas {
   readonly gasUsed: bigint
   /** Lost, and not counted yet. */
@@ -156,13 +155,11 @@ export class PayerGuard {
     return uncovered(this.#options.codeGas.all().get(NO_CODE), 0n)
   }
 
-  /** Ends what was counted of a payment: it is over. */
   end(key: PaymentKey): void {
     this.#pending.delete(recordId(key))
     this.places.end(key)
   }
 
-  /** Adds what a mined transaction cost. */
   addReceipt({ transaction, gasUsed, logs }: Receipt): void {
     if (this.#receipts.has(transaction)) return
     // If other members were paid, only the share of those that failed was lost.

@@ -31,10 +31,8 @@ export interface Spend {
   readonly checked: CheckedTransfer | undefined
 }
 
-/** What names a payment and its token. */
 export type SpentPayment = PaymentKey & Pick<LedgerEntry, 'asset'>
 
-/** A payment that is counted. */
 interface Pending {
   readonly key: PaymentKey
   /** The highest of those that were signed with its nonce: one of them will be spent. */
@@ -216,7 +214,6 @@ export class PendingSpend {
   }
 }
 
-/** Names a payer of one token. */
 function payerId({ asset, from }: SpentPayment): string {
   return `${asset}:${from}`.toLowerCase()
 }
@@ -226,7 +223,6 @@ function nonceId({ contract, nonce }: PaymentKey): string {
   return `${contract}:${nonce}`
 }
 
-/** Which allowance a payment takes. */
 function allowedOf(facts: PaymentFacts): Allowed {
   const { bringsAllowance } = methodOf(facts)
   if (bringsAllowance === undefined) return 'unneeded'

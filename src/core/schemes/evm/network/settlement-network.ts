@@ -13,7 +13,6 @@ import type { ProjectGas } from './project-gas.js'
 import type { SettlementAsset } from '../transfer/settlement-asset.js'
 import { TransferSimulator } from './simulate.js'
 
-/** Dependencies of settling on one network. */
 export interface SettlementNetwork {
   readonly chain: Chain
   readonly relayers: RelayerPool

@@ -21,7 +21,6 @@ const APPROVAL_WORDS = 5
 /** Words of the rest that tell what a call moves. */
 const WORDS_READ = 8
 
-/** The call of `settle`, or of `settleWithPermit` where the payer has signed an approval. */
 export function settleCall({ facts, signature, amount: charge }: SignedTransfer): Call {
   const { payer, payTo, amount, nonce, validAfter, validBefore } = facts
   const permit = signedPermitOf(facts)

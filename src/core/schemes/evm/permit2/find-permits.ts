@@ -33,7 +33,6 @@ const NOBODY = `0x${'0'.repeat(40)}` as const
 
 export interface FindPermitsOptions {
   readonly assets: readonly Asset[]
-  /** Gets the domains. */
   readonly permits: PermitDomains
   /** @defaultValue {@link WAIT_MS} */
   readonly waitMs?: { readonly unanswered: number; readonly denied: number } | undefined

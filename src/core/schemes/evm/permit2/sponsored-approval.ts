@@ -42,7 +42,6 @@ function approvalIn(facts: PaymentFacts): SponsoredApproval | 'invalid' | undefi
   return known.get(permit)
 }
 
-/** The readable approval that came with a payment. */
 export function approvalOf(facts: PaymentFacts): SponsoredApproval | undefined {
   const approval = approvalIn(facts)
   return approval === 'invalid' ? undefined : approval

@@ -12,7 +12,6 @@ import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 
-/** A transfer that may be sent. */
 export type PreparedTransfer = Pick<
   BatchMember,
   'call' | 'gas' | 'isAlone' | 'sender' | 'via' | 'gasShare' | 'recheck'

@@ -12,7 +12,6 @@ interface DecidingTransaction {
   readonly lost?: Hex | undefined
 }
 
-/** The merchant was paid by this transaction. */
 export interface PaidDecision extends DecidingTransaction {
   readonly kind: 'paid'
   /** Names the transfer log that paid: the ledger gives it to one record. */

@@ -20,7 +20,6 @@ export interface EcdsaSignature {
 /** A signature as contracts take it: split for accounts with a key, whole for contracts. */
 export type TransferSignature = EcdsaSignature | Hex
 
-/** A transfer that is ready to be called. */
 export interface SignedTransfer {
   readonly facts: PaymentFacts
   readonly signature: TransferSignature
@@ -95,14 +94,12 @@ export interface TransferMethod {
   checkTerms(facts: PaymentFacts, requirements: PaymentRequirements): Reason | undefined
   /** What the payer's wallet has signed (EIP-712). */
   digest(facts: PaymentFacts, asset: SettlementAsset): Hex
-  /** The call that moves the token. */
   call(
     transfer: SignedTransfer,
     options: { asset: SettlementAsset; from?: Address | undefined },
   ): Call
   /** The only account that may make the call; anybody may where it is left out. */
   callerOf?(facts: PaymentFacts): Address | undefined
-  /** The same, read from the call. */
   callerIn?(call: Call): Address | undefined
   /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
@@ -121,6 +118,5 @@ export interface TransferMethod {
   usedIn(receipt: Receipt, payment: LedgerEntry): boolean
   /** Finds the transactions that may have used up the nonce. @throws {@link ChainError} */
   findUses(chain: Chain, payment: JudgedPayment): Promise<Uses>
-  /** Whether a call makes a payment. */
   pays(call: Call, key: PaymentKey): boolean
 }

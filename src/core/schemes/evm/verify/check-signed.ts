@@ -38,12 +38,10 @@ const RECENT_MS = 5000
 /** Payments that are remembered at most: they take some 700 bytes each. */
 const MOST_RECENT = 4000
 
-/** Remembers what was verified lately. */
 export function createRecentlyVerified(): RecentlyVerified {
   return new LRUCache({ ...growingTo(MOST_RECENT), ttl: RECENT_MS })
 }
 
-/** A payment whose signature is to be checked. */
 interface UncheckedTransfer extends Pick<SignedTransfer, 'isRefund'> {
   readonly key: PaymentKey
   readonly facts: PaymentFacts

@@ -139,14 +139,12 @@ const accountAbi = parseAbi([
 /** What an account returns for a signature of its own (ERC-1271). */
 const MAGIC_VALUE = '0x1626ba7e'
 
-/** A signature, and the account that is said to have made it. */
 export interface AccountSignature {
   readonly account: Address
   readonly digest: Hex
   readonly signature: Hex
 }
 
-/** An account's answer to a signature. */
 export type AccountAnswer = 'agrees' | 'refuses' | 'has_no_code'
 
 /**

@@ -32,7 +32,6 @@ export interface VerifyContext {
   readonly ledger: LedgerStore
   /** Unix time in seconds. */
   readonly nowSeconds: () => bigint
-  /** Payments that were just verified. */
   readonly recent: RecentlyVerified
 }
 
