@@ -19,7 +19,6 @@ import {
   withoutDatabase,
   type NamedLedger,
 } from '../ledger-location.js'
-import { checkCertificates } from './certificate.js'
 import { checkDatabase } from './check-database.js'
 import { checkFiles } from './check-files.js'
 import { checkProjects } from './check-projects.js'
@@ -48,7 +47,6 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
       // Closing the gateway ends the connection.
       const redis = await checkRedis(resolved, opened.env)
       const outside = await Promise.all([
-        checkCertificates(resolved, opened.env),
         checkGateway(resolved, database.inspector, opened.env),
         checkPublicUrl(resolved),
         checkWebhooks(resolved, database.webhooks ?? []),
