@@ -18,8 +18,6 @@ export interface CliContext {
   readonly colors?: boolean | undefined
   /** Set if the result goes to a file or another program. */
   readonly isRedirected?: boolean | undefined
-  /** Asks a person for one line; absent without a terminal. */
-  readonly ask?: ((question: string) => Promise<string>) | undefined
 }
 
 export const EXIT = { ok: 0, failed: 1, misused: 2 } as const
