@@ -98,11 +98,7 @@ interface SqliteStoreOptions {
   readonly setUp?: string
 }
 
-/**
- * A store of one SQLite connection, which is opened on first use.
- *
- * @internal
- */
+/** A store of one SQLite connection, which is opened on first use. @internal */
 export function sqliteStore({
   owner,
   connect,

@@ -142,7 +142,6 @@ export class Relayer {
    * Looks after the account's transactions if they are claimed for this process.
    *
    * @param pending - What the ledger knows of them; `undefined` if all are mined.
-   * @throws {@link ChainError}, {@link LedgerError}
    */
   async lookAfter(pending: PendingRelayer | undefined): Promise<void> {
     if (pending?.isClaimed === true)

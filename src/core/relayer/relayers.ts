@@ -51,11 +51,7 @@ export class Relayers {
     return this.all.find((relayer) => relayer.address.toLowerCase() === key)
   }
 
-  /**
-   * Looks after the transactions of all relayers, whichever process sent them.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
-   */
+  /** Looks after the transactions of all relayers, whichever process sent them. */
   async lookAfter(): Promise<void> {
     const { chain, ledger } = this.#options
     const pending = await ledger.relayers.claimPending(chain.network.chainId)

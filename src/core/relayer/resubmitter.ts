@@ -110,7 +110,6 @@ export class Resubmitter {
    * Looks after all transactions that are not mined.
    *
    * @returns The chain's next account nonce, pending transactions excluded.
-   * @throws {@link ChainError}, {@link LedgerError}
    */
   async check(pending: PendingRelayer): Promise<number> {
     const { chain, ledger, address } = this.#options

@@ -129,8 +129,6 @@ export abstract class OpenReservation<
   /**
    * Takes up a payment that was sent before, and whose outcome was not known or whose payer got nothing for it.
    * Of many requests that present it at once, one gets it.
-   *
-   * @throws {@link LedgerError}
    */
   async resume(): Promise<Reservation | Refusal> {
     const { ledger } = this.context

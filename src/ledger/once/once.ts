@@ -111,7 +111,6 @@ export class KeyClaim {
    * Claims the request's `verifiedKey`, if it has one: it stays bound to this request unless this key is freed.
    *
    * @returns Whether no other request has it.
-   * @throws `LedgerError`
    */
   async claimVerified(): Promise<boolean> {
     const request = this.#request

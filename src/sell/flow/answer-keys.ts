@@ -19,7 +19,6 @@ interface AnswerKeysContext extends OnceContext {
  *
  * @param res - Waits for the answer, where that is a response of HTTP.
  * @returns How the request ends if it does not get them. Otherwise the caller ends them.
- * @throws `LedgerError`
  */
 export async function claimAnswerKeys(
   context: AnswerKeysContext,

@@ -51,8 +51,6 @@ type SentRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }> & {
  * authorization can pay only once, however often it is sent.
  *
  * Members of a batch are each sent again alone: only what a record names is known to have paid it.
- *
- * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
  */
 export async function resendPayment(
   ledger: LedgerStore,
@@ -85,7 +83,6 @@ export async function resendPayment(
  *
  * @returns The transaction that it is in now; `undefined` if it was not sent: it may still be mined, a
  * request is working on it, or its authorization is good no more.
- * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
  */
 export async function sendSuperseded(
   ledger: LedgerStore,

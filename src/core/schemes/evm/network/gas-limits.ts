@@ -90,7 +90,6 @@ export class GasLimits {
    * The gas limit of a transfer whose payer has no code, from its simulation.
    *
    * @returns Or that it would fail.
-   * @throws {@link ChainError}
    */
   async limitOf(
     { payer, payTo: payee }: PaymentFacts,
@@ -116,7 +115,6 @@ export class GasLimits {
    *
    * @param isSender - Whether the call comes from a relayer; an executor could not pay fees. @defaultValue true
    * @returns Or that it would fail, or cost more than we pay.
-   * @throws {@link ChainError}
    */
   async estimate(call: Call, { isSender = true } = {}): Promise<GasLimit | NoGasLimit> {
     const fees = isSender ? await this.#chain.getFees() : undefined

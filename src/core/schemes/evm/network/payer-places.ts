@@ -68,7 +68,6 @@ export class PayerPlaces {
    * @param validBefore - Unix seconds.
    * @param isOver - Whether it is not to be sent any more.
    * @returns Whether it had to wait.
-   * @throws {@link LedgerError}
    */
   async take(
     key: PaymentKey & Pick<LedgerEntry, 'refundOf'>,

@@ -92,7 +92,6 @@ export class PendingSpend {
    * Counts a payment if its payer's balance covers it on top of all that is pending, and so does its allowance.
    *
    * @returns What does not; otherwise it is counted.
-   * @throws {@link ChainError}
    */
   take(spend: Spend): Promise<Shortage | undefined> {
     return this.#whenCovered(spend, () => this.#count(spend))

@@ -68,7 +68,6 @@ export async function findPermits(
  * Reads the domain of a token's approvals by signature.
  *
  * @returns `undefined` if it takes none, or in another form than EIP-2612's.
- * @throws {@link ChainError}
  */
 export async function readPermitDomain(
   chain: Pick<Chain, 'callMany'>,

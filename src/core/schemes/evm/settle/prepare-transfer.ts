@@ -24,7 +24,6 @@ class PayerChanged extends Error {}
  * Makes a transfer ready to be sent, and simulates it again if the last simulation is too old.
  *
  * @returns Why it would fail.
- * @throws {@link ChainError}
  */
 export async function prepareTransfer(
   { network, asset, transfer, key, entry }: VerifiedPayment,

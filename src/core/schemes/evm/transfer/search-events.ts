@@ -28,8 +28,6 @@ export interface FoundEvents {
 /**
  * Searches the blocks since a payment was reserved, oldest first, by as many requests as the node demands. Where it
  * is not known when that was, the newest blocks are all that is searched.
- *
- * @throws {@link ChainError}
  */
 export async function searchEvents(
   chain: Chain,

@@ -111,7 +111,6 @@ export interface TransferMethod {
    * Tells from a mined transaction whether it has paid the merchant.
    *
    * @returns `open` where the node does not know enough yet.
-   * @throws {@link ChainError}
    */
   judge(network: JudgingNetwork, receipt: Receipt, payment: JudgedPayment): Promise<Outcome>
   /** Whether a transaction's logs show that it used up the nonce. */

@@ -26,7 +26,6 @@ export function deployingCall(deployment: Call, { from, ...transfer }: Call): Ca
  * What accounts cost us before they have code counts by their factory.
  *
  * @returns Why it would fail; `is_deployed` if the payer has code by now, and pays without a deployment.
- * @throws {@link ChainError}
  */
 export async function checkDeployment(
   network: SettlementNetwork,

@@ -56,11 +56,7 @@ interface CheckedSignature extends Pick<SignedTransfer, 'signature' | 'deploymen
   readonly checked: CheckedTransfer | undefined
 }
 
-/**
- * Checks a signature, and simulates the transfer unless its transaction is out already.
- *
- * @throws {@link ChainError}
- */
+/** Checks a signature, and simulates the transfer unless its transaction is out already. */
 export async function checkSigned(
   recent: RecentlyVerified,
   { network, asset }: { readonly network: SettlementNetwork; readonly asset: SettlementAsset },

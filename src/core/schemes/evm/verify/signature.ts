@@ -151,7 +151,6 @@ export type AccountAnswer = 'agrees' | 'refuses' | 'has_no_code'
  * Asks a contract account whether a signature is its own (ERC-1271).
  *
  * @param deployment - Deploys the account first, if it has no code.
- * @throws {@link ChainError}
  */
 export async function askAccount(
   chain: Pick<Chain, 'call' | 'callMany'>,

@@ -101,7 +101,6 @@ interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'network' | 
  * Verifies a payment whose payee or token the merchant does not take any more.
  *
  * @returns `undefined` unless it is recorded on those terms, for this very purchase.
- * @throws {@link LedgerError}, {@link ChainError}
  */
 async function verifyOnEarlierTerms(
   context: VerifyContext,
@@ -119,8 +118,6 @@ async function verifyOnEarlierTerms(
 /**
  * Verifies a payment that is about to be reserved as if the ledger did not know it: its reservation finds out
  * whether it does. Only where it would be refused, its record is looked up.
- *
- * @throws {@link ChainError}, {@link LedgerError}
  */
 async function verifyNew(
   context: VerifyContext,
