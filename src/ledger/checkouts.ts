@@ -49,7 +49,6 @@ export interface Checkout extends Omit<NewCheckout, 'expiresInMs'> {
   readonly createdAt: number
 }
 
-/** Which checkouts of a project are listed, newest first. */
 export interface CheckoutQuery {
   readonly project: string
   readonly status?: CheckoutStatus | undefined

@@ -102,7 +102,6 @@ function netOf(payment: ExportedPayment): bigint {
   return payment.refundOf === undefined ? amountOf(payment) : -payment.value
 }
 
-/** The price of a payment: by its rate, or by the peg of its token. */
 function priceOf(payment: ExportedPayment, asset: Asset | undefined): FaceValue | undefined {
   if (payment.refundOf !== undefined) return undefined
   return chargedRate(payment) ?? (asset && faceValueOf(amountOf(payment), asset))
@@ -161,7 +160,6 @@ function decimalsOf({ details }: ExportedPayment, { asset }: RowContext): number
   return details?.decimals ?? asset?.decimals
 }
 
-/** A line by RFC 4180. */
 function csvLine(values: ReadonlyArray<string | number | boolean | undefined>): string {
   return `${values.map((value) => csvField(String(value ?? ''))).join(',')}\r\n`
 }

@@ -7,7 +7,6 @@ import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
 import { hashOf, type Purchase } from './purchase.js'
 
-/** The terms of a payment that its record keeps. */
 export interface EntryTerms {
   readonly project?: string | undefined
   readonly appliedRate?: AppliedRate | undefined

@@ -22,7 +22,6 @@ const STATEMENT_TIMEOUT_MS = 8000
 /** Timeout of a statement including the connection, so that a dead one is noticed. */
 const QUERY_TIMEOUT_MS = 10_000
 
-/** Name of the channel on which changes of projects are announced. */
 const CHANGES = 'x402_projects'
 
 /** Key of the advisory lock that migrations take: `x402` in ASCII. */

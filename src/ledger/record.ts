@@ -14,7 +14,6 @@ export type { PaymentDetails } from './payment-details.js'
 export interface Submission {
   readonly transaction: Hex
   readonly relayer: Address
-  /** The account nonce of the transaction. */
   readonly accountNonce: number
   /** The signed transaction, so that the same bytes can be sent again. Lists have `0x` instead. */
   readonly raw: Hex
@@ -75,9 +74,7 @@ export interface LedgerEntry extends PaymentKey {
   readonly charged?: bigint | undefined
   /** Unix time in seconds after which the authorization cannot be used any more. */
   readonly validBefore: bigint
-  /** Id of the project that is paid, if any. */
   readonly project?: string | undefined
-  /** The rates that the amount was computed with, if any. */
   readonly appliedRate?: AppliedRate | undefined
   /** The resource it buys, and who presented it. */
   readonly purchase?: Purchase | undefined
@@ -191,12 +188,10 @@ export interface PayerStart {
   readonly payerStart: Hex
 }
 
-/** Default number of records in a page of submitted ones. */
 export const SUBMITTED_PAGE = 500
 
 /** Which submitted records are listed, oldest first. */
 export interface SubmittedQuery {
-  /** The last record of the previous page. */
   readonly after?: Pick<LedgerRecord, 'createdAt' | 'id'> | undefined
   /** Records listed at most. @defaultValue 500 */
   readonly limit?: number | undefined

@@ -27,7 +27,6 @@ export interface RefundRequest {
   readonly requestedBy?: string | undefined
 }
 
-/** Why a refund is not reserved. */
 export type RefundRefusal =
   /** The project has no such payment, or it is not settled, or the refund does not pay it back. */
   | { readonly kind: 'not_refundable' }
@@ -44,12 +43,10 @@ export type RefundReservation =
   | { readonly kind: 'known'; readonly record: LedgerRecord }
   | RefundRefusal
 
-/** Type guard for {@link RefundEntry}. */
 export function isRefundEntry(entry: LedgerEntry): entry is RefundEntry {
   return entry.refundOf !== undefined
 }
 
-/** Type guard for {@link RefundRecord}. */
 export function isRefundRecord(record: LedgerRecord): record is RefundRecord {
   return record.refundOf !== undefined
 }

@@ -14,7 +14,6 @@ export interface SignedBatch {
 
 /** An account that may have unmined transactions. */
 export interface PendingRelayer extends RelayerAccount {
-  /** The account nonce that is handed out next. */
   readonly nextNonce: number
   /** Lower account nonces were mined when the chain was last asked. */
   readonly minedNonce: number

@@ -2,7 +2,6 @@
 import type { Statement } from './engine/statement.js'
 import type { SqlStore } from './engine/store.js'
 
-/** Sales of a resource that are not in the ledger yet. */
 export interface ResourceSales {
   /** A hash of what the resource is: its project, URL and method. */
   readonly id: string

@@ -11,7 +11,6 @@ export interface ConsoleSession {
   readonly role: ConsoleRole
   /** SHA-256 of the token that it was opened with, in hexadecimal digits. It ends with this token. */
   readonly token: string
-  /** Id of the merchant's project. */
   readonly project?: string | undefined
   /** Unix time in milliseconds, by the clock of the gateway that wrote it; so is `usedAt`. */
   readonly createdAt: number
@@ -36,7 +35,6 @@ export class Sessions {
     this.#store = store
   }
 
-  /** Adds a session, and drops those that are over. */
   async add(session: ConsoleSession, limits: SessionLimits): Promise<void> {
     const { hash, role, token, project = null, createdAt, usedAt } = session
     await this.#store.run(async ({ db, sql }) => {

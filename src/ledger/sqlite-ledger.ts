@@ -91,7 +91,6 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
 interface SqliteStoreOptions {
   readonly owner: LockOwner
   readonly connect: () => SqliteConnection
-  /** The first connection, if it is open already. */
   readonly first?: SqliteConnection | undefined
   readonly dialect: SqlDialect
   /** Statements that are run once the tables are there. */

@@ -54,7 +54,6 @@ export const operatorPayments: PaymentsOwner<AdminContext> = {
   slots: 'operators',
 }
 
-/** Refunds of any project, also of one that is deleted. */
 export const operatorRefunds: Owner<AdminContext> = {
   ...ADMIN,
   before: async (context, call) => act(context, call.res, await findPayee(context, call)),

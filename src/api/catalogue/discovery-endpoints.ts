@@ -63,7 +63,6 @@ const common = {
   limit: 'reads',
 } as const
 
-/** `/api/v2/payment/discovery/*` */
 export const discoveryEndpoints: readonly Endpoint[] = [
   defineEndpoint({
     ...common,

@@ -123,7 +123,6 @@ export async function prepareCheckout(
   }
 }
 
-/** Writes the `payment_handlers` block of one checkout. */
 export async function checkoutBlock(
   context: RouterContext,
   call: Parameters<typeof prepareCheckout>[1],

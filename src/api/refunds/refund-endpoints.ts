@@ -86,7 +86,6 @@ const signedRefund = z.looseObject({
     .meta({ description: '`message` of the prepared refund (ERC-3009).' }),
 })
 
-/** The problems of a refund that is not paid. */
 const UNPAID = ['settlement_not_refundable', 'refund_exceeds_payment'] as const
 
 /** The transaction of a refund has failed: the members of the Refund are there as well. */

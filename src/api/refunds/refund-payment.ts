@@ -176,7 +176,6 @@ async function findOwn(
   return isOwn && isRefundRecord(record) ? record : undefined
 }
 
-/** The refund as a payment from the merchant to the buyer. */
 function paymentOf(
   { facilitator }: RouterContext,
   { payment, asset }: Refundable,

@@ -72,7 +72,6 @@ export function leftOf(
   return leftToRefund(amountOf(payment), others, nowSeconds(context))
 }
 
-/** The problem of a refund that its settlement does not cover. */
 export function refundProblem(refusal: RefundRefusal): RequestProblem {
   switch (refusal.kind) {
     case 'not_refundable':

@@ -6,7 +6,6 @@ import { authorOf } from './acting.js'
 import { projectOf } from './authenticate.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 
-/** Sets who a request counts for, if it has no project. */
 export function setLimitKey(res: Response, key: string): void {
   res.locals['x402LimitKey'] = key
 }

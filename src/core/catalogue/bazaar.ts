@@ -36,7 +36,6 @@ const NAMES: Readonly<Record<InputPart, string>> = {
 
 export const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
-/** Longest `routeTemplate`. */
 const MAX_TEMPLATE = 256
 
 /** A path whose parameters are whole names. Optional parts, wildcards and other hosts have no form here. */
@@ -124,7 +123,6 @@ function bazaarOf(declaration: Declaration, method: string): Bazaar {
   }
 }
 
-/** Whether a response is JSON. */
 export function isJson(mimeType: string | undefined): boolean {
   return mimeType === undefined || /^application\/(?:[\w.-]+\+)?json\b/i.test(mimeType)
 }

@@ -182,7 +182,6 @@ export class Catalogue {
   }
 }
 
-/** Sales of a resource that are not written yet. */
 interface Sales {
   readonly project: string
   readonly listing: Listing

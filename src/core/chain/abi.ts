@@ -81,7 +81,6 @@ export function callsIn({ to, data }: Call, executors: readonly Hex[]): readonly
   return listed.map((one) => ({ to: one.to, data: one.data, ...(isExecute && { from: to }) }))
 }
 
-/** Tells whether a call is one of {@link allOrNothing}. */
 export function isAllOrNothing({ to, data }: Call): boolean {
   if (!sameHex(to, MULTICALL3) || !data.startsWith(AGGREGATE3)) return false
   return listIn(data)?.every(({ mayFail }) => !mayFail) === true

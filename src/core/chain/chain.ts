@@ -51,7 +51,6 @@ export interface RpcChainOptions {
   readonly onRequest?: RequestListener | undefined
 }
 
-/** A network: see {@link RpcChain}. */
 export type Chain = Pick<RpcChain, keyof RpcChain>
 
 /**
@@ -265,7 +264,6 @@ export class RpcChain {
     return this.#broadcaster.sendSync(signed, isAwaited)
   }
 
-  /** The receipt of a transaction, once it is mined. */
   getReceipt(transaction: Hex): Promise<Receipt | undefined> {
     return this.#receipts.get(transaction)
   }

@@ -25,7 +25,6 @@ export class FeeCache {
   readonly #rpc: Rpc
   readonly #reading = deduped(() => this.#read())
   #known: { readonly fees: Fees; readonly block: bigint } | undefined
-  /** When the fees were last updated, by `performance.now()`. */
   #knownAt = -Infinity
   /** When the priority fee was last read, by `performance.now()`. */
   #tipAt = -Infinity

@@ -8,7 +8,6 @@
 import { ChainError } from '../../shared/errors.js'
 import { oneLine } from '../../shared/protocol/visible-text.js'
 
-/** The JSON-RPC error of a request. */
 export interface RpcFailure {
   readonly code: number
   /** As the node wrote it, perhaps with the key of its URL: only for classification, never shown. */

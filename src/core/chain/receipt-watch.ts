@@ -54,7 +54,6 @@ export class ReceiptWatch {
     return receiptOf(transaction, unwrap(answer))
   }
 
-  /** As {@link Chain.waitForReceipt}. */
   async wait(
     transactions: () => readonly Hex[],
     { timeoutMs, signal }: Patience,

@@ -19,7 +19,6 @@ const RETRY_DELAY_MS = 100
  */
 const THROTTLED_MS = { most: 3000, pause: 50, longestPause: 500 }
 
-/** HTTP's status for too many requests. */
 const TOO_MANY_REQUESTS = 429
 
 export type RpcAnswer =

@@ -21,7 +21,6 @@ export interface ProbedTransfer {
   readonly payee: Address
 }
 
-/** The result of simulating a transfer at one block. */
 export interface ProbeResult {
   /** Hash of the code at the payer's address; `undefined` when there is none. */
   readonly codeHash: Hex | undefined

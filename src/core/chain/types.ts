@@ -38,14 +38,12 @@ export interface Block {
   readonly timestamp: bigint
 }
 
-/** Selects events of some blocks. */
 export interface EventFilter {
   readonly address: Address
   /** By position. A list matches any of its members. */
   readonly topics: readonly (Hex | readonly Hex[])[]
   /** @defaultValue any */
   readonly data?: Hex
-  /** Number of the first block. */
   readonly first: bigint
   readonly last: bigint
 }

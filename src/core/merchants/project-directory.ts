@@ -36,7 +36,6 @@ export interface TokenHolder {
   readonly project: Project
   /** What the token may do: everything, if it comes from the configuration. */
   readonly scopes: readonly TokenScope[]
-  /** Id of the token, if it comes from the ledger. */
   readonly token?: string
   /** What its owner calls it. */
   readonly label?: string
@@ -107,7 +106,6 @@ export class ProjectDirectory {
     return this.#all
   }
 
-  /** The projects of the configuration, in its order. */
   get configured(): readonly Project[] {
     return this.#options.projects
   }

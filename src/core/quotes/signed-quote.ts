@@ -10,7 +10,6 @@ import type { Quote } from './quote.js'
 export interface QuoteTerms {
   /** Unix seconds. */
   readonly expiresAt: number
-  /** The rate behind the amount, if one was needed. */
   readonly applied?: AppliedRate | undefined
 }
 

@@ -59,7 +59,6 @@ export class Batcher {
     this.#options = options
   }
 
-  /** How many settlements wait for a transaction. */
   get waiting(): number {
     return this.#waiting.length
   }

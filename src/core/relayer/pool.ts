@@ -47,9 +47,7 @@ export interface RelayerPoolOptions
   readonly executor?: boolean | undefined
 }
 
-/** Attempts so far to send one transaction. */
 class Attempts {
-  /** Relayers that are not tried again. */
   readonly tried = new Set<Relayer>()
   isNonceRefreshed = false
 }
@@ -58,7 +56,6 @@ class Attempts {
 export class RelayerPool {
   /** Payments that are about to be sent: the next transaction waits a moment, so that they share it. */
   readonly expected = new ExpectedCalls()
-  /** The relayers' addresses, in the order of their keys. */
   readonly addresses: readonly [Address, ...Address[]]
   /** The accounts, each with what is known of its gas money, in the order of their keys. */
   readonly accounts: readonly Pick<Relayer, 'address' | 'funds' | 'load'>[]

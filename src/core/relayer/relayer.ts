@@ -62,7 +62,6 @@ export class Relayer {
   #unknown: Submission | undefined
   /** When it may be looked up again, by `performance.now()`. */
   #retryAfter = 0
-  /** Sends that have not ended. */
   #queued = 0
   /** The end of the work that was queued last. Never rejects. */
   #last: Promise<unknown> = Promise.resolve()
@@ -178,7 +177,6 @@ export class Relayer {
     return this.#broadcast(submission)
   }
 
-  /** Takes an account nonce, and writes the transaction down with it. */
   async #writeDown(
     request: TransactionRequest,
     leastNonce: number,

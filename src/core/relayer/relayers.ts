@@ -28,9 +28,7 @@ interface RelayerChoice {
 }
 
 export class Relayers {
-  /** The relayers' accounts, in the order of their keys. */
   readonly addresses: readonly [Address, ...Address[]]
-  /** The relayers, in the order of their keys. */
   readonly all: readonly Relayer[]
   readonly #options: RelayersOptions
 

@@ -91,7 +91,6 @@ export class Resubmitter {
   #refused: Refused | undefined
   /** The last transaction that was logged as too expensive to replace. */
   #tooDear: Hex | undefined
-  /** Hashes of replacements, by the hash of what they replaced. */
   readonly #replacements = new LRUCache<Hex, Hex>({ max: REMEMBERED })
 
   constructor(options: ResubmitterOptions) {

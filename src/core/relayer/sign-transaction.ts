@@ -6,7 +6,6 @@ import type { Hex } from '../../shared/protocol/payment.js'
 import { keccak, keccakHex } from '../../shared/crypto/keccak.js'
 import { nativeSigning, type KeySigning } from '../../shared/crypto/native-secp256k1.js'
 
-/** A transaction to be signed (EIP-1559). */
 export interface UnsignedTransaction {
   readonly chainId: number
   readonly accountNonce: number

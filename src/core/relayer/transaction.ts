@@ -20,7 +20,6 @@ export interface TransactionRequest {
   readonly onStored?: ((submission: Submission) => Promise<void>) | undefined
 }
 
-/** Signs a call with an account nonce and fees. */
 export type Sign = (
   request: Pick<TransactionRequest, 'call' | 'gas'>,
   accountNonce: number,

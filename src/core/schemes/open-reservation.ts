@@ -27,7 +27,6 @@ import {
   settledReservation,
 } from './settled-reservation.js'
 
-/** Dependencies of {@link OpenReservation}. */
 export interface ReservationContext {
   readonly ledger: LedgerStore
   readonly events: EventBus

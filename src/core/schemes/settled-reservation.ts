@@ -26,7 +26,6 @@ export function chargedOf({ value, before, charge }: Charging): bigint | undefin
   return asked > (before ?? value) ? undefined : (before ?? asked)
 }
 
-/** Says so, of a payment of which something was charged before. */
 export function chargedBefore(charged: bigint | undefined): string | undefined {
   return charged === undefined
     ? undefined

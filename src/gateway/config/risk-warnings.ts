@@ -16,7 +16,6 @@ export interface RiskyParts extends Pick<
   readonly stopping: AbortSignal
 }
 
-/** Accounts of development tools, in lower case. */
 const DEVNET_ACCOUNTS: ReadonlySet<string> = new Set(
   DEVNET_ADDRESSES.map((address) => address.toLowerCase()),
 )

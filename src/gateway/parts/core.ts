@@ -29,7 +29,6 @@ import type { Telemetry } from '../../operate/telemetry/telemetry.js'
 import { RelayerAlerts } from '../../operate/webhooks/relayer-alerts.js'
 import { watchScheme } from '../../operate/telemetry/watch-payments.js'
 
-/** Dependencies of the core, apart from options. */
 export interface CoreParts {
   readonly ledger: LedgerStore
   readonly events: EventBus
@@ -51,7 +50,6 @@ export interface CoreParts {
   readonly nameUrl: ((network: Network) => string) | undefined
 }
 
-/** The facilitator, and the networks that this process settles on. */
 export interface Core {
   readonly facilitator: ReservingFacilitator
   readonly cores: readonly SettlementNetwork[]

@@ -19,7 +19,6 @@ const LONGEST_PAUSE_MS = 160
 /** The message of the trigger that refuses a payment because it cannot drop another one. */
 export const LEDGER_FULL = 'x402: ledger_full'
 
-/** An open database, and what differs between databases. */
 export interface SqlDatabase {
   readonly db: Kysely<LedgerDatabase>
   /** Makes a statement that is clearer in SQL than in the words of Kysely. */

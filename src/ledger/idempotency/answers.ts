@@ -30,7 +30,6 @@ export interface AnswersOptions {
    * ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
    */
   readonly leaseMs: number
-  /** Returns a unique name for a claim. */
   readonly newName: () => string
   /** How much room answers may take. @defaultValue as much as they need */
   readonly budget?: AnswerBudget | undefined
@@ -158,7 +157,6 @@ function keptIn({
   return answer === null ? undefined : { answer, delivery: delivery ?? undefined }
 }
 
-/** Options of {@link SqlClaim}. */
 interface ClaimOptions {
   readonly request: RepeatableRequest
   readonly name: string

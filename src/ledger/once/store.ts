@@ -20,7 +20,6 @@ export interface RepeatableRequest {
   readonly project?: string
 }
 
-/** An answer that is complete, but was not given. */
 export interface KeptAnswer {
   readonly answer: string
   /** The lock under which it is delivered. Absent from one that is not paid. */

@@ -42,7 +42,6 @@ export interface LedgerCopy {
   readonly projects: number
   readonly tokens: number
   readonly webhooks: number
-  /** Sums of settled payments, in atomic units. */
   readonly settled: readonly SettledSum[]
 }
 

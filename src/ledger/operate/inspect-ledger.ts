@@ -10,7 +10,6 @@ import { connectMaintenance } from './open-maintenance.js'
 export interface LedgerState {
   /** Whether it has the ledger's tables. */
   readonly isMigrated: boolean
-  /** Migrations of this version that were not applied. */
   readonly missing: readonly string[]
   /** Migrations that this version does not know: a newer one has applied them. */
   readonly unknown: readonly string[]
@@ -78,7 +77,6 @@ export class LedgerInspector {
     }))
   }
 
-  /** Counts payments that are paid and were not delivered. */
   async countUndelivered(): Promise<number> {
     const { db, sql } = this.#connection
     const { rows } = await sql<{ readonly count: number | string }>`
@@ -147,6 +145,5 @@ export interface InspectedWebhook {
   readonly waiting: number
   /** How long the oldest delivery has waited for its first attempt (ms); 0 if none waits. */
   readonly untriedMs: number
-  /** The error of a failed attempt, if there is one. */
   readonly lastError?: string | undefined
 }

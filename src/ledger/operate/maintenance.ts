@@ -42,7 +42,6 @@ export class LedgerMaintenance {
     this.#connection = connection
   }
 
-  /** The names of the migrations that were not applied, in order. */
   async missingMigrations(): Promise<readonly string[]> {
     const applied = (await findApplied(this.#connection)) ?? []
     return Object.keys(migrations).filter((name) => !applied.includes(name))

@@ -29,7 +29,6 @@ const MAX_DELIVERIES = 20_000
  */
 const OVER_CHECKOUTS_PART = 0.1
 
-/** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
 
 /** Time between two sweeps. */

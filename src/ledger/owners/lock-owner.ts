@@ -17,7 +17,6 @@ export interface Liveness {
   show(owner: string): Promise<boolean>
   /** Which of these owners, all of which have shown that they live, are dead. */
   findDead(owners: readonly string[]): Promise<readonly string[]>
-  /** Removes the traces of a dead owner. */
   forget?(owner: string): void
   /** Ends the sign of life of this process. */
   end(): Promise<void>

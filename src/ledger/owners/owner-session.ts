@@ -119,7 +119,6 @@ export class OwnerSession implements Liveness {
     this.#listeners.set(channel, listener)
   }
 
-  /** Whether notifications on a channel are heard at present. */
   hears(channel: string): boolean {
     return this.#session?.channels.has(channel) ?? false
   }

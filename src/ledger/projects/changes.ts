@@ -14,12 +14,10 @@ export interface Changing {
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly at: number
-  /** The database's clock, for statements. */
   readonly now: SqlDatabase['now']
   readonly sql: SqlDatabase['sql']
 }
 
-/** Rolls the transaction of a change back. */
 export class Undone extends Error {
   constructor(readonly outcome: ChangeOutcome) {
     super(outcome)

@@ -7,7 +7,6 @@ import type { Changing } from './changes.js'
 /** A project's address, and the one that waits. */
 type Paid = Pick<StoredProject, 'id' | 'settings' | 'nextPayTo'>
 
-/** A project, as the audit log shows it. */
 export function auditedOf({
   settings,
   pausedBy,

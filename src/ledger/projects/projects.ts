@@ -12,7 +12,6 @@ import { selectProjects, tokenOf, versionOf } from './rows.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
 
-/** Announces changes to other processes, and receives their announcements. */
 export interface ChangeChannel {
   /** Whether announcements by others arrive at present. */
   readonly isOpen: boolean
@@ -233,7 +232,6 @@ export class Projects {
     await this.#change(by, async () => act)
   }
 
-  /** Lists changes, newest first. */
   listAudit({
     after,
     limit,

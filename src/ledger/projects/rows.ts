@@ -10,12 +10,10 @@ import type {
 } from '../projects.js'
 import { PROJECTS_VERSION, type LedgerDatabase, type Row } from '../schema/tables.js'
 
-/** Selects the projects that are not deleted. */
 export function selectProjects(db: Kysely<LedgerDatabase>) {
   return db.selectFrom('x402_projects').selectAll().where('deleted_at', 'is', null)
 }
 
-/** Finds a project that is not deleted. */
 export async function findProject(
   db: Kysely<LedgerDatabase>,
   id: string,

@@ -82,7 +82,6 @@ export class Nonces {
     })
   }
 
-  /** Records that all lower account nonces are mined. */
   async noteMinedNonce({ chainId, relayer }: RelayerAccount, minedNonce: number): Promise<void> {
     await this.#store.run(({ db }) =>
       db

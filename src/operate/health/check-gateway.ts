@@ -95,7 +95,6 @@ async function checkCore(
   return [...own, ...rest.flat()]
 }
 
-/** Checks that each factory of `allowedFactories` is there. */
 async function checkFactories(
   chain: Pick<Chain, 'getCode' | 'network'>,
   factories: ReadonlySet<Address>,

@@ -88,7 +88,6 @@ function notReady(
   return { isReady: false, checks: [failed({ subject }, { code, message })] }
 }
 
-/** Checks a node, and that one of its relayers has gas money. */
 async function checkCore(core: OwnNetwork, now: () => number): Promise<readonly Finding[]> {
   const { chain, relayers } = core
   const network = chain.network.caip2

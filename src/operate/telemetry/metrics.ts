@@ -16,7 +16,6 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const OUTCOMES = ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const
 
-/** Events of refunds, and the outcomes that they tell. */
 const REFUND_OUTCOMES = [
   ['refundSettled', 'settled'],
   ['refundFailed', 'failed'],
@@ -103,7 +102,6 @@ export class Metrics implements PaymentWatcher {
     this.#count(events)
   }
 
-  /** All metrics in Prometheus's text format. */
   text(): Promise<string> {
     return this.#registry.metrics()
   }

@@ -54,12 +54,10 @@ export async function during<T>(
   }
 }
 
-/** Ends the watch of a payment that was refused before anything was sent. */
 export function endRefused(watch: PaymentWatch, { refused, transaction }: Refusal): void {
   watch.end({ kind: 'not_settled', reason: refused, ...(transaction && { transaction }) })
 }
 
-/** Keeps watching a payment that was reserved, or ends if it was refused. */
 export function watchReserved(
   watch: PaymentWatch,
   reserved: Reservation | Refusal,

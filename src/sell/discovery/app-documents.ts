@@ -22,7 +22,6 @@ export interface AppDocuments {
   readonly bodies: ReadonlyMap<string, { readonly type: string; readonly body: string }>
 }
 
-/** Dependencies of {@link AppDescriber}. */
 export interface DescriberOptions {
   readonly declaredRoutes: DeclaredRoutes
   readonly logger: Logger

@@ -4,7 +4,6 @@ import type { Lazy } from '../../shared/http/lazy.js'
 import { publicRootOf } from '../../shared/http/public-url.js'
 import type { AppDescriber } from './app-documents.js'
 
-/** Paths of an app's documents. */
 const DOCUMENTS = new Set(['/openapi.json', '/.well-known/x402', '/llms.txt'])
 
 const CATALOGUE = /^\/discovery\/(?:resources|search)\/?$/
@@ -13,7 +12,6 @@ const API = '/api/v2/payment'
 /** Dependencies of the router. */
 export interface DiscoveryContext {
   readonly describer: Lazy<AppDescriber>
-  /** Opens the gateway's API. */
   readonly api: () => RequestHandler
   readonly publicUrl?: string | undefined
 }

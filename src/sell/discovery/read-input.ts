@@ -23,7 +23,6 @@ const MAX_CHECKED_WHOLLY = 256
 
 const PARSED_BY_EXPRESS = /^\s*application\/(?:[\w.-]+\+)?(?:json|x-www-form-urlencoded)\b/i
 
-/** The parts of a request that were declared, as their schemas read them. */
 export type ReadInput = Readonly<Partial<Record<InputPart, unknown>>>
 
 /** Time for all checks of a request (ms). */

@@ -28,7 +28,6 @@ import { watchForStream } from '../hold/watch-for-stream.js'
 export interface AuthorizationFlowContext extends RedirectContext {
   readonly heldBudget: HeldBudget
   readonly counters: Counters
-  /** Counts payments that the app waives. */
   readonly waived: WaivedCounter
   readonly logger: Logger
   /** The requests that are waited for when the gateway closes. */
@@ -161,7 +160,6 @@ async function isCharged(
   }
 }
 
-/** Settles the payment, and then sends the response. */
 async function settleThenSend(
   context: AuthorizationFlowContext,
   attempt: HeldAttempt,

@@ -9,7 +9,6 @@ import type { PaidRequest } from './paid-request.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import type { Caller, PresentedAttempt } from './paid-call.js'
 
-/** A request on its way through Express. */
 export interface Exchange {
   readonly req: Request
   readonly view: RequestView

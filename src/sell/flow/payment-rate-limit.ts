@@ -8,7 +8,6 @@ import { respondRouteProblem } from '../respond/respond.js'
 /** The property of a request with express-rate-limit's count. Its default, `rateLimit`, may belong to the app's own. */
 const COUNT = 'x402PaymentRateLimit'
 
-/** Dependencies of {@link createPaymentRateLimit}. */
 export interface PaymentRateLimitContext {
   readonly paymentRateLimit: RateLimitOptions | false
   readonly logger: Logger
@@ -31,7 +30,6 @@ export interface ExceededLimit {
   readonly resetTime: Date | undefined
 }
 
-/** Counts a request. @returns The limit that it exceeds, if any. */
 export type CountRequest = (counted: CountedRequest) => Promise<ExceededLimit | undefined>
 
 /** Makes the limiter of a gateway's paid routes; `undefined` if they are not limited. */

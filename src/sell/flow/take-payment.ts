@@ -23,7 +23,6 @@ export interface PaidCallContext extends OnceContext, MatchContext {
   readonly counters: Counters
 }
 
-/** Finds the payment that a call brings for an offer. */
 export async function findPayment(
   context: PaidCallContext,
   { route, caller }: PaidCall,

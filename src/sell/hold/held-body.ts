@@ -1,7 +1,6 @@
 import type { HeldLease } from './held-budget.js'
 
 export interface HeldLimits {
-  /** Body bytes of this response. */
   readonly maxHeldBytes: number
   /** Its part of the memory for all held responses. */
   readonly lease?: HeldLease

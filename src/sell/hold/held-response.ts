@@ -8,7 +8,6 @@ import { fixHead, ignoredHeaderMethods, markHead, type HeadArguments } from './r
 import { headersSince, type RecordedResponse } from '../respond/stored-response.js'
 import { optionalArguments, refuseWrite, toBytes, type WriteCallback } from './write-arguments.js'
 
-/** How a handler's response ended. */
 export type HeldEnd =
   /** It is complete; nothing of it has been sent. */
   | { readonly kind: 'ended'; readonly status: number }
@@ -40,7 +39,6 @@ export class HeldResponse {
   readonly #res: ServerResponse
   /** The methods that the gates replaced, including those of the app's middleware. */
   readonly #original
-  /** The head before the handler ran. */
   readonly #headersBefore: OutgoingHttpHeaders
   readonly #statusBefore: number
   readonly #body: HeldBody

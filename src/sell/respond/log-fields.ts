@@ -12,7 +12,6 @@ export interface LoggedRequest {
   readonly payment?: Pick<Payment, 'key' | 'network'> | undefined
 }
 
-/** The log fields of a request: its id, path and payment. */
 export function requestFields(logged: LoggedRequest): Readonly<Record<string, unknown>> {
   const { caller, project, payment } = logged
   const { view, requestId } = caller

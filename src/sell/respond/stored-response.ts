@@ -16,7 +16,6 @@ export interface RecordedResponse {
   readonly body: Buffer | undefined
 }
 
-/** A {@link RecordedResponse} in JSON. */
 interface StoredResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | number | readonly string[]>>
@@ -90,7 +89,6 @@ export function isUnpaid(stored: string): boolean {
   return (JSON.parse(stored) as StoredResponse).isUnpaid === true
 }
 
-/** Adds the report of the settlement to a response that was stored. */
 export function withReceipt(stored: string, receipt: Receipt): string {
   const { status, headers, body } = JSON.parse(stored) as StoredResponse
   return JSON.stringify({

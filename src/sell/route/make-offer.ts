@@ -28,13 +28,11 @@ import type { RoutePrices } from './route-prices.js'
 import type { DescribedRequest, RouteResource } from './route-resource.js'
 import type { RouteWarnings } from './route-warnings.js'
 
-/** Dependencies of {@link RouteOffers}. */
 export interface OffersContext extends SigningContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
   /** Callers of metered payments elsewhere. @defaultValue no remote facilitator settles */
   readonly callers?: RemoteCallers | undefined
   readonly rates: RateSource
-  /** Whether any source of rates is configured. */
   readonly hasRates: boolean
   readonly networkNames: NetworkNameStyle
   /** Tokens that take signed approvals. @defaultValue none is known */
@@ -93,7 +91,6 @@ export class RouteOffers {
     return this.#current?.respondUnpaid
   }
 
-  /** The quotes of a fixed price to which no rate applies. */
   get fixedQuotes(): readonly Quote[] | undefined {
     return this.#current?.quotes
   }

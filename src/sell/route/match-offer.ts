@@ -19,7 +19,6 @@ import type { RequestView } from './request-view.js'
 import type { PaidRoute } from './route.js'
 import { purchaseOf } from './route-records.js'
 
-/** Dependencies of {@link matchOffer}. */
 export interface MatchContext extends SigningContext {
   readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly facilitator: Pick<FacilitatorCore, 'formats'>

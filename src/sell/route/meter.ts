@@ -19,7 +19,6 @@ import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 export interface MeteredPayment extends Pick<Payment, 'format'> {
   /** Their amount is the maximum. */
   readonly requirements: PaymentRequirements
-  /** The rate that the maximum was made with, if any. */
   readonly appliedRate: AppliedRate | undefined
 }
 

@@ -7,7 +7,6 @@ import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/pa
 import type { Paywall } from '../paywall/paywall.js'
 import type { PaymentDialect } from './payment-dialect.js'
 
-/** A route's offer to one request. */
 export interface Offer {
   readonly resource: ResourceInfo
   readonly accepts: readonly PaymentRequirements[]
@@ -30,7 +29,6 @@ export interface Offer {
   readonly failure?: RateError | FacilitatorError | undefined
 }
 
-/** The part of an offer that comes from quotes. */
 export function offerOf(
   resource: ResourceInfo,
   quotes: readonly Quote[],

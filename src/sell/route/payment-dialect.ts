@@ -7,7 +7,6 @@ import type {
 } from '../../shared/protocol/payment.js'
 import type { RequestView } from './request-view.js'
 
-/** How a payment is asked for, presented and acknowledged. */
 export interface PaymentDialect {
   /** Reads the payment of a request; `undefined` if it brings none in this dialect. */
   read(view: RequestView): Promise<PresentedPayment | undefined>
@@ -25,7 +24,6 @@ export type PresentedPayment =
   | {
       readonly kind: 'payment'
       readonly decoded: DecodedPayload
-      /** The entry of `accepts` that the payer chose. */
       readonly accepted: PaymentRequirements
       /** What its buyer calls the network, and so the answer. @defaultValue as in the offer */
       readonly network?: string

@@ -53,7 +53,6 @@ export function paymentRequired(
   }
 }
 
-/** Why a payment is asked for, and with which status. */
 export interface AskedBecause extends Asking {
   /**
    * 400 if the payment header is unreadable. @defaultValue 402; 412 if the payer has yet to approve the token to

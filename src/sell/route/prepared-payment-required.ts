@@ -33,7 +33,6 @@ export function newDocuments(maxSize: number): PreparedDocuments {
 
 /** The parts of a prepared 402. */
 export interface AskingRoute {
-  /** The route's offer at a URL. */
   readonly askedAt: (url: string, view: RequestView) => AskedPayment
   readonly urlOf: (view: RequestView) => string
   /** What the 402 depends on besides the URL. @defaultValue nothing */

@@ -8,7 +8,6 @@ import type { RouteOptions } from './options.js'
 import { pricedMethod, type RequestView } from './request-view.js'
 import type { RouteWarnings } from './route-warnings.js'
 
-/** Dependencies of {@link RouteResource}. */
 export interface ResourceContext {
   readonly publicUrl?: string | undefined
   /** Lists what was sold. @defaultValue nothing is listed */

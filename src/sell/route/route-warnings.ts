@@ -32,7 +32,6 @@ export class RouteWarnings {
     this.#declared = description === '' ? undefined : `The route '${shown(description)}'`
   }
 
-  /** Whether a warning was given before. */
   has(warning: Warning, project = ''): boolean {
     return this.#said.has(`${warning} ${project}`)
   }
@@ -80,7 +79,6 @@ export class RouteWarnings {
     })
   }
 
-  /** Warns of a response that streams, but is held. */
   warnOfStream(view: RequestView, { isMetered }: { readonly isMetered: boolean }): void {
     const remedy = isMetered
       ? 'what was used is known only then. To stream, sell at a fixed price with'

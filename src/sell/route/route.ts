@@ -13,7 +13,6 @@ import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 import { Version1 } from './version-1.js'
 import { Version2 } from './version-2.js'
 
-/** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends OffersContext, ResourceContext, PaywallContext {
   readonly merchants: ReadonlyMap<string, Merchant>
   /** Warnings of the declared route. @defaultValue none yet */

@@ -9,7 +9,6 @@ export class Lazy<T> {
     this.#load = load
   }
 
-  /** Loads the part once. */
   get(): Promise<T> {
     return (this.#loaded ??= this.#load().catch((error: unknown) => {
       this.#loaded = undefined

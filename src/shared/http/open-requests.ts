@@ -24,7 +24,6 @@ export class OpenRequests {
   /** Ends the waits of requests for nodes and other gateways. */
   readonly #asking = new Set<() => void>()
   #isLate = false
-  /** Called whenever one of them ends. */
   #onEnd: () => void = () => undefined
 
   constructor() {

@@ -94,7 +94,6 @@ export function paymentFor(
   return { requirements, network, facts, key, ...decoded }
 }
 
-/** Decodes a payment that comes with its entry of `accepts`. */
 export function decodePayment(
   payload: PaymentPayload,
   requirements: PaymentRequirements,

@@ -6,7 +6,6 @@ const LEAST_PREFIX = 3
 /** How much of a name is compared (characters). */
 const MAX_COMPARED = 40
 
-/** Names that a message lists, at most. */
 const MOST_LISTED = 20
 
 /** Finds the known name that was probably meant; `undefined` if none is close. */

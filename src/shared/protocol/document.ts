@@ -163,7 +163,6 @@ function issueAt(
   return { path: path.join('.'), message, issue }
 }
 
-/** Deepest nesting of objects and lists. */
 export const MAX_NESTING = 64
 
 /**

@@ -33,7 +33,6 @@ const NETWORKS: ReadonlySet<string> = new Set([
   'story',
 ])
 
-/** The name of a network in version 1, if it has one there. */
 function nameInVersion1(id: string): string | undefined {
   const shortName = findNetwork(id)?.shortName
   return shortName !== undefined && NETWORKS.has(shortName) ? shortName : undefined

@@ -16,7 +16,6 @@ import { triggerCommand } from './trigger-command.js'
 import { tryCommand } from './try-command.js'
 import { ownPackage } from '../../shared/http/own-package.cjs'
 
-/** The commands, in the order of the overview. */
 const COMMANDS: readonly Command[] = [
   tryCommand,
   initCommand,

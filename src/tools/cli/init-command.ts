@@ -56,7 +56,6 @@ interface Files {
   readonly relayer: { readonly key: Hex; readonly address: Hex }
 }
 
-/** Writes the files of `serve`, and prints the token. */
 async function initServe(
   { folder, answers, relayer: { key, address: relayer } }: Files,
   context: CliContext,
@@ -84,7 +83,6 @@ async function initServe(
   ])
 }
 
-/** Adds the variables of an app to its `.env`. */
 async function initApp({ folder, answers, relayer }: Files, context: CliContext): Promise<void> {
   await mkdir(folder, { recursive: true })
   const env = join(folder, ENV_FILE)

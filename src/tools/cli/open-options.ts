@@ -20,7 +20,6 @@ import {
   type NamedLedger,
 } from './ledger-location.js'
 
-/** Sources of a gateway's options, and of its ledger. */
 export interface OptionsSource extends ConfigSource {
   /** SQLite file, relative to the configuration, or a URL. */
   readonly ledger: string | undefined

@@ -48,7 +48,6 @@ export class WebhookListener {
     })
   }
 
-  /** @returns The listener's URL. */
   async listen(port: number): Promise<string> {
     const url = await listenLocally(this.#server, port).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException

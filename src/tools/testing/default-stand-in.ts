@@ -13,7 +13,6 @@ type Declaration = (gateway: Gateway) => RequestHandler
 /** Gateways of the open shops, the newest last. */
 const open: Gateway[] = []
 
-/** Declarations that no shop has checked yet. */
 const unchecked = new Set<Declaration>()
 
 const listeners = new Set<(gateway: Gateway) => () => void>()

@@ -9,7 +9,6 @@ const DOMAIN_TYPE_HASH = hashText(
 const WORD_BYTES = 32
 const ADDRESS_BYTES = 20
 
-/** A token's EIP-712 domain. */
 export interface TokenDomain {
   readonly name: string
   readonly version: string

@@ -26,10 +26,8 @@ type Loose<T> = T extends ((...args: never) => unknown) | string
   ? T
   : { [Name in keyof T]: Loose<T[Name]> | undefined }
 
-/** An object whose members are given where they are there. */
 type Given<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }
 
-/** Drops the members that are `undefined`. */
 export function omitUndefined<T extends object>(options: T): Given<T> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given) as Given<T>
@@ -87,7 +85,6 @@ export const addressOf = (purpose: string) =>
       ),
     )
 
-/** An absolute http(s) URL. */
 export const httpUrl = (purpose: string) =>
   z
     .string({ error: missing(purpose) })

@@ -5,7 +5,6 @@ import type { MetricsOptions } from '../options.js'
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 9464
 
-/** Fewest characters of a token. */
 const MIN_TOKEN_LENGTH = 16
 
 const MAX_PORT = 65_535

@@ -37,7 +37,6 @@ import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
 const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
 
-/** Fewest characters of `quoteSecret`. */
 const MIN_SECRET_LENGTH = 32
 
 const rateLimit = z
@@ -165,7 +164,6 @@ export interface ResolvedOptions extends ResolvedAdmin {
   readonly projects: readonly Project[]
   readonly console: boolean
   readonly rates: RateSource
-  /** Whether any source of rates is configured. */
   readonly hasRates: boolean
   readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
@@ -176,7 +174,6 @@ export interface ResolvedOptions extends ResolvedAdmin {
   readonly facilitator?: Facilitator | undefined
   readonly ledger?: LedgerStore | undefined
   readonly logger: Logger
-  /** `undefined`: no metrics are collected. */
   readonly metrics: ResolvedMetrics | undefined
   readonly traces: boolean
   readonly trustProxy: TrustedProxies

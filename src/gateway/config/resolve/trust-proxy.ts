@@ -27,7 +27,6 @@ export function trustedFrom(text: string): string | number | false {
   return /^\d{1,9}$/.test(text) ? Number(text) : text
 }
 
-/** Explains a wrong text of the flag; `undefined` if it is right. */
 export function explainTrusted(text: string): string | undefined {
   return trustProxySchema.safeParse(trustedFrom(text)).error?.issues[0]?.message
 }

@@ -23,7 +23,6 @@ export interface CheckedDatabase {
   readonly findings: readonly DoctorFinding[]
   /** Present if the database can be read; must be closed. */
   readonly inspector?: LedgerInspector | undefined
-  /** Its webhooks, if they can be read. */
   readonly webhooks?: readonly InspectedWebhook[]
 }
 

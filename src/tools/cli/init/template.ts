@@ -3,7 +3,6 @@ import type { Hex } from '../../../shared/protocol/payment.js'
 import { dollarsOf, type Answers } from './answers.js'
 
 export interface Template extends Answers {
-  /** Address of the relayer whose key is in `.env`. */
   readonly relayer: Hex
   /** Identify token of the project; only its hash is written. */
   readonly token: string

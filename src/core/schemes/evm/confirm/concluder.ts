@@ -133,7 +133,6 @@ export class Concluder {
   }
 }
 
-/** The token of a payment, as configured here. */
 export function tokenOf({ assets }: SettlementNetwork, { asset }: Pick<LedgerEntry, 'asset'>) {
   return assets.get(lowerHex(asset))
 }

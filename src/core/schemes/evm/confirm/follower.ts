@@ -27,7 +27,6 @@ export interface FollowedTransaction {
    * @returns The transaction that went out, if one did.
    */
   readonly resend?: (() => Promise<Submission | undefined>) | undefined
-  /** See {@link TakesPaid}. */
   readonly takesPaid?: TakesPaid | undefined
 }
 
@@ -61,7 +60,6 @@ export class Follower {
     this.#options = options
   }
 
-  /** Whether a record is followed now. */
   isFollowing(id: string): boolean {
     return this.#followed.has(id)
   }

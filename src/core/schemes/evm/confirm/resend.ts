@@ -29,7 +29,6 @@ const STUCK_MS = 60_000
 /** How often it is sent with a new nonce: its payer may have no money left. */
 const MAX_RESENDS = 5
 
-/** A settled payment that the chain may have dropped. */
 export interface DroppedPayment {
   readonly network: SettlementNetwork
   readonly entry: FinalEntry

@@ -65,7 +65,6 @@ export function toIsUsed(result: CallResult | undefined): boolean | undefined {
   return value === undefined ? undefined : value !== 0n
 }
 
-/** Asks for the EIP-712 domain of a token. */
 export function separatorCall({ address: to }: SettlementAsset): Call {
   return { to, data: encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' }) }
 }

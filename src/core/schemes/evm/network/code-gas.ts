@@ -42,7 +42,6 @@ export class CodeGas {
   readonly #options: CodeGasOptions
   /** As the ledger had it when it was read last, and what this process has added since. */
   #all = new Map<Hex, GasOfCode>()
-  /** Counts that this process has added since. */
   #own: Count[] = []
   #readAt = -Infinity
   #reading: Promise<void> | undefined

@@ -50,7 +50,6 @@ export class Deployments {
     return undefined
   }
 
-  /** Ends what {@link claim} began. */
   end(key: PaymentKey): void {
     const running = this.#running.get(key.from)
     if (running?.id === recordId(key)) running.end()

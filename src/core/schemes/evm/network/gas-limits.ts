@@ -37,7 +37,6 @@ const NETWORK_GAS_MAX_AGE_MS = 600_000
 /** Most gas that a network is believed to take for them; Arbitrum takes some 100,000. */
 const MAX_NETWORK_GAS = 2_000_000n
 
-/** Why there is no limit for a transfer. */
 export type NoGasLimit = 'reverts' | 'exceeds_cap'
 
 /** How much gas a transfer may take. */
@@ -124,7 +123,6 @@ export class GasLimits {
     return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }
   }
 
-  /** Where the node does not measure simulations. */
   async #estimateByNode(call: Call): Promise<GasLimit | 'reverts'> {
     const gas = await this.#chain.estimateGas(call)
     if (typeof gas !== 'bigint') return 'reverts'

@@ -150,7 +150,6 @@ export class PayerGuard {
     return true
   }
 
-  /** Gas that payers without code have lost beyond what they have earned. */
   #lostWithoutCode(): bigint {
     return uncovered(this.#options.codeGas.all().get(NO_CODE), 0n)
   }
@@ -214,7 +213,6 @@ export class PayerGuard {
     return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
   }
 
-  /** Makes a payer wait after a failure. */
   #backOff(payer: Address, hasCode: boolean): void {
     const count = (this.#failures.get(payer)?.count ?? 0) + 1
     // Without code, the first has no consequence: money can be spent twice by mistake.

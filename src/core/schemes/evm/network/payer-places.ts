@@ -95,7 +95,6 @@ export class PayerPlaces {
     return true
   }
 
-  /** Ends what {@link take} counted. */
   end(key: PaymentKey): void {
     const places = this.#places.get(key.from)
     places?.delete(recordId(key))

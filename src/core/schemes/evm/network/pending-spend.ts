@@ -19,7 +19,6 @@ const ENDED = { ...growingTo(10_000), ttl: 60_000 }
 /** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200
 
-/** Ended payments of one payer that are remembered. */
 const MOST_ENDED = 200
 
 /** A payment that spends its payer's balance. */
@@ -38,7 +37,6 @@ interface Pending {
   /** The highest of those that were signed with its nonce: one of them will be spent. */
   value: bigint
   readonly validBefore: bigint
-  /** See {@link Allowed}. */
   readonly allowed: Allowed
   /** Requests that have taken it and not dropped it. */
   takers: number
@@ -52,7 +50,6 @@ type Allowed = 'unneeded' | 'shared' | 'own'
 /** What a payer lacks for a payment. */
 export type Shortage = 'balance' | 'allowance'
 
-/** A payer's balance, at one block. */
 interface Balance {
   /** Unknown where the token does not say. */
   readonly balance: bigint | undefined

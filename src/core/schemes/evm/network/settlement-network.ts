@@ -33,14 +33,12 @@ export interface SettlementNetwork {
   readonly blockMs: number
 }
 
-/** Options of {@link createSettlementNetwork}. */
 export type SettlementNetworkOptions = Pick<
   SettlementNetwork,
   'chain' | 'relayers' | 'assets' | 'onGas' | 'projectGas'
 > &
   PayerGuardOptions & { readonly allowedFactories?: readonly Address[] | undefined }
 
-/** Makes the dependencies of settling on one network. */
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
   const { chain, relayers, assets, onGas, projectGas } = parts
   return {

@@ -21,7 +21,6 @@ const UNSUPPORTED_MS = 60_000
 /** Stands for the signature of an account whose own code has to check it: that is not run here. */
 const NO_SIGNATURE = { v: 27, r: `0x${'0'.repeat(64)}`, s: `0x${'0'.repeat(64)}` } as const
 
-/** The result of simulating a transfer, all at one block. */
 export interface TransferSimulation {
   /** Hash of the payer's code, a delegation (EIP-7702) included; absent for an account without. */
   readonly codeHash: Hex | undefined

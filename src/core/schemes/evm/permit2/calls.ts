@@ -58,7 +58,6 @@ export interface SettleCall {
   readonly facilitator: Address | undefined
 }
 
-/** Reads a call of a spender; `undefined` for any other call. */
 export function readSettleCall({ to, data }: Call): SettleCall | undefined {
   const spender = findSpender(to)
   const start = spender && startOf(spender, lowerHex(data.slice(0, 10)))
@@ -87,7 +86,6 @@ export function nonceBitmapCall({ from, nonce }: Omit<PaymentKey, 'chainId'>): C
   return { to: PERMIT2, data: `${NONCE_BITMAP}${addressWord(from)}${word(BigInt(nonce) >> 8n)}` }
 }
 
-/** Whether a word of used nonces has the bit of a nonce. */
 export function isUsedIn(bits: bigint, nonce: Hex): boolean {
   return ((bits >> (BigInt(nonce) & 255n)) & 1n) === 1n
 }

@@ -66,7 +66,6 @@ function readApproval(extensions: unknown): SponsoredApproval | 'invalid' | unde
   }
 }
 
-/** Why an approval is not one for its payment. */
 export function checkApproval(facts: PaymentFacts): Reason | undefined {
   const approval = approvalIn(facts)
   if (approval === undefined) return undefined

@@ -9,7 +9,6 @@ export interface SettlementAsset {
   readonly address: Address
   /** Absent if it is not taken by ERC-3009. */
   readonly separator?: Hex | undefined
-  /** That of Permit2 on the token's chain. */
   readonly permit2Separator: Hex
   /** As configured here. */
   readonly symbol?: string

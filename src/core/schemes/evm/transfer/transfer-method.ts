@@ -32,7 +32,6 @@ export interface SignedTransfer {
 
 /** Reasons that each way has its own names for. */
 export interface MethodReasons {
-  /** The nonce was used up before. */
   readonly used: Reason
   readonly badSignature: Reason
   readonly tooEarly: Reason

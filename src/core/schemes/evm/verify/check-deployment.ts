@@ -11,7 +11,6 @@ import type { TransferSimulation } from '../network/simulate.js'
 import type { SignedTransfer } from '../transfer/transfer-method.js'
 import { askAccount } from './signature.js'
 
-/** A transfer whose payer has no code yet. */
 type DeployingTransfer = SignedTransfer & { readonly deployment: Call }
 
 /** The call that deploys an account and makes its transfer, or does nothing. */

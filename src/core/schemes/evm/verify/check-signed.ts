@@ -45,7 +45,6 @@ export function createRecentlyVerified(): RecentlyVerified {
 interface UncheckedTransfer extends Pick<SignedTransfer, 'isRefund'> {
   readonly key: PaymentKey
   readonly facts: PaymentFacts
-  /** Whether its transaction is out already. */
   readonly isSubmitted: boolean
   /** Whether it counts as good if it was verified a moment ago. */
   readonly trustRecent: boolean

@@ -84,7 +84,6 @@ function canonical(point: { r: bigint; s: bigint; odd: boolean }): EcdsaSignatur
   }
 }
 
-/** A signature as its 65 bytes. */
 export function joinSignature({ r, s, v }: EcdsaSignature): Hex {
   return `${r}${s.slice(2)}${v.toString(16)}`
 }

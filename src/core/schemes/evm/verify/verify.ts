@@ -35,7 +35,6 @@ export interface VerifyContext {
   readonly recent: RecentlyVerified
 }
 
-/** A payment that could be settled now. */
 export interface VerifiedPayment extends ReservedPayment {
   readonly network: SettlementNetwork
   readonly asset: SettlementAsset
@@ -45,7 +44,6 @@ export interface VerifiedPayment extends ReservedPayment {
   readonly isSubmitted: boolean
   /** The simulation of its transfer; absent if its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
-  /** As {@link PresentedPayment.onSubmitted}. */
   readonly onSubmitted: PresentedPayment['onSubmitted']
 }
 
