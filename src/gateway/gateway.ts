@@ -265,12 +265,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   })
 }
 
-/** How a gateway is opened. */
 interface Opening {
-  /**
-   * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
-   * limited are logged by themselves, without a `check()`.
-   */
+  /** As `nameUrl` of `CoreParts`. */
   readonly nameUrl?: (network: Network) => string
 }
 

@@ -7,21 +7,13 @@ import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
 import { hashOf, type Purchase } from './purchase.js'
 
+type PurchaseTerm = 'method' | 'url' | 'route' | 'price' | 'body' | 'client' | 'asker'
+
 export interface EntryTerms {
   readonly project?: string | undefined
   readonly appliedRate?: AppliedRate | undefined
   /** The resource that is bought, and the buyer. */
-  readonly purchase?:
-    | {
-        readonly method?: string | undefined
-        readonly url?: string | undefined
-        readonly route?: string | undefined
-        readonly price?: string | undefined
-        readonly body?: string | undefined
-        readonly client?: string | undefined
-        readonly asker?: string | undefined
-      }
-    | undefined
+  readonly purchase?: Partial<Record<PurchaseTerm, string | undefined>> | undefined
   /** Further details for its record. Of a refund, those of its payment. */
   readonly details?: PaymentDetails | undefined
 }

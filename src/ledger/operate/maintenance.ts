@@ -56,18 +56,6 @@ export class LedgerMaintenance {
     return copyLedger(this.#connection, target.#connection, options)
   }
 
-  async count({ from, until, refunds }: ExportQuery): Promise<number> {
-    const { count } = await this.#connection.db
-      .selectFrom('x402_authorizations')
-      .select((where) => where.fn.countAll().as('count'))
-      .where('state', 'in', EXPORTED)
-      .where('kind', 'in', kindsOf(refunds))
-      .where('created_at', '>=', from)
-      .where('created_at', '<', until)
-      .executeTakeFirstOrThrow()
-    return Number(count)
-  }
-
   /** Reads payments page by page: one project after the other, oldest first in each. */
   async *export({ from, until, refunds }: ExportQuery): AsyncGenerator<ExportedPayment> {
     const kind = refunds ? 'any' : 'payment'
@@ -150,9 +138,6 @@ export class LedgerMaintenance {
     return this.#connection.end()
   }
 }
-
-const kindsOf = (refunds = false) =>
-  refunds ? (['payment', 'refund'] as const) : (['payment'] as const)
 
 /** The names of the migrations that were applied. @returns `undefined` where there is no table of them. */
 export async function findApplied({
