@@ -376,7 +376,6 @@ function openBase(resolved: ResolvedOptions) {
 
 type Base = ReturnType<typeof openBase>
 
-/** The parts that are loaded when they are needed. */
 function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) {
   const { requests, events, telemetry, ledger, recent, directory } = base
   const { cutOff, stopping } = requests
@@ -509,7 +508,6 @@ function countCalls(facilitator: Facilitator, requests: OpenRequests): Facilitat
   }
 }
 
-/** Makes the `close` of a gateway. */
 function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway['close'] {
   let closed: Promise<void> | undefined
   return ({ timeoutMs = CLOSE_TIMEOUT_MS } = {}) =>

@@ -7,7 +7,6 @@ import { DAY_MS } from './time-zone.js'
 /** Project of the counts of all projects together. No project has an empty id. */
 export const ALL_COUNTED = ''
 
-/** How often something happened on a day. */
 export interface Count {
   /** Days since the epoch, in UTC. */
   readonly day: number
@@ -31,7 +30,6 @@ export interface CountQuery {
   readonly kinds: readonly string[]
 }
 
-/** Which counts are summed: those of a span of time. */
 export interface SumQuery extends Pick<CountQuery, 'project' | 'kinds'> {
   /** Milliseconds since the epoch, inclusive. */
   readonly from: number

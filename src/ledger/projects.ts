@@ -23,7 +23,6 @@ export interface StoredProject {
   readonly updatedAt: number
 }
 
-/** A change of a project's merchant. */
 export interface ProjectUpdate extends Pick<
   StoredProject,
   'id' | 'settings' | 'pausedBy' | 'version'
@@ -71,7 +70,6 @@ export type AuditAction =
   | 'checkout.created'
   | 'checkout.canceled'
 
-/** One change, and who made it. */
 export interface AuditEntry {
   readonly id: string
   readonly position: number
@@ -113,7 +111,6 @@ export interface ProjectSnapshot {
   readonly tokens: readonly StoredToken[]
 }
 
-/** Part of a list. */
 export interface PageQuery {
   /** Position of the last entry of the page before. */
   readonly after?: number | undefined

@@ -61,7 +61,6 @@ export function heldUntil({ validBefore }: Pick<LedgerEntry, 'validBefore'>): bi
   return validBefore + LAPSED_AFTER_SECONDS
 }
 
-/** A refund, as far as it takes from its payment. */
 export type RefundedAmount = Pick<RefundRecord, 'state' | 'value' | 'validBefore'>
 
 /** Computes the rest of a payment that is not refunded. @param nowSeconds - The ledger's clock. */

@@ -77,7 +77,6 @@ export class Sessions {
     )
   }
 
-  /** Ends a session, if it exists. */
   async remove(hash: string): Promise<void> {
     await this.#store.run(({ db }) =>
       db.deleteFrom('x402_console_sessions').where('hash', '=', hash).execute(),

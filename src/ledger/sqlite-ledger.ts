@@ -87,7 +87,6 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
   return new SqlLedger(store, owner, options)
 }
 
-/** How an SQLite database is opened. */
 interface SqliteStoreOptions {
   readonly owner: LockOwner
   readonly connect: () => SqliteConnection

@@ -75,7 +75,6 @@ function tooManyFailures(res: Response, seconds: number): RequestProblem {
   )
 }
 
-/** Refuses an admin whose role is not among those that may do something. */
 export function forbidden({ name, role }: Admin, roles: readonly AdminRole[]): RequestProblem {
   const who = roles.length === 1 ? `An ${roles[0]}` : `One of ${roles.join(', ')}`
   return new RequestProblem('forbidden', `${name} has the role ${role}. ${who} may do this.`)

@@ -114,7 +114,6 @@ export const discoveryEndpoints: readonly Endpoint[] = [
   }),
 ]
 
-/** Matches the resources of projects that are listed now. */
 async function filterOf(
   { directory }: RouterContext,
   { type, payTo, scheme, network, extensions }: Filters,

@@ -37,7 +37,6 @@ interface Completing extends UcpCompletionOptions {
   readonly claim: KeyClaim
 }
 
-/** The shop's own function has thrown. */
 interface ShopFailure {
   readonly thrown: unknown
 }
@@ -107,7 +106,6 @@ const signed = ({ paymentPayload }: PaymentSubmission): unknown => paymentPayloa
 const isUnpaid = (outcome: Outcome): boolean =>
   'status' in outcome && outcome.status === 'ready_for_complete'
 
-/** Reserves a payment, has the order placed, and settles it. */
 async function take(
   context: CompletionContext,
   checkout: Completing,
@@ -206,7 +204,6 @@ async function endPlaced(
   return (await thrownBy(() => cancelOrder?.())) ?? outcome
 }
 
-/** Reads the payment of an instrument, for one of the checkout's own offers. */
 function readInstrument(
   { handlerId }: CompletionContext,
   { config }: Completing,

@@ -102,7 +102,6 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
   nextCursor,
 })
 
-/** `GET /api/v2/admin/relayers`. */
 export const relayerList = document('RelayerList', 'The accounts that pay for gas.', {
   relayers: list(
     'Empty with a remote facilitator.',
@@ -132,7 +131,6 @@ export const relayerList = document('RelayerList', 'The accounts that pay for ga
   ),
 })
 
-/** `GET /api/v2/admin/gas`. */
 export const gasReport = document('GasReport', 'What gas has cost for each project.', {
   from: time('Begin.'),
   to: time('End.'),
@@ -148,7 +146,6 @@ export const gasReport = document('GasReport', 'What gas has cost for each proje
 
 const { subject: _subject, ...finding } = findingMembers
 
-/** `GET /api/v2/admin/networks`. */
 export const networkList = document('NetworkList', 'The health of networks.', {
   networks: list(
     'Empty with a remote facilitator.',

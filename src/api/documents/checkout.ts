@@ -25,7 +25,6 @@ const descriptor = document(
   },
 )
 
-/** `GET /api/v2/merchant/payment-profile`. */
 export const paymentProfile = component(
   'PaymentProfileResponse',
   z.record(z.string(), z.array(descriptor)).meta({
@@ -52,7 +51,6 @@ const entry = document('CheckoutEntry', 'The payment handler of one checkout.', 
   config: checkoutConfig,
 })
 
-/** `POST /api/v2/merchant/checkout-prepare`. */
 export const checkoutPrepared = component(
   'CheckoutPrepareResponse',
   z.record(z.string(), z.array(entry)).meta({
@@ -74,7 +72,6 @@ const acpHandlerMembers = {
   instrument_schemas: list('URLs of the JSON schemas of its instruments.', z.string()),
 }
 
-/** `GET /api/v2/merchant/acp/handlers`. */
 export const acpHandlers = component(
   'AcpHandlers',
   z
@@ -87,7 +84,6 @@ export const acpHandlers = component(
     .meta({ description: 'The payment handlers of an ACP profile: one.' }),
 )
 
-/** `POST /api/v2/merchant/acp/payment-requirements`. */
 export const acpCheckout = document('AcpCheckoutHandler', 'The payment handler of one checkout.', {
   ...acpHandlerMembers,
   config: checkoutConfig,

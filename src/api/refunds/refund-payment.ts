@@ -166,7 +166,6 @@ async function settleRefund(
   return undefined
 }
 
-/** The record of this very refund, if there is one. */
 async function findOwn(
   { ledger }: RouterContext,
   { refundable, payment }: SignedRefund,

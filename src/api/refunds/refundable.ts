@@ -9,7 +9,6 @@ import type { Payee } from '../serve/acting.js'
 import type { RouterContext } from '../context.js'
 import { findRecord } from '../settlements/settlement-endpoints.js'
 
-/** A settlement that can be refunded. */
 export interface Refundable {
   readonly merchant: Payee
   readonly payment: LedgerRecord

@@ -11,7 +11,6 @@ export const BAZAAR = 'bazaar'
  */
 export const MAX_BAZAAR_BYTES = 4096
 
-/** The extension, as it is advertised. */
 export interface Bazaar {
   readonly info: {
     readonly input: {

@@ -14,7 +14,6 @@ import { isTemplate, MAX_BAZAAR_BYTES, type Bazaar } from './bazaar.js'
 import { MAX_TAGS, TAG } from './declaration.js'
 import type { JsonSchema } from './json-schema.js'
 
-/** A resource in catalogues. */
 export interface Listing {
   /** URL without query, credentials and fragment; parameters as `:id`. */
   readonly resource: string

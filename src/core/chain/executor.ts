@@ -11,7 +11,6 @@ export const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 
 const SALT: Hex = `0x${'00'.repeat(32)}`
 
-/** The executor of some relayers, whether it is deployed or not. */
 export interface ExecutorContract {
   readonly address: Address
   readonly code: Hex

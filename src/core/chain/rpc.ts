@@ -25,7 +25,6 @@ export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcFailure }
 
-/** Sends requests to a node. */
 export interface Rpc {
   /**
    * Sends one JSON-RPC request.

@@ -25,7 +25,6 @@ export interface Fees extends FeeValues {
   readonly baseFeePerGas: bigint
 }
 
-/** An event of a mined transaction. */
 export interface Log {
   readonly address: Address
   readonly topics: readonly Hex[]
@@ -91,7 +90,6 @@ export type Broadcast =
 export type RejectionCause =
   'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'not_now' | 'never_valid' | 'other'
 
-/** How long to wait for something. */
 export interface Patience {
   readonly timeoutMs: number
   /** Ends the waiting early. */

@@ -44,7 +44,6 @@ interface Guarded {
   readonly scope?: Scope
 }
 
-/** Tells whether a role may call an endpoint of the admin API. */
 export function mayAdmin(role: AdminRole, { method, scope }: Guarded): boolean {
   return method === 'GET' || (scope !== undefined && SCOPES_OF[role].includes(scope))
 }

@@ -93,7 +93,6 @@ export class ProjectDirectory {
     return this.#options.store !== undefined
   }
 
-  /** Whether all projects were loaded at least once. */
   get isLoaded(): boolean {
     return !this.isOpen || this.#version >= 0
   }
@@ -110,7 +109,6 @@ export class ProjectDirectory {
     return this.#options.projects
   }
 
-  /** Whether any project has an identify token now. */
   get hasTokens(): boolean {
     return (
       this.#tokens.size > 0 || this.configured.some((project) => project.tokenHashes.length > 0)
@@ -157,7 +155,6 @@ export class ProjectDirectory {
     await this.#startRefresh()
   }
 
-  /** Ends its background work. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const end of this.#ends) end()

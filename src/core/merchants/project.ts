@@ -86,7 +86,6 @@ export function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, M
   return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
 }
 
-/** Finds an accepted token by network and by address or symbol. */
 export function findAcceptedAsset(
   merchant: Pick<Merchant, 'accepts'>,
   wanted: { network: string; asset: string },

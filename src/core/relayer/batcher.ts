@@ -98,7 +98,6 @@ export class Batcher {
     }
   }
 
-  /** Takes the settlements of the next transaction off the queue. */
   #takeBatch(hasMulticall: boolean): readonly QueuedMember[] {
     const waiting = this.#waiting
     const [first] = waiting

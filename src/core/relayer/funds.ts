@@ -33,7 +33,6 @@ export interface Funds {
   readonly isLow: boolean
 }
 
-/** A reading of an account's balance. */
 export interface FundsRead extends Funds {
   readonly relayer: Address
   /** Whether it is low, and was not at the reading before. */

@@ -32,7 +32,6 @@ const LOG_MS = 60_000
 /** Transactions that are remembered as reported: every payment of a batch reads its receipt. */
 const REPORTED = 10_000
 
-/** The cost of a transaction for its account. */
 export interface GasSpent {
   readonly relayer: Address
   /** Gas used times its price. Some networks charge a further fee, in no common field of receipts. */
@@ -198,7 +197,6 @@ export class RelayerPool {
     return sent
   }
 
-  /** Whether a rejected transaction may be out nevertheless. */
   #mayBeBroadcast({ submission }: RejectedTransaction): Promise<boolean> {
     return this.#chain.hasTransaction(submission.transaction).catch(() => true)
   }

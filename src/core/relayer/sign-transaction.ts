@@ -45,7 +45,6 @@ export function createTransactionSigner(
 /** Bytes, and the access list, which is empty. */
 type Fields = readonly (Uint8Array | readonly never[])[]
 
-/** The fields of a transaction before its signature (EIP-1559). */
 function fieldsOf({ chainId, accountNonce, call, gas, fees }: UnsignedTransaction): Fields {
   const { to, data } = call
   const { maxPriorityFeePerGas, maxFeePerGas } = fees

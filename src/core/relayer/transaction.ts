@@ -58,7 +58,6 @@ export interface ViaExecutor {
   readonly callGas: bigint
 }
 
-/** A settlement that may share its transaction with others. */
 export interface BatchMember
   extends Pick<TransactionRequest, 'call' | 'gas'>, Pick<KeyedSubmission, 'charged'> {
   readonly key: PaymentKey

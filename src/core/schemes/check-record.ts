@@ -11,7 +11,6 @@ import {
 import type { Reason } from '../../shared/protocol/reasons.js'
 import type { MerchantTerms, Refusal } from './scheme.js'
 
-/** A payment as it is compared with its record. */
 export function purchaseOf({
   entry,
   terms,

@@ -10,7 +10,6 @@ import type { Reservation } from './scheme.js'
 /** Why a payment does not settle for more than was signed, or was charged of it before. */
 export const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
 
-/** How much of a payment is taken. */
 interface Charging {
   /** What the payer has signed. */
   readonly value: bigint

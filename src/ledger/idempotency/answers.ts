@@ -128,7 +128,6 @@ export class Answers implements IdempotencyStore {
     }
   }
 
-  /** Deletes expired answers, once in a while. */
   async #purge(): Promise<void> {
     if (performance.now() - this.#purgedAt < PURGE_EVERY_MS) return
     this.#purgedAt = performance.now()

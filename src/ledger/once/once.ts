@@ -130,7 +130,6 @@ export class KeyClaim {
     return isStored
   }
 
-  /** Stores the final answer and ends the claim. */
   async finish(answer: string): Promise<void> {
     this.#isFinished = true
     await this.#end((claim) => claim.finish(answer))

@@ -10,7 +10,6 @@
  * A store does not prevent double settlement: the ledger does.
  */
 
-/** A request that its client may send more than once. */
 export interface RepeatableRequest {
   /** Hash of the client's key and its scope: see `idempotencyKey`. */
   readonly key: string

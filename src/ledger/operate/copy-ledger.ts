@@ -24,7 +24,6 @@ const COPIED: readonly Table[] = [
 
 type Row = Readonly<Record<string, unknown>>
 
-/** The ledger that is copied. */
 export interface CopySource extends SqlDatabase {
   /** Whether a gateway that has worked on a payment lives. Without sessions, as behind a pooler, it is not seen. */
   readonly isInUse: () => Promise<boolean>

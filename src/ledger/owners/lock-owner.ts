@@ -48,7 +48,6 @@ export class LockOwner {
     return this.#id + (this.#names++).toString(DIGITS).padStart(DIGITS, '0')
   }
 
-  /** Calls back when locks of a dead process were freed. */
   onFreed(listener: () => void): void {
     this.#onFreed.push(listener)
   }
@@ -60,7 +59,6 @@ export class LockOwner {
     this.#timer ??= setInterval(() => this.#startSearch(database), SEARCH_MS).unref()
   }
 
-  /** Frees the locks of this process. */
   async leave(database: SqlDatabase): Promise<void> {
     this.#stop()
     await this.#search

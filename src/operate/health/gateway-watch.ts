@@ -41,7 +41,6 @@ export interface NodeReading {
   readonly blockAgeSeconds?: number
 }
 
-/** Findings of the last look. */
 export interface Readings {
   /** By CAIP-2 id. */
   readonly nodes: ReadonlyMap<string, NodeReading>

@@ -15,7 +15,6 @@ const USABLE_MS = 30_000
 /** How long a probe waits for a result (ms). Kubernetes gives up after 1 s. */
 const PROBE_MS = 800
 
-/** Whether a gateway can take payments now. */
 export interface Readiness {
   readonly isReady: boolean
   /** Without `cause`, which only the operator may see. */

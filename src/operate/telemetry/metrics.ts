@@ -128,7 +128,6 @@ export class Metrics implements PaymentWatcher {
     if (outcome !== 'returned') this.#deliveries.inc({ outcome })
   }
 
-  /** Makes a listener for requests to a network's node. */
   onRequest(network: string): (request: EndedRequest) => void {
     return ({ method, outcome, seconds }) =>
       this.#rpc.observe({ network, method, outcome }, seconds)

@@ -9,7 +9,6 @@ const DOCUMENTS = new Set(['/openapi.json', '/.well-known/x402', '/llms.txt'])
 const CATALOGUE = /^\/discovery\/(?:resources|search)\/?$/
 const API = '/api/v2/payment'
 
-/** Dependencies of the router. */
 export interface DiscoveryContext {
   readonly describer: Lazy<AppDescriber>
   readonly api: () => RequestHandler

@@ -62,13 +62,11 @@ export function holdAnswer(context: AuthorizationFlowContext, exchange: Exchange
   }
 }
 
-/** Where a response is held. */
 interface Holding {
   readonly exchange: Exchange
   readonly limits: HeldLimits
 }
 
-/** A reserved payment whose handler's response is held. */
 interface HeldAttempt extends Reserved, Holding {
   readonly held: HeldResponse
   readonly meter: Meter | undefined

@@ -13,7 +13,6 @@ export interface PaymentRateLimitContext {
   readonly logger: Logger
 }
 
-/** A request that presents a payment, or whose body is checked. */
 export interface CountedRequest {
   readonly req: Request
   readonly res: Response

@@ -91,7 +91,6 @@ async function reserve(
   return refused
 }
 
-/** Why a payer who is verified by now gets nothing. */
 async function whyRefused({ caller, keys, reservation }: Reserved): Promise<Exit | undefined> {
   // Nobody is there to receive what the handler would make.
   if (caller.isGone) return { kind: 'over' }

@@ -15,7 +15,6 @@ export class HeldBody {
     this.#limits = limits
   }
 
-  /** Bytes that were added. */
   get size(): number {
     return this.#size
   }
@@ -35,7 +34,6 @@ export class HeldBody {
     return this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : this.#chunks[0]
   }
 
-  /** Frees the memory. */
   drop(): void {
     this.#chunks.length = 0
     this.#limits.lease?.release()

@@ -31,7 +31,6 @@ export class HeldBudget {
   readonly #heldBytes = new Map<string, number>()
   #totalBytes = 0
 
-  /** Whether no further response can be held. */
   get isFull(): boolean {
     return this.#totalBytes >= MAX_HELD_BYTES_TOTAL
   }

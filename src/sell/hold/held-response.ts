@@ -186,7 +186,6 @@ export class HeldResponse {
     if (!this.#isEnded) this.#giveUp('aborted')
   }
 
-  /** Replaces the response's own methods. */
   #closeGates(): void {
     Object.assign(this.#res, {
       write: this.#write,

@@ -2,7 +2,6 @@ import { paymentFields } from '../../ledger/payment-fields.js'
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
 import type { RequestView } from '../route/request-view.js'
 
-/** Log fields of a request to a paid route. */
 export interface LoggedRequest {
   readonly caller: {
     readonly view: Pick<RequestView, 'method' | 'path'>

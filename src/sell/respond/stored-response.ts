@@ -7,7 +7,6 @@ import type { Receipt } from '../route/payment-dialect.js'
 import { keepPrivate } from './cache-control.js'
 import { exposeHeaders, respondRouteProblem } from './respond.js'
 
-/** A response that went out, or is about to. */
 export interface RecordedResponse {
   readonly status: number
   /** The headers that were added since the handler began. */
@@ -84,7 +83,6 @@ export function chargeOf(stored: string): bigint | undefined {
   return charge === undefined ? undefined : BigInt(charge)
 }
 
-/** Whether a response was stored before its payment was settled. */
 export function isUnpaid(stored: string): boolean {
   return (JSON.parse(stored) as StoredResponse).isUnpaid === true
 }

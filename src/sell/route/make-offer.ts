@@ -228,7 +228,6 @@ export class RouteOffers {
     return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(view), dialects }
   }
 
-  /** Warns of entries that official clients do not pay by default. */
   #warnOfLimits(quotes: readonly Quote[], view?: RequestView): void {
     const { merchant, warnings } = this.#parts
     const { project } = merchant

@@ -82,7 +82,6 @@ export async function matchOffer(
   return (await findEarlier(context, { route, offer }, { ...presented, quote })) ?? current
 }
 
-/** Finds the quote of a payment among those that hold now. */
 function matchCurrent(
   { now }: MatchContext,
   { route, offer }: Asked,

@@ -25,7 +25,6 @@ export interface MatchedPayment
   readonly dialect: PaymentDialect
 }
 
-/** The result of reading a request's payment. */
 export type ReadPayment =
   | { readonly kind: 'matched'; readonly payment: MatchedPayment }
   | Extract<Exit, { kind: 'payment_required' }>

@@ -22,7 +22,6 @@ export interface MeteredPayment extends Pick<Payment, 'format'> {
   readonly appliedRate: AppliedRate | undefined
 }
 
-/** How the charges of a payment are read. */
 interface MeterOptions {
   readonly res: Response
   readonly merchant: Merchant

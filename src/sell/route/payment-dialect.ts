@@ -12,7 +12,6 @@ export interface PaymentDialect {
   read(view: RequestView): Promise<PresentedPayment | undefined>
   /** Writes the document of a 402: nothing, if nothing in it can be paid in this dialect. */
   challenge(document: PaymentRequired): Partial<Challenge>
-  /** The headers that report what became of a payment. */
   receipt(settlement: SettleResponse): Receipt
 }
 

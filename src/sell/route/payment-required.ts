@@ -20,7 +20,6 @@ export const NOT_PAID = 'Payment required'
 /** The entries of a 402, their resource, and what it says about it. */
 export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'dialects'>
 
-/** The error of a 402. */
 export interface Asking {
   /** A reason, or text for the developer of the client. */
   readonly error: string

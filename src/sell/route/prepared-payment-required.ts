@@ -7,7 +7,6 @@ import { NOT_PAID, paymentRequired, writePaymentRequired } from './payment-requi
 import type { AskedPayment } from './payment-required.js'
 import type { RequestView } from './request-view.js'
 
-/** Responds with a 402 to a request without a payment. */
 export type RespondUnpaid = (view: RequestView, res: Response) => void
 
 /** A document, and the body beside it where that is another one. */
@@ -31,7 +30,6 @@ export function newDocuments(maxSize: number): PreparedDocuments {
   })
 }
 
-/** The parts of a prepared 402. */
 export interface AskingRoute {
   readonly askedAt: (url: string, view: RequestView) => AskedPayment
   readonly urlOf: (view: RequestView) => string

@@ -18,7 +18,6 @@ export interface ResourceContext {
 
 export type DescribedRequest = Pick<RequestView, 'method' | 'route'>
 
-/** A resource that was paid for. */
 interface Sale {
   readonly view: DescribedRequest
   readonly merchant: Merchant

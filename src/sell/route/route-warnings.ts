@@ -72,7 +72,6 @@ export class RouteWarnings {
       })
   }
 
-  /** Warns of schemas and examples that are too large for a 402. */
   warnOfBazaar(bytes: number): void {
     this.warn('bazaar', {
       words: `describes its input and output in ${formatBytes(bytes)} bytes, which clients cannot send back in a header: its 402 leaves the schemas out. Shorten them; the OpenAPI document has them whole.`,
@@ -99,7 +98,6 @@ export class RouteWarnings {
     })
   }
 
-  /** Warns of a payment for the same path on another host. */
   warnOfOtherHost(view: RequestView): void {
     this.warn('other_host', {
       view,

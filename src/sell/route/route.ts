@@ -57,7 +57,6 @@ export class PaidRoute {
     this.dialects = dialects
   }
 
-  /** Its price, for the app's OpenAPI document. */
   get advertised(): AdvertisedPrice {
     const { isMaximum, fixed } = this.prices
     const terms = { seller: this.merchant.name, ...(isMaximum && { isMaximum }) }

@@ -16,7 +16,6 @@ export class Lazy<T> {
     }))
   }
 
-  /** The part, if it is loaded. */
   get loaded(): Promise<T> | undefined {
     return this.#loaded
   }

@@ -9,7 +9,6 @@ export interface DocumentError {
   readonly message: string
 }
 
-/** A document, or all its mistakes. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly DocumentError[] }

@@ -78,7 +78,6 @@ export function paymentRequiredV1({
   return { x402Version: VERSION_1, ...(error !== undefined && { error }), accepts: entries }
 }
 
-/** The kinds of payment that version 1 has a name for. */
 export function kindsInVersion1(kinds: SupportedResponse['kinds']) {
   return kinds.flatMap(({ scheme, network }) => {
     const name = nameInVersion1(network)

@@ -81,7 +81,6 @@ function usageOf([name, ...args]: readonly string[]): string | undefined {
   return typeof usage === 'function' ? usage(args) : usage
 }
 
-/** Says how to read more about the command that was misused. */
 function helpFor([name, word = '']: readonly string[]): string {
   const command = COMMANDS.find((one) => one.name === name)
   const hasWord = command !== undefined && usageOf([command.name, word]) !== usageOf([command.name])

@@ -1,6 +1,5 @@
 import type { Environment } from '../../gateway/config/read/variables.js'
 
-/** A command's access to its process. */
 export interface CliContext {
   readonly env: Environment
   /** File names are relative to this folder. */

@@ -46,7 +46,6 @@ export function readCommandLine(
   }
 }
 
-/** Explains a mistake, and suggests the flag that was probably meant. */
 function explain(error: unknown, known: readonly string[]): string {
   const { code, message } = error as NodeJS.ErrnoException
   const flag = /'(-{1,2}[^' =]+)/.exec(message)?.[1]

@@ -98,7 +98,6 @@ async function initApp({ folder, answers, relayer }: Files, context: CliContext)
   ])
 }
 
-/** Prints the next steps, which begin in the folder of the files. */
 function explainNext(context: CliContext, folder: string, steps: readonly string[]): void {
   const path = relative(context.cwd, folder)
   const all = path === '' ? steps : [`cd '${path}'`, ...steps]

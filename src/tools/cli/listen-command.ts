@@ -61,7 +61,6 @@ export const listenCommand: Command = {
   },
 }
 
-/** A webhook that is registered while the command runs. */
 interface Registration {
   readonly gateway: string
   readonly token: string

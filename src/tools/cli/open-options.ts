@@ -30,7 +30,6 @@ export interface OptionsSource extends ConfigSource {
   readonly warn: (message: string) => void
 }
 
-/** Options that were checked, with a ledger that was found usable. */
 export interface OpenedOptions {
   readonly opened: OpenedConfig
   /** Where the ledger is; `undefined` for memory. */

@@ -2,7 +2,6 @@ import type { CliContext } from './command.js'
 
 const INTERVAL_MS = 200
 
-/** Shows on a terminal how many payments are done. */
 export class Progress {
   readonly #write: CliContext['showProgress']
   #count = 0

@@ -61,7 +61,6 @@ function saidBy(answer: Answer, secrets: readonly string[]): string | undefined 
 /** Longest time that a facilitator may ask for (s). */
 const MAX_RETRY_SECONDS = 3600
 
-/** The seconds of a `Retry-After`, where it has some. */
 function secondsOf(header: string | null): number | undefined {
   return header !== null && /^\d{1,9}$/.test(header)
     ? Math.min(Math.max(1, Number(header)), MAX_RETRY_SECONDS)

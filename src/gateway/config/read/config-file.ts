@@ -19,7 +19,6 @@ export interface ConfigSource {
   readonly env: Environment
 }
 
-/** A configuration that was read. */
 export interface OpenedConfig {
   /** Path of the file; absent where there is none. */
   readonly file?: string | undefined

@@ -3,7 +3,6 @@ import { trustedFrom } from '../resolve/trust-proxy.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** An environment variable. */
 type Row = readonly [
   name: string,
   /** Path of the option that it sets; `*` is the network of `X402_NETWORK`. Commands read those without one. */

@@ -9,7 +9,6 @@ const MIN_TOKEN_LENGTH = 16
 
 const MAX_PORT = 65_535
 
-/** Tells whether a host is one that only this machine can reach. */
 export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|::1|localhost)$/i.test(host)
 }

@@ -29,7 +29,6 @@ export interface ResolvedNetwork {
   readonly core?: ResolvedCore | undefined
 }
 
-/** Settings of a network that this process settles on. */
 interface ResolvedCore {
   readonly rpcUrl: string
   readonly relayerKeys: readonly Hex[]

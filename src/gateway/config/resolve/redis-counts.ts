@@ -91,7 +91,6 @@ export class RedisCounts implements Store {
     }
   }
 
-  /** Ends the connection. */
   shutdown(): void {
     this.#redis.disconnect()
   }

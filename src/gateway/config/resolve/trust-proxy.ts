@@ -10,7 +10,6 @@ const EXPECTED =
 const EVERYBODY =
   'trusts everybody: every client could choose its address; name the addresses of the proxies, or how many there are'
 
-/** The trusted proxies: how many, or their addresses. */
 export type TrustedProxies = number | false | readonly string[]
 
 /** The option `trustProxy`, as Express's `trust proxy` takes it. */

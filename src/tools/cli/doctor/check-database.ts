@@ -93,7 +93,6 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
   return found.length > 0 ? found : [sound('ledger', `The ledger is ${name}.`)]
 }
 
-/** Checks that a missing file can be created. */
 async function checkFolder(file: string): Promise<readonly DoctorFinding[]> {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     if (!existsSync(folder)) continue

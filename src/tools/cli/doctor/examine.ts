@@ -134,7 +134,6 @@ function named(
   return { ...finding, message: `${place}: ${message}` }
 }
 
-/** Makes a store show the relayers' transactions of the real ledger. */
 function withTransactionsOf(
   inspector: LedgerInspector | undefined,
   store: LedgerStore,

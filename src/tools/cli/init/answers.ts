@@ -4,7 +4,6 @@ import { knownAssets } from '../../../shared/money/assets.js'
 import { findNetwork } from '../../../shared/protocol/networks.js'
 import { UsageError, type CommandLine } from '../flags.js'
 
-/** Answers that make up a new configuration. */
 export interface Answers {
   readonly network: string
   readonly rpcUrl: string

@@ -61,7 +61,6 @@ export function configText(template: Template): string {
 `
 }
 
-/** Writes the variables of an app that has no configuration file. */
 export function appEnvText(
   answers: Answers,
   relayer: { readonly key: Hex; readonly address: Hex },

@@ -209,7 +209,6 @@ function prepare({ requirements, asset }: PayableOffer, from: Address) {
   return { ...payment, from, validBefore }
 }
 
-/** The members of a 402 that a payment repeats. */
 interface Offered {
   readonly resource?: unknown
   readonly extensions?: unknown

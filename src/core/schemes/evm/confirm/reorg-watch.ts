@@ -244,7 +244,6 @@ function toWatched(network: SettlementNetwork, entry: Watched['entry'], until: n
   return { network, entry, until, drops: 0, droppedAt: 0, resentAs: [] }
 }
 
-/** Whether the bytes of its transaction are known. */
 function hasBytes<T extends FinalRecord>(
   record: T,
 ): record is T & { readonly submission: Submission; readonly transaction: Hex } {

@@ -148,7 +148,6 @@ async function prepareAgain(
   return { call, ...most, via: { address: executor, callGas: most.gas - intrinsicGas(call.data) } }
 }
 
-/** Whether a transaction is with the node, and not mined yet. */
 async function isWaiting(chain: Chain, transaction: Hex): Promise<boolean> {
   if ((await chain.getReceipt(transaction)) !== undefined) return false
   return chain.hasTransaction(transaction)

@@ -53,7 +53,6 @@ export function isTransferCall({ data }: Call): boolean {
   return TRANSFERS.some((selector) => data.startsWith(selector))
 }
 
-/** Asks whether an authorization was used or cancelled. */
 export function authorizationStateCall({ contract: to, from, nonce }: PaymentKey): Call {
   const functionName = 'authorizationState'
   return { to, data: encodeFunctionData({ abi: tokenAbi, functionName, args: [from, nonce] }) }

@@ -35,7 +35,6 @@ export function usesOf(receipt: Receipt, key: UsedAuthorization): readonly Log[]
   return runsOf(receipt, key).uses.filter((log) => isUseOf(log, key))
 }
 
-/** Whether a payer's use of an authorization is of this one. */
 function isUseOf({ topics }: Log, { nonce }: UsedAuthorization): boolean {
   return topics[2]?.toLowerCase() === nonce
 }

@@ -9,7 +9,6 @@ const LONGEST_MS = 120_000
 /** Accounts whose last deployment's end is remembered. */
 const REMEMBERED = 1000
 
-/** A payment that deploys its payer's account. */
 interface Deployment {
   readonly id: string
   readonly ended: Promise<void>

@@ -39,7 +39,6 @@ const MAX_NETWORK_GAS = 2_000_000n
 
 export type NoGasLimit = 'reverts' | 'exceeds_cap'
 
-/** How much gas a transfer may take. */
 export interface GasLimit {
   /** In a transaction of its own. */
   readonly gas: bigint

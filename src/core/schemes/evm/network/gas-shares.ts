@@ -9,7 +9,6 @@ import { isSettlement } from '../permit2/contracts.js'
 /** How many transactions are remembered. */
 const REMEMBERED = 10_000
 
-/** Gas that a transaction took. */
 interface Cost {
   /** In wei. */
   readonly price: bigint

@@ -181,7 +181,6 @@ export class PayerGuard {
     this.#countLoss(lost)
   }
 
-  /** Counts a payer's transfer that was mined and moved no money. */
   countFailed(key: PaymentKey, transaction: Hex): void {
     const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
     if (isForestalled) return this.#backOff(key.from, false)
@@ -197,7 +196,6 @@ export class PayerGuard {
     this.#backOff(key.from, codeHash !== undefined)
   }
 
-  /** Counts a payer's transfer that paid the merchant. */
   countPaid(key: PaymentKey, transaction: Hex): void {
     this.#failures.delete(key.from)
     this.places.countPaid(key.from)
@@ -221,7 +219,6 @@ export class PayerGuard {
     this.#failures.set(payer, { count, until: performance.now() + waitMs })
   }
 
-  /** Whether a code may cost us so much more. */
   #mayLose(codeHash: Hex, gas: bigint): boolean {
     const pending = this.#pendingGas()
     pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)

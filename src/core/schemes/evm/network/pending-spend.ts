@@ -21,7 +21,6 @@ const MOST_ASKED = 200
 
 const MOST_ENDED = 200
 
-/** A payment that spends its payer's balance. */
 export interface Spend {
   readonly key: PaymentKey
   readonly asset: SettlementAsset
@@ -47,7 +46,6 @@ interface Pending {
 /** Which allowance a payment takes: none, its payer's to Permit2, or one that it brings and that replaces that. */
 type Allowed = 'unneeded' | 'shared' | 'own'
 
-/** What a payer lacks for a payment. */
 export type Shortage = 'balance' | 'allowance'
 
 interface Balance {
@@ -214,7 +212,6 @@ function payerId({ asset, from }: SpentPayment): string {
   return `${asset}:${from}`.toLowerCase()
 }
 
-/** Names a nonce among all of a payer's. */
 function nonceId({ contract, nonce }: PaymentKey): string {
   return `${contract}:${nonce}`
 }

@@ -41,7 +41,6 @@ export interface TransferSimulation {
   readonly at: number
 }
 
-/** A transfer to simulate. */
 interface Item {
   readonly transfer: SignedTransfer
   readonly asset: SettlementAsset
@@ -167,7 +166,6 @@ function sharedGasByToken(
   return shared
 }
 
-/** A transfer that was simulated together with others. */
 interface ProbedItem {
   readonly item: Item
   readonly at: number

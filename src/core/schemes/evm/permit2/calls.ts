@@ -90,7 +90,6 @@ export function isUsedIn(bits: bigint, nonce: Hex): boolean {
   return ((bits >> (BigInt(nonce) & 255n)) & 1n) === 1n
 }
 
-/** Asks how much of a token Permit2 may take from an account. */
 export function allowanceCall(token: Address, owner: Address): Call {
   return { to: token, data: `${ALLOWANCE}${addressWord(owner)}${addressWord(PERMIT2)}` }
 }

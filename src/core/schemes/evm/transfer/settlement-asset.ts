@@ -15,7 +15,6 @@ export interface SettlementAsset {
   readonly decimals?: number
 }
 
-/** Prepares the tokens of a network. */
 export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address, SettlementAsset> {
   return new Map(
     assets.map((asset) => {

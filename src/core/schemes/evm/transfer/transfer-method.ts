@@ -79,7 +79,6 @@ export interface TransferMethod {
   /** `extra.assetTransferMethod` of its offers. */
   readonly name: 'eip3009' | 'permit2'
   readonly reasons: MethodReasons
-  /** Whether a token is taken in this way. */
   takes(asset: SettlementAsset): boolean
   /** The signature, as the client sent it, in lower case. */
   signatureOf(facts: PaymentFacts): Hex
@@ -100,7 +99,6 @@ export interface TransferMethod {
   /** The only account that may make the call; anybody may where it is left out. */
   callerOf?(facts: PaymentFacts): Address | undefined
   callerIn?(call: Call): Address | undefined
-  /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
   /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */
   isUsed(result: CallResult | undefined, key: PaymentKey): boolean | undefined
@@ -112,7 +110,6 @@ export interface TransferMethod {
    * @returns `open` where the node does not know enough yet.
    */
   judge(network: JudgingNetwork, receipt: Receipt, payment: JudgedPayment): Promise<Outcome>
-  /** Whether a transaction's logs show that it used up the nonce. */
   usedIn(receipt: Receipt, payment: LedgerEntry): boolean
   /** Finds the transactions that may have used up the nonce. @throws {@link ChainError} */
   findUses(chain: Chain, payment: JudgedPayment): Promise<Uses>

@@ -26,7 +26,6 @@ import {
  */
 export type RecentlyVerified = LRUCache<string, Found>
 
-/** Facts about a verified payment. */
 interface Found {
   readonly signature: TransferSignature
   readonly checked: CheckedTransfer

@@ -90,7 +90,6 @@ export async function verifyPayment(
     : verifyRecorded(context, candidate, await context.ledger.payments.find(key))
 }
 
-/** A payment whose terms are good. */
 interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'network' | 'asset' | 'payer'> {
   readonly payment: ReadablePayment
 }
