@@ -183,7 +183,7 @@ npx express-x402-gateway pay http://localhost:4021/forecast/berlin --devnet
     code: `Ask the user for the address that is paid (\`0xYourAddress\`). Never invent one, and never ask for its key.
 
 \`\`\`sh
-npx express-x402-gateway init --app --network base-sepolia --pay-to 0xYourAddress --yes
+npx express-x402-gateway init --app --network base-sepolia --pay-to 0xYourAddress
 \`\`\`
 
 It makes a relayer: the account that sends the transactions and pays their gas. Ask the user to send a little ETH on that

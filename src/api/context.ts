@@ -36,7 +36,6 @@ export interface RouterContext extends OnceContext {
   readonly publicUrl?: string | undefined
   readonly docsUrl?: string | undefined
   readonly rateLimit: RateLimitOptions | false
-  /** Which webhooks may be registered. */
   readonly webhooks: ReceiverRules
   /** Tells that there is a webhook to deliver, for one endpoint that somebody has looked after. */
   readonly wakeWebhooks?: (endpoint?: string) => void

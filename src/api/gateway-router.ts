@@ -27,11 +27,7 @@ import { allowAnyOrigin, ucpEndpoints } from './checkouts/ucp-endpoints.js'
 import { viewEndpoints } from './settlements/views/view-endpoints.js'
 import { MERCHANT_WEBHOOKS, webhookEndpoints } from './webhooks/webhook-endpoints.js'
 
-/**
- * The endpoints of the API. What `context.mounted` has comes on top.
- *
- * @internal
- */
+/** The endpoints of the API. What `context.mounted` has comes on top. @internal */
 export const apiEndpoints = [
   ...paymentEndpoints,
   ...checkoutEndpoints,
@@ -71,11 +67,7 @@ export interface GatewayRouterOptions {
   readonly docs?: boolean
 }
 
-/**
- * Makes the router with the whole API of the payment gateway.
- *
- * @internal
- */
+/** Makes the router with the whole API of the payment gateway. @internal */
 export function createGatewayRouter(
   context: RouterContext & Mounted,
   { docs = true }: GatewayRouterOptions = {},

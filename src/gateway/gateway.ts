@@ -265,12 +265,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   })
 }
 
-/** How a gateway is opened. */
 interface Opening {
-  /**
-   * Names the option or variable of a node's URL. With it, nodes that cannot be used and relayers that are
-   * limited are logged by themselves, without a `check()`.
-   */
+  /** As `nameUrl` of `CoreParts`. */
   readonly nameUrl?: (network: Network) => string
 }
 
@@ -380,7 +376,6 @@ function openBase(resolved: ResolvedOptions) {
 
 type Base = ReturnType<typeof openBase>
 
-/** The parts that are loaded when they are needed. */
 function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) {
   const { requests, events, telemetry, ledger, recent, directory } = base
   const { cutOff, stopping } = requests
@@ -513,7 +508,6 @@ function countCalls(facilitator: Facilitator, requests: OpenRequests): Facilitat
   }
 }
 
-/** Makes the `close` of a gateway. */
 function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway['close'] {
   let closed: Promise<void> | undefined
   return ({ timeoutMs = CLOSE_TIMEOUT_MS } = {}) =>

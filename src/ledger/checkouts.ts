@@ -17,7 +17,6 @@ export const CHECKOUT_KEPT_MS = 90 * 24 * 3_600_000
 /** Ids of checkouts, as a regular expression: 128 random bits. */
 export const CHECKOUT_ID = 'co_[0-9a-f]{32}'
 
-/** Events that webhooks are told of checkouts. */
 export const CHECKOUT_EVENTS = [
   /** A payment link was paid. */
   'checkout.paid',
@@ -25,7 +24,6 @@ export const CHECKOUT_EVENTS = [
   'checkout.expired',
 ] as const
 
-/** A checkout, as it is created. */
 export interface NewCheckout {
   readonly id: string
   readonly project: string
@@ -51,7 +49,6 @@ export interface Checkout extends Omit<NewCheckout, 'expiresInMs'> {
   readonly createdAt: number
 }
 
-/** Which checkouts of a project are listed, newest first. */
 export interface CheckoutQuery {
   readonly project: string
   readonly status?: CheckoutStatus | undefined

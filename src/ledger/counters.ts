@@ -70,7 +70,6 @@ export class Counters {
     this.#add(`${SPENT} ${chainId}:${relayer.toLowerCase()} ${ALL_COUNTED}`, toGwei(wei))
   }
 
-  /** Adds what a payment of a project has cost. */
   spendFor(project: string | undefined, chainId: number, wei: bigint): void {
     this.#add(`${GAS_COST} ${chainId} ${project ?? ALL_COUNTED}`, toGwei(wei))
   }

@@ -7,7 +7,6 @@ import { DAY_MS } from './time-zone.js'
 /** Project of the counts of all projects together. No project has an empty id. */
 export const ALL_COUNTED = ''
 
-/** How often something happened on a day. */
 export interface Count {
   /** Days since the epoch, in UTC. */
   readonly day: number
@@ -22,7 +21,6 @@ export interface Count {
   readonly count: number
 }
 
-/** Which counts are listed. */
 export interface CountQuery {
   readonly project: string
   /** Inclusive. */
@@ -32,7 +30,6 @@ export interface CountQuery {
   readonly kinds: readonly string[]
 }
 
-/** Which counts are summed: those of a span of time. */
 export interface SumQuery extends Pick<CountQuery, 'project' | 'kinds'> {
   /** Milliseconds since the epoch, inclusive. */
   readonly from: number
@@ -47,7 +44,6 @@ export const SLOT_MS = 900_000
 
 const SLOTS = DAY_MS / SLOT_MS
 
-/** Days that counts are kept. */
 export const COUNTED_DAYS = 400
 
 /** Adds to counts in the order of their keys: two gateways that added in different orders would deadlock. */
@@ -66,7 +62,6 @@ const COUNTED = {
   count: 'bigint',
 } as const
 
-/** Keeps counts in a table. */
 export class Counts {
   readonly #store: SqlStore
 

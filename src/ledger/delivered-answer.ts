@@ -6,8 +6,6 @@ import type { PaymentKey, LedgerStore } from './index.js'
  *
  * A process may have died before it delivered: then another request has the payment's goods, or a refund
  * its money, and the answer is nobody's.
- *
- * @throws `LedgerError`
  */
 export async function deliveredAnswer(
   ledger: Pick<LedgerStore, 'payments' | 'refunds'>,

@@ -11,7 +11,6 @@ import { isoTime, type TimeZone } from './time-zone.js'
 
 export type ExportFormat = 'csv' | 'jsonl'
 
-/** A payment, as it is exported. */
 export interface ExportedPayment extends LedgerEntry, Pick<LedgerRecord, 'id' | 'state'> {
   readonly transaction: Hex | undefined
   readonly reason: string | undefined
@@ -25,7 +24,6 @@ export interface ExportedPayment extends LedgerEntry, Pick<LedgerRecord, 'id' | 
   readonly request?: RefundRequest | undefined
 }
 
-/** A record, as it is exported. */
 export function exportedOf(record: LedgerRecord): ExportedPayment {
   const reason = record.state === 'failed' ? record.reason : undefined
   return { ...record, transaction: transactionOf(record), reason }
@@ -93,7 +91,6 @@ const COLUMNS = {
   >
 >
 
-/** Dependencies of a row. */
 interface RowContext {
   readonly asset: Asset | undefined
   readonly zone: TimeZone | undefined

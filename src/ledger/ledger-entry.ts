@@ -7,22 +7,13 @@ import { recordId, type LedgerEntry } from './record.js'
 import { boundDetails, type PaymentDetails } from './payment-details.js'
 import { hashOf, type Purchase } from './purchase.js'
 
-/** The terms of a payment that its record keeps. */
+type PurchaseTerm = 'method' | 'url' | 'route' | 'price' | 'body' | 'client' | 'asker'
+
 export interface EntryTerms {
   readonly project?: string | undefined
   readonly appliedRate?: AppliedRate | undefined
   /** The resource that is bought, and the buyer. */
-  readonly purchase?:
-    | {
-        readonly method?: string | undefined
-        readonly url?: string | undefined
-        readonly route?: string | undefined
-        readonly price?: string | undefined
-        readonly body?: string | undefined
-        readonly client?: string | undefined
-        readonly asker?: string | undefined
-      }
-    | undefined
+  readonly purchase?: Partial<Record<PurchaseTerm, string | undefined>> | undefined
   /** Further details for its record. Of a refund, those of its payment. */
   readonly details?: PaymentDetails | undefined
 }
@@ -58,7 +49,6 @@ export function ledgerEntryOf(
   }
 }
 
-/** Describes what a payment is for. */
 export function detailsOf(payment: Payment, terms: EntryTerms | undefined): PaymentDetails {
   const resource = urlOf(payment, terms)
   return boundDetails({ resource, method: terms?.purchase?.method, ...terms?.details })

@@ -89,11 +89,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   return createMemoryLedger(options)
 }
 
-/**
- * {@link memoryLedger}, with the methods that a gateway uses.
- *
- * @internal
- */
+/** {@link memoryLedger}, with the methods that a gateway uses. @internal */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerStore {
   const { maxRecords = DEFAULT_MAX_RECORDS, now = Date.now } = options
   const Engine = loadSqlite()

@@ -17,13 +17,11 @@ import { databaseOf, SqlStore, type SqlDatabase } from './engine/store.js'
 /** Timeout of connecting. A request is waiting. */
 const CONNECT_TIMEOUT_MS = 5000
 
-/** Timeout of a statement in the database. */
 const STATEMENT_TIMEOUT_MS = 8000
 
 /** Timeout of a statement including the connection, so that a dead one is noticed. */
 const QUERY_TIMEOUT_MS = 10_000
 
-/** Name of the channel on which changes of projects are announced. */
 const CHANGES = 'x402_projects'
 
 /** Key of the advisory lock that migrations take: `x402` in ASCII. */
@@ -201,7 +199,6 @@ export function preparePool(
   const keptPool = (): PgModule.Pool => (pool ??= openPool())
   return {
     pool: keptPool,
-    /** The pool for a ledger. */
     prepared: () => ledgerPool(keptPool()),
     end: async () => pool?.end(),
   }

@@ -5,10 +5,8 @@
  * that matter: a process that has loaded version n knows all changes up to n.
  */
 
-/** Who has paused a project. */
 export type PausedBy = 'operator' | 'merchant'
 
-/** A project of the database. */
 export interface StoredProject {
   readonly id: string
   /** The merchant, as `MerchantOptions`. It was valid when it was stored. */
@@ -19,14 +17,12 @@ export interface StoredProject {
   readonly nextPayTo?: { readonly payTo: string; readonly at: number } | undefined
   /** Grows with each change of the project. */
   readonly version: number
-  /** Number of the change that made it. */
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** A change of a project's merchant. */
 export interface ProjectUpdate extends Pick<
   StoredProject,
   'id' | 'settings' | 'pausedBy' | 'version'
@@ -55,7 +51,6 @@ export interface StoredToken {
   readonly revokedAt?: number | undefined
 }
 
-/** A token that is created. */
 export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label' | 'scopes'>
 
 /** Actions of an admin that the audit log records. `refund.requested` is written before money moves. */
@@ -75,27 +70,22 @@ export type AuditAction =
   | 'checkout.created'
   | 'checkout.canceled'
 
-/** One change, and who made it. */
 export interface AuditEntry {
   readonly id: string
-  /** Number of the change. */
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly at: number
   readonly actor: string
   readonly action: AuditAction
   readonly project: string
-  /** Id of the token, where the change is about one. */
   readonly token?: string | undefined
   /** The object before and after the change, without tokens and their hashes. */
   readonly before?: object | undefined
   readonly after?: object | undefined
 }
 
-/** A change, as the audit log records it. */
 export type AuditedChange = Omit<AuditEntry, 'id' | 'position' | 'at' | 'actor'>
 
-/** Who makes a change. */
 export interface ChangeAuthor {
   readonly actor: string
   /** Random id of the change: a change that is tried twice is made once. */
@@ -121,7 +111,6 @@ export interface ProjectSnapshot {
   readonly tokens: readonly StoredToken[]
 }
 
-/** Part of a list. */
 export interface PageQuery {
   /** Position of the last entry of the page before. */
   readonly after?: number | undefined

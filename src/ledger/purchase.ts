@@ -21,11 +21,7 @@ export type RedeemWithoutProof = 'never' | 'same-address'
 /** How long a payment that is bound to nothing may be redeemed without proof. */
 export const REDEEM_WITHOUT_PROOF_MS = 60_000
 
-/**
- * A payment, as a request presents it.
- *
- * @internal
- */
+/** A payment, as a request presents it. @internal */
 export interface PresentedPurchase {
   readonly entry: LedgerEntry
   /** @defaultValue `'same-address'` */
@@ -103,11 +99,7 @@ export function bringsSameProof(record: LedgerEntry, entry: LedgerEntry): boolea
   )
 }
 
-/**
- * Tells whether the asker of a payment is the one that had its record locked last.
- *
- * @internal
- */
+/** Tells whether the asker of a payment is the one that had its record locked last. @internal */
 export function isSameAsker(record: LedgerEntry, entry: LedgerEntry): boolean {
   return record.purchase?.asker === entry.purchase?.asker
 }

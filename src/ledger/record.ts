@@ -12,11 +12,8 @@ export type { PaymentDetails } from './payment-details.js'
 
 /** A signed transaction, written down before it is sent. */
 export interface Submission {
-  /** Hash of the transaction. */
   readonly transaction: Hex
-  /** Address of the account that sends it. */
   readonly relayer: Address
-  /** The account nonce of the transaction. */
   readonly accountNonce: number
   /** The signed transaction, so that the same bytes can be sent again. Lists have `0x` instead. */
   readonly raw: Hex
@@ -40,9 +37,7 @@ export interface KeyedSubmission {
   readonly charged?: bigint | undefined
 }
 
-/** The transfer that has paid for a record. */
 export interface PaidTransfer {
-  /** Hash of its transaction. */
   readonly transaction: Hex
   /** Names its log. A log pays for one record. */
   readonly transfer: string
@@ -56,7 +51,6 @@ export interface Purchase {
   readonly price?: string | undefined
   /** `extra.offerId` of the entry that the buyer accepted. */
   readonly offer?: string | undefined
-  /** The buyer's `payment-identifier`. */
   readonly paymentId?: string | undefined
   /** The address that the buyer's request came from. */
   readonly client?: string | undefined
@@ -67,13 +61,9 @@ export interface Purchase {
   readonly asker?: string | undefined
 }
 
-/** A payment, as it is reserved. */
 export interface LedgerEntry extends PaymentKey {
-  /** Its scheme: `exact`. */
   readonly scheme: string
-  /** Address of the token. */
   readonly asset: Address
-  /** Address of the merchant. */
   readonly payTo: Address
   /** Atomic units of the token that the payer has signed: a maximum, where the scheme takes what is charged. */
   readonly value: bigint
@@ -84,9 +74,7 @@ export interface LedgerEntry extends PaymentKey {
   readonly charged?: bigint | undefined
   /** Unix time in seconds after which the authorization cannot be used any more. */
   readonly validBefore: bigint
-  /** Id of the project that is paid, if any. */
   readonly project?: string | undefined
-  /** The rates that the amount was computed with, if any. */
   readonly appliedRate?: AppliedRate | undefined
   /** The resource it buys, and who presented it. */
   readonly purchase?: Purchase | undefined
@@ -99,7 +87,6 @@ export interface LedgerEntry extends PaymentKey {
 /** The reason of a record whose transaction was mined without using the authorization. */
 export const UNPAID = 'invalid_transaction_state' satisfies Reason
 
-/** The state of a record. */
 export type LedgerStatus =
   | { readonly state: 'reserved' }
   | { readonly state: 'submitted'; readonly submission: Submission }
@@ -150,17 +137,12 @@ export const EVERY_PROJECT = Symbol('every project')
 
 /** Which records are listed, newest first. */
 export interface LedgerQuery {
-  /** Id of the project. */
   readonly project: string | typeof EVERY_PROJECT
-  /** One record, by its id. */
   readonly id?: string | undefined
-  /** Only records that match this search. */
   readonly search?: RecordSearch | undefined
-  /** Only records in this state. */
   readonly state?: LedgerStatus['state'] | undefined
   /** Whether payments, refunds or both are listed. @defaultValue `'payment'` */
   readonly kind?: 'payment' | 'refund' | 'any' | undefined
-  /** Only records on this chain. */
   readonly chainId?: number | undefined
   /** Unix time in milliseconds: created at or after. */
   readonly from?: number | undefined
@@ -181,7 +163,6 @@ export interface ChangedQuery extends Pick<LedgerQuery, 'project' | 'state' | 'c
   readonly after?: ChangePlace | undefined
 }
 
-/** The place of a change among all. */
 export type ChangePlace = Pick<LedgerRecord, 'updatedAt' | 'id'>
 
 /** A page of records that have changed. It may be short, or empty, and not be the last. */
@@ -193,11 +174,9 @@ export interface ChangedPage {
 
 /** One thing that records are searched by: each has an index of its own. */
 export type RecordSearch =
-  /** The address that pays. */
   | { readonly payer: Address }
   /** The transaction that pays, or was last sent to pay. */
   | { readonly transaction: Hex }
-  /** URL of the resource, as it was recorded. */
   | { readonly resource: string }
   /** The merchant's own name for the payment. */
   | { readonly reference: string }
@@ -209,12 +188,10 @@ export interface PayerStart {
   readonly payerStart: Hex
 }
 
-/** Default number of records in a page of submitted ones. */
 export const SUBMITTED_PAGE = 500
 
 /** Which submitted records are listed, oldest first. */
 export interface SubmittedQuery {
-  /** The last record of the previous page. */
   readonly after?: Pick<LedgerRecord, 'createdAt' | 'id'> | undefined
   /** Records listed at most. @defaultValue 500 */
   readonly limit?: number | undefined

@@ -17,19 +17,16 @@ export const MOST_REFUNDS = 100
  */
 const LAPSED_AFTER_SECONDS = 120n
 
-/** A refund, as it is reserved. */
 export type RefundEntry = LedgerEntry & { readonly refundOf: string }
 
 export type RefundRecord = LedgerRecord & { readonly refundOf: string }
 
-/** Who asked for a refund, and why. */
 export interface RefundRequest {
   readonly reason?: string | undefined
   /** Name of the operator, as in the audit log; absent for the merchant. */
   readonly requestedBy?: string | undefined
 }
 
-/** Why a refund is not reserved. */
 export type RefundRefusal =
   /** The project has no such payment, or it is not settled, or the refund does not pay it back. */
   | { readonly kind: 'not_refundable' }
@@ -40,19 +37,16 @@ export type RefundRefusal =
   /** The payment has {@link MOST_REFUNDS}. */
   | { readonly kind: 'too_many_refunds' }
 
-/** The result of reserving a refund. */
 export type RefundReservation =
   | { readonly kind: 'reserved' }
   /** Its authorization has a record already. */
   | { readonly kind: 'known'; readonly record: LedgerRecord }
   | RefundRefusal
 
-/** Type guard for {@link RefundEntry}. */
 export function isRefundEntry(entry: LedgerEntry): entry is RefundEntry {
   return entry.refundOf !== undefined
 }
 
-/** Type guard for {@link RefundRecord}. */
 export function isRefundRecord(record: LedgerRecord): record is RefundRecord {
   return record.refundOf !== undefined
 }
@@ -67,7 +61,6 @@ export function heldUntil({ validBefore }: Pick<LedgerEntry, 'validBefore'>): bi
   return validBefore + LAPSED_AFTER_SECONDS
 }
 
-/** A refund, as far as it takes from its payment. */
 export type RefundedAmount = Pick<RefundRecord, 'state' | 'value' | 'validBefore'>
 
 /** Computes the rest of a payment that is not refunded. @param nowSeconds - The ledger's clock. */

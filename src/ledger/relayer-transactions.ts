@@ -2,13 +2,11 @@
 import type { Address } from '../shared/protocol/payment.js'
 import type { KeyedSubmission, Submission } from './record.js'
 
-/** An account that sends transactions. */
 export interface RelayerAccount {
   readonly chainId: number
   readonly relayer: Address
 }
 
-/** A signed transaction, and its payments. */
 export interface SignedBatch {
   readonly submission: Submission
   readonly members: readonly KeyedSubmission[]
@@ -16,7 +14,6 @@ export interface SignedBatch {
 
 /** An account that may have unmined transactions. */
 export interface PendingRelayer extends RelayerAccount {
-  /** The account nonce that is handed out next. */
   readonly nextNonce: number
   /** Lower account nonces were mined when the chain was last asked. */
   readonly minedNonce: number

@@ -2,7 +2,6 @@
 import type { Statement } from './engine/statement.js'
 import type { SqlStore } from './engine/store.js'
 
-/** Sales of a resource that are not in the ledger yet. */
 export interface ResourceSales {
   /** A hash of what the resource is: its project, URL and method. */
   readonly id: string
@@ -14,7 +13,6 @@ export interface ResourceSales {
   readonly count: number
 }
 
-/** A resource that was sold, with all its sales. */
 export interface SoldResource extends ResourceSales {
   /** When its last sale was written, by the database's clock (ms since the epoch). */
   readonly soldAt: number
@@ -59,7 +57,6 @@ const SOLD = {
   count: 'bigint',
 } as const
 
-/** Keeps resources in a table. */
 export class Resources {
   readonly #store: SqlStore
   /** When the resources of each project were last counted. */

@@ -18,7 +18,6 @@ export interface RevenueQuery {
   readonly zone?: TimeZone | undefined
 }
 
-/** Payments and refunds that are summed together. */
 export interface RevenueGroup {
   /**
    * Days since the epoch, id of the project, or URL of the resource without its query. Empty where payments
@@ -29,11 +28,9 @@ export interface RevenueGroup {
   readonly asset: Address
   /** Atomic units of the token that were paid, before refunds. */
   readonly amount: bigint
-  /** Number of payments. */
   readonly count: number
   /** Atomic units that were refunded, whenever their payments were made. */
   readonly refunded: bigint
-  /** Number of refunds. */
   readonly refunds: number
 }
 
@@ -43,7 +40,6 @@ const MAX_GROUPS = 1000
 /** Groups that are kept apart while payments are summed: each payment may have another URL. */
 export const MAX_SUMMED_GROUPS = 10_000
 
-/** The key of the group that a payment or refund belongs to. */
 export function revenueKeyOf(
   { createdAt, project = '', details }: Pick<LedgerRecord, 'createdAt' | 'project' | 'details'>,
   { by, zone = UTC }: Pick<RevenueQuery, 'by' | 'zone'>,
@@ -61,7 +57,6 @@ export function revenueKeyOf(
   }
 }
 
-/** Sums groups, and limits their number. */
 export class RevenueSums {
   readonly #groups = new Map<string, RevenueGroup>()
   /** Sums of the groups that are merged, by token. */

@@ -9,7 +9,6 @@ export class Secrets {
     this.#store = store
   }
 
-  /** Returns the secret of this name, which is made on first use. */
   sharedSecret(name: string): Promise<string> {
     return this.#store.run(async ({ db }) => {
       const secret = randomBytes(32).toString('base64url')

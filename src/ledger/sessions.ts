@@ -11,7 +11,6 @@ export interface ConsoleSession {
   readonly role: ConsoleRole
   /** SHA-256 of the token that it was opened with, in hexadecimal digits. It ends with this token. */
   readonly token: string
-  /** Id of the merchant's project. */
   readonly project?: string | undefined
   /** Unix time in milliseconds, by the clock of the gateway that wrote it; so is `usedAt`. */
   readonly createdAt: number
@@ -19,7 +18,6 @@ export interface ConsoleSession {
   readonly usedAt: number
 }
 
-/** Which sessions are over. */
 export interface SessionLimits {
   /** Those that were created before, in milliseconds since the epoch. */
   readonly createdBefore: number
@@ -37,7 +35,6 @@ export class Sessions {
     this.#store = store
   }
 
-  /** Adds a session, and drops those that are over. */
   async add(session: ConsoleSession, limits: SessionLimits): Promise<void> {
     const { hash, role, token, project = null, createdAt, usedAt } = session
     await this.#store.run(async ({ db, sql }) => {
@@ -69,7 +66,6 @@ export class Sessions {
     })
   }
 
-  /** Notes that a session is in use. */
   async noteUse(hash: string, usedAt: number): Promise<void> {
     await this.#store.run(({ db }) =>
       db
@@ -81,7 +77,6 @@ export class Sessions {
     )
   }
 
-  /** Ends a session, if it exists. */
   async remove(hash: string): Promise<void> {
     await this.#store.run(({ db }) =>
       db.deleteFrom('x402_console_sessions').where('hash', '=', hash).execute(),

@@ -87,22 +87,16 @@ export function openSqliteLedger(file: string, options?: SqlLedgerOptions): Ledg
   return new SqlLedger(store, owner, options)
 }
 
-/** How an SQLite database is opened. */
 interface SqliteStoreOptions {
   readonly owner: LockOwner
   readonly connect: () => SqliteConnection
-  /** The first connection, if it is open already. */
   readonly first?: SqliteConnection | undefined
   readonly dialect: SqlDialect
   /** Statements that are run once the tables are there. */
   readonly setUp?: string
 }
 
-/**
- * A store of one SQLite connection, which is opened on first use.
- *
- * @internal
- */
+/** A store of one SQLite connection, which is opened on first use. @internal */
 export function sqliteStore({
   owner,
   connect,

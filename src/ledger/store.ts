@@ -120,7 +120,6 @@ export class SqlLedger implements LedgerStore {
   }
 }
 
-/** The methods of several objects in one. */
 type Together<Parts extends readonly object[]> = Parts extends readonly [infer First, ...infer Rest]
   ? Pick<First, keyof First> & (Rest extends readonly object[] ? Together<Rest> : unknown)
   : unknown

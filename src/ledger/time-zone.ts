@@ -86,7 +86,6 @@ export function isoTime(ms: number, zone: TimeZone = UTC): string {
   return text.replace('Z', `${minutes < 0 ? '-' : '+'}${digits.join(':')}`)
 }
 
-/** The date of a day since the epoch. */
 export function dayName(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }

@@ -3,7 +3,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 export interface CoalesceOptions<Item, Result> {
   /** Processes several items; returns one result per item, in their order. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>
-  /** Most items of one run. */
   readonly most: number
   /** How long a run that hangs holds up the next one (ms). @defaultValue for ever */
   readonly mostWaitedMs?: number

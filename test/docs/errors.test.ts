@@ -49,7 +49,7 @@ const sections = new Map(
 describe('the page of errors', () => {
   it('is compared with all codes of the package', () => {
     expect(errorCodes).toEqual(expect.arrayContaining(['invalid_price', 'ledger_full']))
-    expect(findingCodes).toEqual(expect.arrayContaining(['block_stale', 'tls_untrusted', 'ok']))
+    expect(findingCodes).toEqual(expect.arrayContaining(['block_stale', 'file_readable', 'ok']))
     expect(codes.size).toBeGreaterThan(120)
   })
 

@@ -63,7 +63,7 @@ beforeAll(async () => {
   for (const name of ['express', 'pino', 'prom-client', 'viem'])
     await symlink(join(ROOT, 'node_modules', name), join(cwd, 'node_modules', name))
   await writeFile(join(cwd, 'app.mjs'), app)
-  await cli('init', '--app', '--yes', '--pay-to', PAY_TO, '--rpc-url', devnet.rpcUrl)
+  await cli('init', '--app', '--pay-to', PAY_TO, '--rpc-url', devnet.rpcUrl)
 })
 afterAll(async () => {
   await running?.end('SIGKILL')

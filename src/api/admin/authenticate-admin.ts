@@ -1,6 +1,6 @@
-import type { RequestHandler } from 'express'
-import { ipKeyGenerator, rateLimit, type RateLimitInfo } from 'express-rate-limit'
-import { limiterSettings } from '../../shared/http/rate-limiter.js'
+import type { RequestHandler, Response } from 'express'
+import { ipKeyGenerator } from 'express-rate-limit'
+import { FailedAttempts, type Attempt } from '../../shared/http/failed-attempts.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 import type { Logger } from '../../shared/logger.js'
 import {
@@ -15,9 +15,8 @@ import { setLimitKey } from '../serve/rate-limit.js'
 import type { Guard } from '../serve/guard.js'
 import { findAdmin, findAdminByHash, setAdmin } from './admin.js'
 
-/** Failed attempts from one address in {@link FAILURE_WINDOW_MS}, after which they get a 429. */
-const MAX_FAILURES = 30
-const FAILURE_WINDOW_MS = 60_000
+/** Failed attempts from one address, after which they get a 429. */
+const FAILURES = { windowMs: 60_000, limit: 30 }
 
 const BEARER = /^Bearer +(\S+)$/i
 
@@ -41,26 +40,7 @@ export function identifyAdmin(tokens: readonly AdminToken[]): RequestHandler {
  * Failed attempts are counted by address, whatever the limits of requests are.
  */
 export function requireAdmin(logger: Logger): Guard {
-  const countFailure = rateLimit({
-    ...limiterSettings({ windowMs: FAILURE_WINDOW_MS, limit: MAX_FAILURES }, logger),
-    standardHeaders: false,
-    requestPropertyName: 'x402FailureLimit',
-    keyGenerator: (req) => ipKeyGenerator(req.ip ?? ''),
-    handler(req, res, next) {
-      const { used } = (req as unknown as { x402FailureLimit: RateLimitInfo }).x402FailureLimit
-      if (used === MAX_FAILURES + 1)
-        logger.warn('Wrong admin tokens: further ones of this address are refused for a minute.', {
-          ip: req.ip,
-        })
-      res.set('Retry-After', String(FAILURE_WINDOW_MS / 1000))
-      next(
-        new RequestProblem(
-          'rate_limited',
-          `More than ${MAX_FAILURES} requests without a valid admin token in ${FAILURE_WINDOW_MS / 1000} s; Retry-After says when to come back.`,
-        ),
-      )
-    },
-  })
+  const failures = new FailedAttempts(FAILURES)
   return (endpoint) =>
     function require(req, res, next) {
       res.set('Cache-Control', 'no-store')
@@ -69,24 +49,32 @@ export function requireAdmin(logger: Logger): Guard {
         return next(
           mayAdmin(admin.role, endpoint) ? undefined : forbidden(admin, rolesFor(endpoint)),
         )
-      const given = req.get('authorization') !== undefined
-      const refuse = (error?: unknown): void => {
-        if (error !== undefined) return next(error)
+      const refuse = ({ waitSeconds, isLast }: Attempt): void => {
+        if (isLast)
+          logger.warn(
+            'Wrong admin tokens: further ones of this address are refused for a minute.',
+            { ip: req.ip },
+          )
+        if (waitSeconds > 0) return next(tooManyFailures(res, waitSeconds))
         res.set('WWW-Authenticate', 'Bearer realm="x402 gateway admin"')
-        next(
-          new RequestProblem(
-            'unauthorized',
-            given
-              ? 'The header Authorization holds no admin token of this gateway.'
-              : "The admin token is missing: send it as 'Authorization: Bearer …'.",
-          ),
-        )
+        const given = req.get('authorization') !== undefined
+        const detail = given
+          ? 'The header Authorization holds no admin token of this gateway.'
+          : "The admin token is missing: send it as 'Authorization: Bearer …'."
+        next(new RequestProblem('unauthorized', detail))
       }
-      Promise.resolve(countFailure(req, res, refuse)).catch(next)
+      failures.begin(req).then(refuse, next)
     }
 }
 
-/** Refuses an admin whose role is not among those that may do something. */
+function tooManyFailures(res: Response, seconds: number): RequestProblem {
+  res.set('Retry-After', String(seconds))
+  return new RequestProblem(
+    'rate_limited',
+    `More than ${FAILURES.limit} requests without a valid admin token in ${FAILURES.windowMs / 1000} s; Retry-After says when to come back.`,
+  )
+}
+
 export function forbidden({ name, role }: Admin, roles: readonly AdminRole[]): RequestProblem {
   const who = roles.length === 1 ? `An ${roles[0]}` : `One of ${roles.join(', ')}`
   return new RequestProblem('forbidden', `${name} has the role ${role}. ${who} may do this.`)

@@ -135,7 +135,6 @@ function changedMeanwhile(): RequestProblem {
 /** A change of the address, as an endpoint. */
 const REDIRECT = { method: 'PATCH', scope: 'own' } as const
 
-/** Wanted settings of a merchant, and the `payTo` that the request names. */
 interface WantedSettings {
   readonly settings: object
   readonly payTo: unknown

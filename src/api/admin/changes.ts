@@ -11,7 +11,6 @@ export function authorOf(res: Response, key?: KeyedRequest): ChangeAuthor {
   return changeAuthor(adminOf(res).name, key)
 }
 
-/** The `Idempotency-Key` of a request, in the scope of the admin token. */
 export function adminKey(
   req: Request,
   res: Response,
@@ -25,7 +24,6 @@ export function noSuchProject(): RequestProblem {
   return new RequestProblem('not_found', 'There is no project of that id.')
 }
 
-/** Refuses to change a project that only its file can change. */
 export function refuseConfigured({ directory }: AdminContext, id: string): void {
   if (!directory.isConfigured(id)) return
   throw new RequestProblem(

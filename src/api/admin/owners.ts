@@ -32,7 +32,6 @@ const whose = projectIdSchema.optional().meta({
   as: { type: 'string', minLength: 1, maxLength: 200 },
 })
 
-/** Payments of all projects, or of one. */
 export const operatorPayments: PaymentsOwner<AdminContext> = {
   ...ADMIN,
   withScope(query) {
@@ -55,7 +54,6 @@ export const operatorPayments: PaymentsOwner<AdminContext> = {
   slots: 'operators',
 }
 
-/** Refunds of any project, also of one that is deleted. */
 export const operatorRefunds: Owner<AdminContext> = {
   ...ADMIN,
   before: async (context, call) => act(context, call.res, await findPayee(context, call)),

@@ -3,14 +3,12 @@ import type { StoredProject } from '../../ledger/projects.js'
 import type { Project } from '../../core/merchants/project.js'
 import type { AdminContext } from './context.js'
 
-/** A project as the gateway knows it. */
 export function projectView({ id, settings, stored, errors, pausedBy }: Project) {
   if (stored !== undefined) return viewOf(stored, errors)
   const source = 'configuration' as const
   return { id, ...(settings && { merchant: settings }), source, ...pauseOf(pausedBy) }
 }
 
-/** A project as the ledger has it now. */
 export function storedView({ readMerchant }: AdminContext, stored: StoredProject) {
   const read = readMerchant(stored.settings, stored.id)
   return viewOf(stored, read.ok ? undefined : read.errors)

@@ -63,7 +63,6 @@ const common = {
   limit: 'reads',
 } as const
 
-/** `/api/v2/payment/discovery/*` */
 export const discoveryEndpoints: readonly Endpoint[] = [
   defineEndpoint({
     ...common,
@@ -115,7 +114,6 @@ export const discoveryEndpoints: readonly Endpoint[] = [
   }),
 ]
 
-/** Matches the resources of projects that are listed now. */
 async function filterOf(
   { directory }: RouterContext,
   { type, payTo, scheme, network, extensions }: Filters,

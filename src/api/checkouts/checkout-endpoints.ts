@@ -90,7 +90,6 @@ export function describeHandler(context: RouterContext, { res }: Pick<Call, 'res
   return handlerDescriptor({ id, docsUrl: docsUrlOf(context, res) })
 }
 
-/** Writes the `payment_handlers` block of a profile. */
 export const profileBlock = (context: RouterContext, call: Pick<Call, 'res'>) => ({
   [context.handlerId]: [describeHandler(context, call)],
 })
@@ -124,7 +123,6 @@ export async function prepareCheckout(
   }
 }
 
-/** Writes the `payment_handlers` block of one checkout. */
 export async function checkoutBlock(
   context: RouterContext,
   call: Parameters<typeof prepareCheckout>[1],

@@ -30,7 +30,6 @@ import { detailsOf } from '../payments/settle-payment.js'
 
 export type CompletionContext = Omit<RouterContext, 'downloads' | 'revenue'>
 
-/** A checkout that is being completed. */
 interface Completing extends UcpCompletionOptions {
   readonly seller: Merchant
   /** Names the checkout: its claim, and who asks for its settlement. */
@@ -38,7 +37,6 @@ interface Completing extends UcpCompletionOptions {
   readonly claim: KeyClaim
 }
 
-/** The shop's own function has thrown. */
 interface ShopFailure {
   readonly thrown: unknown
 }
@@ -108,7 +106,6 @@ const signed = ({ paymentPayload }: PaymentSubmission): unknown => paymentPayloa
 const isUnpaid = (outcome: Outcome): boolean =>
   'status' in outcome && outcome.status === 'ready_for_complete'
 
-/** Reserves a payment, has the order placed, and settles it. */
 async function take(
   context: CompletionContext,
   checkout: Completing,
@@ -207,7 +204,6 @@ async function endPlaced(
   return (await thrownBy(() => cancelOrder?.())) ?? outcome
 }
 
-/** Reads the payment of an instrument, for one of the checkout's own offers. */
 function readInstrument(
   { handlerId }: CompletionContext,
   { config }: Completing,
@@ -269,7 +265,6 @@ async function thrownBy(run: () => unknown): Promise<ShopFailure | undefined> {
   }
 }
 
-/** Tells failures outside from bugs. */
 function outsideFailure(failure: unknown): { readonly failure: OutsideFailure } {
   if (isOutsideFailure(failure)) return { failure }
   throw failure

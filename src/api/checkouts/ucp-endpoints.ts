@@ -73,7 +73,6 @@ function publish(document: HandlerDocument, handler: Handler, version?: string):
   return made
 }
 
-/** The endpoint of a document: current, or of a version. */
 function endpointOf(document: HandlerDocument, isDated: boolean): Endpoint {
   const { name, id, what, type } = document
   const found = {
@@ -111,7 +110,6 @@ function endpointOf(document: HandlerDocument, isDated: boolean): Endpoint {
   })
 }
 
-/** `/ucp/*` */
 export const ucpEndpoints: readonly Endpoint[] = [false, true].flatMap((isDated) =>
   DOCUMENTS.map((document) => endpointOf(document, isDated)),
 )

@@ -65,7 +65,6 @@ export const tokenList = document('TokenList', 'The identify tokens of a project
   ),
 })
 
-/** A token that was created. */
 export const createdToken = document('CreatedToken', 'A new identify token.', {
   id: text('Id of the token.'),
   token: text('The secret. It is shown in this response only.'),
@@ -82,7 +81,6 @@ const ACTIONS = [
   ...(['checkout.created', 'checkout.canceled'] as const),
 ] as const satisfies readonly AuditAction[]
 
-/** A page of the audit log. */
 export const auditLog = document('AuditLog', 'Who has changed what.', {
   entries: list(
     'Newest first.',
@@ -104,7 +102,6 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
   nextCursor,
 })
 
-/** `GET /api/v2/admin/relayers`. */
 export const relayerList = document('RelayerList', 'The accounts that pay for gas.', {
   relayers: list(
     'Empty with a remote facilitator.',
@@ -134,7 +131,6 @@ export const relayerList = document('RelayerList', 'The accounts that pay for ga
   ),
 })
 
-/** `GET /api/v2/admin/gas`. */
 export const gasReport = document('GasReport', 'What gas has cost for each project.', {
   from: time('Begin.'),
   to: time('End.'),
@@ -150,7 +146,6 @@ export const gasReport = document('GasReport', 'What gas has cost for each proje
 
 const { subject: _subject, ...finding } = findingMembers
 
-/** `GET /api/v2/admin/networks`. */
 export const networkList = document('NetworkList', 'The health of networks.', {
   networks: list(
     'Empty with a remote facilitator.',
@@ -165,7 +160,6 @@ export const networkList = document('NetworkList', 'The health of networks.', {
 
 const scopeSchema = z.enum(SCOPES).meta({ description: 'A scope.' })
 
-/** `…/console/session`. */
 export const session = document('Session', 'A session of the console.', {
   role: z.enum(['admin', 'merchant']).meta({ description: 'Who is signed in.' }),
   name: text('What the page calls them.'),

@@ -25,7 +25,6 @@ const descriptor = document(
   },
 )
 
-/** `GET /api/v2/merchant/payment-profile`. */
 export const paymentProfile = component(
   'PaymentProfileResponse',
   z.record(z.string(), z.array(descriptor)).meta({
@@ -52,7 +51,6 @@ const entry = document('CheckoutEntry', 'The payment handler of one checkout.', 
   config: checkoutConfig,
 })
 
-/** `POST /api/v2/merchant/checkout-prepare`. */
 export const checkoutPrepared = component(
   'CheckoutPrepareResponse',
   z.record(z.string(), z.array(entry)).meta({
@@ -60,7 +58,6 @@ export const checkoutPrepared = component(
   }),
 )
 
-/** An ACP payment handler. */
 const acpHandlerMembers = {
   id,
   name: text('Name of the handler, equal to its id.', 'xyz.vendor.gateway_payment'),
@@ -75,7 +72,6 @@ const acpHandlerMembers = {
   instrument_schemas: list('URLs of the JSON schemas of its instruments.', z.string()),
 }
 
-/** `GET /api/v2/merchant/acp/handlers`. */
 export const acpHandlers = component(
   'AcpHandlers',
   z
@@ -88,7 +84,6 @@ export const acpHandlers = component(
     .meta({ description: 'The payment handlers of an ACP profile: one.' }),
 )
 
-/** `POST /api/v2/merchant/acp/payment-requirements`. */
 export const acpCheckout = document('AcpCheckoutHandler', 'The payment handler of one checkout.', {
   ...acpHandlerMembers,
   config: checkoutConfig,
@@ -100,5 +95,4 @@ export const anyJsonSchema = component(
   anyObject('A JSON schema (draft 2020-12).'),
 )
 
-/** This document. */
 export const openApiDocument = component('OpenApiDocument', anyObject('An OpenAPI 3.1 document.'))

@@ -19,7 +19,6 @@ export function document<Shape extends z.ZodRawShape>(
   return component(id, z.object(shape).meta({ description }))
 }
 
-/** A document, as it is read. */
 export type DocumentOf<Schema extends z.ZodType> = Immutable<z.output<Schema>>
 
 type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T

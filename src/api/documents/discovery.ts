@@ -26,7 +26,6 @@ const resource = document('SoldResource', 'A resource that was sold.', {
   extensions: anyObject('`bazaar`: its input and output.').optional(),
 })
 
-/** `GET /api/v2/payment/discovery/resources`. */
 export const resourceList = document('SoldResourceList', 'A page of resources.', {
   x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
   items: list('The resources.', resource),
@@ -37,7 +36,6 @@ export const resourceList = document('SoldResourceList', 'A page of resources.',
   }),
 })
 
-/** `GET /api/v2/payment/discovery/search`. */
 export const resourceSearch = document(
   'SoldResourceSearch',
   'A page of resources that were found.',

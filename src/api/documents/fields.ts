@@ -17,7 +17,6 @@ export const list = <Item extends z.ZodType>(description: string, item: Item) =>
 export const time = (description: string) =>
   z.string().meta({ description, format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
 
-/** An address of an account or a token. */
 export const address = (description: string) =>
   z
     .string()
@@ -48,7 +47,6 @@ export const count = (description: string) =>
     .min(0)
     .meta({ description, examples: [3] })
 
-/** Position of the next page of a list. */
 export const nextCursor = z.string().optional().meta({
   description: '`cursor` of the next page; absent on the last one.',
 })

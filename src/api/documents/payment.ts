@@ -44,7 +44,6 @@ const requirementMembers = {
   ),
 }
 
-/** An entry of `accepts` in a checkout. */
 export const checkoutRequirement = document(
   'CheckoutRequirement',
   'One way to pay: a token on a network, and an amount of it.',
@@ -60,7 +59,6 @@ const paymentRequirement = document(
   },
 )
 
-/** `POST /api/v2/payment/requirements`. */
 export const paymentRequired = document('PaymentRequiredResponse', 'What a payer is offered.', {
   x402Version: z.literal(2).meta({ description: 'Version of x402.' }),
   resource: object('What is being paid for.', {
@@ -100,7 +98,6 @@ export const settleRefusalMembers = {
   payer: payer.optional(),
 }
 
-/** `POST /api/v2/payment/verify`. */
 export const verifyResponse = component(
   'VerifyResponse2',
   z
@@ -120,7 +117,6 @@ export const verifyResponse = component(
     .meta({ description: 'Whether a payment is valid. A refusal has status 200, too.' }),
 )
 
-/** `POST /api/v2/payment/settle`. */
 export const settleResponse = component(
   'SettleResponse',
   z
@@ -154,7 +150,6 @@ export const settleResponse = component(
     .meta({ description: 'What came of a settlement.' }),
 )
 
-/** `GET /api/v2/payment/supported`. */
 export const supportedResponse = document(
   'SupportedResponse',
   'What this facilitator can do for the merchant.',

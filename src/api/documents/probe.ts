@@ -22,12 +22,10 @@ export const findingMembers = {
   blockAgeSeconds: integer('Age of the latest block in seconds.').optional(),
 }
 
-/** `GET /livez`. */
 export const probeStatus = document('ProbeStatus', 'That the process runs.', {
   status: z.literal('ok').meta({ description: 'The process runs.' }),
 })
 
-/** `GET /readyz`. */
 export const readiness = document('Readiness', 'Whether payments can be taken, and why not.', {
   status: z.enum(['ok', 'unavailable']).meta({ description: 'Whether payments can be taken.' }),
   checks: list(

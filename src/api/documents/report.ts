@@ -47,7 +47,6 @@ const sum = document('RevenueSum', 'What was paid in one token, within one group
     }),
 })
 
-/** `…/revenue`. */
 export const revenueReport = document('Revenue', 'What was paid and refunded.', {
   ...span,
   by: z.enum(REVENUE_KEYS).meta({ description: 'By what it is grouped.' }),
@@ -88,7 +87,6 @@ const activityOfDay = document('ActivityOfDay', 'What happened to payments on a 
   ...activityMembers,
 })
 
-/** `…/funnel`. */
 export const funnelReport = document(
   'Funnel',
   'How many offers became payments, and why others did not.',
@@ -99,7 +97,6 @@ export const funnelReport = document(
   },
 )
 
-/** `…/overview`. */
 export const overviewReport = document('Overview', 'What happened, at a glance.', {
   ...span,
   revenue: list('What was paid and refunded, by token.', sum),

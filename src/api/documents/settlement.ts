@@ -76,7 +76,6 @@ const paymentMembers = {
   refunds: count('Number of refunds, those that failed included; absent without any.').optional(),
 }
 
-/** A settlement of a project. */
 export const settlement = document('Settlement', 'A payment, and what became of it.', {
   ...settlementMembers,
   ...paymentMembers,
@@ -98,14 +97,12 @@ export const settlementSum = document('SettlementSum', 'What was settled in one 
   refunded: atomicUnits('Atomic units of them that were refunded.'),
 })
 
-/** `…/settlements-summary`. */
 export const settlementSummary = document('SettlementSummary', 'What a search comes to.', {
   count: count('Settlements that were looked at, in any state.'),
   isMore: z.boolean().meta({ description: 'Whether the search finds more than that.' }),
   sums: list('Sums of those that were paid, each of one token.', settlementSum),
 })
 
-/** A settlement, as operators see it. */
 export const adminSettlement = document(
   'AdminSettlement',
   'A payment of any project, and what became of it.',
@@ -116,7 +113,6 @@ export const adminSettlement = document(
   },
 )
 
-/** A page of the settlements of all projects. */
 export const adminSettlementList = document('AdminSettlementList', 'A page of settlements.', {
   settlements: list('Newest first.', adminSettlement),
   nextCursor,
@@ -162,7 +158,6 @@ export const refundPage = document('RefundPage', 'A page of refunds.', {
   nextCursor,
 })
 
-/** A page of the refunds of all projects. */
 export const adminRefundPage = document('AdminRefundPage', 'A page of refunds.', {
   refunds: list(
     'Newest first.',
@@ -174,7 +169,6 @@ export const adminRefundPage = document('AdminRefundPage', 'A page of refunds.',
   nextCursor,
 })
 
-/** The document that a merchant signs for a refund. */
 export const preparedRefund = document(
   'PreparedRefund',
   'What the merchant’s wallet signs for a refund.',

@@ -73,7 +73,6 @@ const oldestPayment = (description: string) =>
     pendingSeconds: integer('How long ago it was presented.', 600),
   })
 
-/** Data of the alerts to operators. */
 const ALERTS: Readonly<
   Record<Exclude<OperatorEvent, typeof PAY_TO_CHANGED>, readonly [subject: string, z.ZodType]>
 > = {
@@ -128,7 +127,6 @@ const testEvent = document(
   bodyOf([TEST_EVENT], anyObject('Says that it is a test.')),
 )
 
-/** The body of each event of projects. */
 export const projectWebhooks: Readonly<Record<string, z.ZodType>> = Object.fromEntries([
   ...payments.map((type) => [type, paymentEvent] as const),
   ...refunds.map((type) => [type, refundEvent] as const),
@@ -137,7 +135,6 @@ export const projectWebhooks: Readonly<Record<string, z.ZodType>> = Object.fromE
   [TEST_EVENT, testEvent],
 ])
 
-/** The body of each event of operators alone. */
 export const operatorWebhooks: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   OPERATOR_EVENTS.flatMap((type) => {
     if (type === PAY_TO_CHANGED) return []

@@ -20,7 +20,6 @@ const members = {
 
 export const webhook = document('Webhook', 'A URL that is told of events.', members)
 
-/** A webhook, with what its deliveries are signed with. */
 export const webhookWithSecret = document('WebhookWithSecret', 'A webhook, with its new secret.', {
   ...members,
   secret: text(
@@ -29,7 +28,6 @@ export const webhookWithSecret = document('WebhookWithSecret', 'A webhook, with 
   ),
 })
 
-/** All webhooks of a project. */
 export const webhookList = document('WebhookList', 'The webhooks of a project.', {
   webhooks: list('Oldest first; ten at most.', webhook),
 })

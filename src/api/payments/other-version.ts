@@ -19,7 +19,6 @@ interface OtherVersion {
   readonly network: string
 }
 
-/** A payment to verify or settle, or the refusal of its version. */
 type Submitted =
   | { readonly submission: Submission | PaymentSubmission }
   | { readonly submission?: never; readonly other: OtherVersion }
@@ -42,7 +41,6 @@ export function readSubmission(
   return { other: refuse(context, req, res) }
 }
 
-/** Refuses a payment of another version, and counts it. */
 function refuse(
   { counters }: Pick<RouterContext, 'counters'>,
   { body }: Request,

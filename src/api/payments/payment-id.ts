@@ -53,11 +53,7 @@ export async function bindPaymentId(
   if (begun.state === 'fresh') await begun.claim.pause()
 }
 
-/**
- * Refuses to verify a payment if another payment has its id, because it could not be settled.
- *
- * @throws {@link RequestProblem}
- */
+/** Refuses to verify a payment if another payment has its id, because it could not be settled. */
 export async function requireFreeId(
   { idempotency }: WaitContext,
   byId: KeyedRequest,

@@ -10,7 +10,6 @@ import { UINT256_LIMIT } from '../../shared/protocol/primitives.js'
 import type { RouterContext } from '../context.js'
 import { invalidBody } from '../serve/json-body.js'
 
-/** A price that a request asks for. */
 export interface RequestedPrice {
   readonly amount: Decimal
   readonly currency: string

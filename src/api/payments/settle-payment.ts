@@ -47,7 +47,6 @@ interface SettleRequest {
   readonly submission: IdentifiedSubmission
   /** The claim of the request's `Idempotency-Key`. */
   readonly claim: KeyClaim
-  /** The payment's id. */
   readonly byId: KeyedRequest | undefined
   /** A hash of the key that its client may ask again with: only the asker of a settlement is told of it again. */
   readonly asker: string | undefined

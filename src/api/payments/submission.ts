@@ -18,7 +18,6 @@ const optionalObject = {
   ],
 }
 
-/** The `reference` of a checkout or settlement. */
 export const referenceMember = z
   .custom<string>(isReference, NOT_A_REFERENCE)
   .nullish()
@@ -108,10 +107,8 @@ export const submissionBody = {
   },
 } satisfies RequestBody
 
-/** The body of verify and settle, as it is read. */
 export type Submission = z.output<typeof submissionBody.schema>
 
-/** The body of verify and settle, with the id of its payment. */
 export interface IdentifiedSubmission extends PaymentSubmission {
   readonly paymentId: string | undefined
   /** The shop's own name for the payment. */

@@ -9,7 +9,6 @@ import { paymentIdKey, requireFreeId } from './payment-id.js'
 import { identifySubmission, type Submission } from './submission.js'
 import { onceForKey, readHeaderKey } from '../serve/repeatable-request.js'
 
-/** `POST /api/v2/payment/verify` */
 export async function verifyPayment(
   context: RouterContext,
   call: Call<unknown, Submission>,

@@ -86,7 +86,6 @@ const signedRefund = z.looseObject({
     .meta({ description: '`message` of the prepared refund (ERC-3009).' }),
 })
 
-/** The problems of a refund that is not paid. */
 const UNPAID = ['settlement_not_refundable', 'refund_exceeds_payment'] as const
 
 /** The transaction of a refund has failed: the members of the Refund are there as well. */
@@ -96,7 +95,6 @@ const REFUND_FAILED = {
   members: documents('failedRefundMembers'),
 } as const
 
-/** The refunds of all settlements of an owner. */
 export function refundListEndpoints<Context extends RouterContext>(
   owner: PaymentsOwner<Context>,
 ): readonly Endpoint<Context>[] {
@@ -133,7 +131,6 @@ function ownerOf(record: LedgerRecord | undefined, access: Access): { readonly p
   return access === 'admin' && project !== undefined ? { project } : {}
 }
 
-/** Refunds of the settlements of an owner. */
 export function refundEndpoints<Context extends RouterContext>(
   owner: Owner<Context>,
 ): readonly Endpoint<Context>[] {

@@ -38,7 +38,6 @@ type RefundDocument = MadeDocument<typeof refundSchema>
 
 type RefundBody = Erc3009Payload & { readonly reason?: string | null | undefined }
 
-/** A refund that the merchant has signed. */
 interface SignedRefund {
   readonly refundable: Refundable
   readonly payment: ReadablePayment
@@ -72,7 +71,6 @@ export async function refundPayment(
   return respondRefund(res, refund)
 }
 
-/** A refund, as its merchant sees it. */
 function respondRefund(res: Response, refund: RefundDocument): RefundDocument {
   // The `status` of problem details is that of HTTP (RFC 9457 §3.1.3).
   const { status, ...failed } = refund
@@ -168,7 +166,6 @@ async function settleRefund(
   return undefined
 }
 
-/** The record of this very refund, if there is one. */
 async function findOwn(
   { ledger }: RouterContext,
   { refundable, payment }: SignedRefund,
@@ -178,7 +175,6 @@ async function findOwn(
   return isOwn && isRefundRecord(record) ? record : undefined
 }
 
-/** The refund as a payment from the merchant to the buyer. */
 function paymentOf(
   { facilitator }: RouterContext,
   { payment, asset }: Refundable,
@@ -230,7 +226,6 @@ function refusedProblem(reason: Reason | undefined): RequestProblem {
 
 const USUAL_REFUSAL = 'The refund was refused, and nothing was sent: see errorReason.'
 
-/** Remedies for the usual reasons, for the merchant. */
 const REFUSED: Partial<Record<Reason, string>> = {
   insufficient_funds: 'The merchant’s address holds too little of the token: nothing was sent.',
   invalid_exact_evm_payload_signature:

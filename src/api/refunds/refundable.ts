@@ -9,7 +9,6 @@ import type { Payee } from '../serve/acting.js'
 import type { RouterContext } from '../context.js'
 import { findRecord } from '../settlements/settlement-endpoints.js'
 
-/** A settlement that can be refunded. */
 export interface Refundable {
   readonly merchant: Payee
   readonly payment: LedgerRecord
@@ -72,7 +71,6 @@ export function leftOf(
   return leftToRefund(amountOf(payment), others, nowSeconds(context))
 }
 
-/** The problem of a refund that its settlement does not cover. */
 export function refundProblem(refusal: RefundRefusal): RequestProblem {
   switch (refusal.kind) {
     case 'not_refundable':

@@ -95,7 +95,6 @@ export function nameOf({ key, fingerprint }: KeyedRequest): string {
   return sha256(`${key} ${fingerprint}`, 'hex')
 }
 
-/** The endpoints of webhooks, as the sender of a request changes them. */
 export function endpointsFor({ ledger }: RouterContext, res: Response, key?: KeyedRequest) {
   return ledger.webhooks.endpoints.by(authorOf(res, key) ?? merchantAuthor(res, key))
 }

@@ -70,7 +70,6 @@ export interface Description {
   readonly problems?: readonly EndpointProblem[]
   /** A limit of its own, which it shares with the others that name it. */
   readonly limit?: LimitName
-  /** Any query is taken, and ignored. */
   readonly ignoresQuery?: boolean
   /** Parameters of the query. Others are refused, apart from `_`, by which some clients evade caches. */
   readonly query?: z.ZodObject

@@ -17,7 +17,6 @@ const documents = lazyDocuments(() => import('../documents/settlement.js'))
 
 type Schemas = typeof settlements
 
-/** The owner of endpoints: a project, or the operator. */
 export interface Owner<Context = RouterContext> {
   readonly prefix: string
   readonly access: Access
@@ -36,7 +35,6 @@ export interface ViewScope {
   readonly accepts: readonly Asset[]
 }
 
-/** An owner whose payments are listed, summed and downloaded. */
 export interface PaymentsOwner<Context = RouterContext> extends Owner<Context> {
   /** Adds the parameters that say whose, for {@link PaymentsOwner.scopeOf}. */
   readonly withScope: <Query extends z.ZodObject>(query: Query) => Query
@@ -71,7 +69,6 @@ export const MERCHANT: PaymentsOwner = {
   slots: 'projects',
 }
 
-/** Parts of every endpoint of an owner. */
 export function owned<Context>(
   { access, idOf, before, ...owner }: Owner<Context>,
   id: string,

@@ -29,7 +29,6 @@ interface Asset {
   readonly compressed: Buffer
 }
 
-/** The client has the document already. */
 export const NOT_MODIFIED = {
   description: 'The client has it already.',
   headers: ['ETag'],
@@ -48,7 +47,6 @@ export interface PageOptions {
 export const builtFolder = (name: string): string | undefined =>
   ownPackage.folder && join(ownPackage.folder, 'dist', name)
 
-/** The endpoints of a page: the page itself, and its files. */
 export function pageEndpoints({ path, tag, id, folder, ...words }: PageOptions) {
   const assets = new AssetCache(folder)
   const page = defineEndpoint({

@@ -6,7 +6,6 @@ import { authorOf } from './acting.js'
 import { projectOf } from './authenticate.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 
-/** Sets who a request counts for, if it has no project. */
 export function setLimitKey(res: Response, key: string): void {
   res.locals['x402LimitKey'] = key
 }
@@ -42,7 +41,6 @@ const LIMITS = {
   reads: { limit: 120, words: 'pages of the catalogue were read' },
 } as const
 
-/** Name of a limit of some endpoints. */
 export type LimitName = keyof typeof LIMITS
 
 /** Limits some requests, in addition to the limits of requests. An admin is counted apart from the project. */

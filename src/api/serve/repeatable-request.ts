@@ -18,7 +18,6 @@ export interface KeyedRequest extends WaitingRequest {
   readonly conflict: () => RequestProblem
 }
 
-/** The sender and content of a request. */
 export interface HeaderKeyOptions {
   readonly res: Response
   readonly project: string

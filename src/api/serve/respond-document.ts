@@ -14,7 +14,6 @@ export function tagOf(text: string): string {
   return `"${sha256(text, 'base64url').slice(0, 27)}"`
 }
 
-/** Responds with a document, or with 304 if the client has it. */
 export function respondDocument(
   res: Response,
   { type, body, compressed, tag }: Publication,

@@ -12,7 +12,6 @@ import { invalidRequest } from './invalid-request.js'
 import { jsonBody, readBody } from './json-body.js'
 import { limitSome } from './rate-limit.js'
 
-/** An endpoint with its handler. */
 export interface Served extends Description {
   /** Answers a request. @throws `RequestProblem`, or what `handle` throws */
   readonly answer: (req: Request, res: Response, params: Params) => Promise<void>
@@ -28,7 +27,6 @@ export interface MountedApi {
   readonly identify: RequestHandler
 }
 
-/** Additions of other folders to the API. */
 export interface Mounted {
   readonly mounted?: readonly MountedApi[]
   /** Finds the project of a request below `/api/v2/merchant` that has no token. Refuses none. */

@@ -31,7 +31,6 @@ export type OpenSession = Identity & {
 
 export type NewSession = OpenSession & {
   readonly secret: string
-  /** Its longest lifetime (ms). */
   readonly longestMs: number
 }
 

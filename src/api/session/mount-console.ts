@@ -24,7 +24,6 @@ const { page, asset } = pageEndpoints({
   folder: builtFolder('console'),
 })
 
-/** `/console/…`: the page, and its sessions. */
 export const consoleEndpoints = [page, ...sessionEndpoints, asset]
 
 /** Makes what an operator's tokens open. */

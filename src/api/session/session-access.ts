@@ -22,7 +22,6 @@ const LOOK_UPS = { total: 16, perKey: 4 }
 /** Sessions that are remembered as valid: once they have ended, their cookies do not count as failures. */
 const MAX_REMEMBERED = 10_000
 
-/** Finds the sessions of requests, by their cookies. */
 export class SessionAccess {
   readonly #sessions: ConsoleSessions
   readonly #unknown = new FailedAttempts(UNKNOWN)

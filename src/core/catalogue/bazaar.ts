@@ -11,7 +11,6 @@ export const BAZAAR = 'bazaar'
  */
 export const MAX_BAZAAR_BYTES = 4096
 
-/** The extension, as it is advertised. */
 export interface Bazaar {
   readonly info: {
     readonly input: {
@@ -34,10 +33,8 @@ const NAMES: Readonly<Record<InputPart, string>> = {
   body: 'body',
 }
 
-/** Methods whose requests have a body. */
 export const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
-/** Longest `routeTemplate`. */
 const MAX_TEMPLATE = 256
 
 /** A path whose parameters are whole names. Optional parts, wildcards and other hosts have no form here. */
@@ -125,7 +122,6 @@ function bazaarOf(declaration: Declaration, method: string): Bazaar {
   }
 }
 
-/** Whether a response is JSON. */
 export function isJson(mimeType: string | undefined): boolean {
   return mimeType === undefined || /^application\/(?:[\w.-]+\+)?json\b/i.test(mimeType)
 }

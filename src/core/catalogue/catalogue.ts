@@ -30,7 +30,6 @@ const SLICE = 250
 /** Resources whose sales are kept in memory at most, if the ledger cannot be written for long. */
 const MAX_KEPT = 5000
 
-/** A sale in this process. */
 export interface Sale {
   readonly project: string
   readonly method: string
@@ -39,7 +38,6 @@ export interface Sale {
   readonly entry: PaymentRequirements
 }
 
-/** A resource of the catalogue. */
 export interface ListedResource extends Omit<SoldResource, 'listing'> {
   readonly listing: Listing
   /** What searches look into, in lower case. */
@@ -76,7 +74,6 @@ export class Catalogue {
     this.#options = options
   }
 
-  /** Notes a sale of our own app. */
   note({ project, method, resource, bazaar, entry }: Sale): void {
     // An app in JavaScript may name it by a `URL`. It has been delivered: nothing may fail here any more.
     const named: unknown = resource.url
@@ -185,7 +182,6 @@ export class Catalogue {
   }
 }
 
-/** Sales of a resource that are not written yet. */
 interface Sales {
   readonly project: string
   readonly listing: Listing

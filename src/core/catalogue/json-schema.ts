@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { isObject } from '../../shared/protocol/document.js'
 
-/** A JSON Schema (2020-12). */
 export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
@@ -15,7 +14,6 @@ export function isZodSchema(value: object): value is z.ZodType {
   return false
 }
 
-/** The JSON Schema of what a zod schema takes. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
     io: 'input',
@@ -60,7 +58,6 @@ function moved(part: unknown, pointer: string): unknown {
   )
 }
 
-/** The schemas of an object's members. */
 export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   const { properties } = schema
   return typeof properties === 'object' && properties !== null

@@ -14,7 +14,6 @@ import { isTemplate, MAX_BAZAAR_BYTES, type Bazaar } from './bazaar.js'
 import { MAX_TAGS, TAG } from './declaration.js'
 import type { JsonSchema } from './json-schema.js'
 
-/** A resource in catalogues. */
 export interface Listing {
   /** URL without query, credentials and fragment; parameters as `:id`. */
   readonly resource: string
@@ -28,7 +27,6 @@ export interface Listing {
   readonly extensions?: { readonly bazaar: ListedBazaar } | undefined
 }
 
-/** The listed part of the extension. */
 export type ListedBazaar = Pick<Bazaar, 'schema'> & {
   readonly info: object
   readonly routeTemplate?: string | undefined
@@ -44,9 +42,7 @@ const METHODS = new Set(['GET', 'HEAD', 'DELETE', 'POST', 'PUT', 'PATCH'])
 
 /** A payment's claims about its resource. */
 export interface ClaimedResource {
-  /** `resource` of the payment, as it was parsed. */
   readonly resource: Readonly<Record<string, unknown>> | null | undefined
-  /** `extensions.bazaar`, as it was parsed. */
   readonly bazaar: unknown
   readonly entry: PaymentRequirements
 }

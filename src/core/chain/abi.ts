@@ -39,7 +39,6 @@ const AGGREGATE3 = '0x82ad56cb'
 /** Selector of `execute((address,uint256,bytes)[])`. */
 const EXECUTE = '0x3f707e6b'
 
-/** Hexadecimal digits of an ABI word. */
 export const WORD_DIGITS = 64
 
 /** Encodes a Multicall3 `aggregate3` of several calls, each of which may fail by itself. */
@@ -82,7 +81,6 @@ export function callsIn({ to, data }: Call, executors: readonly Hex[]): readonly
   return listed.map((one) => ({ to: one.to, data: one.data, ...(isExecute && { from: to }) }))
 }
 
-/** Tells whether a call is one of {@link allOrNothing}. */
 export function isAllOrNothing({ to, data }: Call): boolean {
   if (!sameHex(to, MULTICALL3) || !data.startsWith(AGGREGATE3)) return false
   return listIn(data)?.every(({ mayFail }) => !mayFail) === true

@@ -3,7 +3,6 @@ import { MULTICALL3, PERMIT2, PERMIT2_SPENDERS } from '../../shared/protocol/con
 import { lowerHex } from '../../shared/protocol/hex.js'
 import type { Address } from '../../shared/protocol/payment.js'
 
-/** The usual factories, by the names of their accounts. */
 export const ACCOUNT_FACTORIES = {
   /** Coinbase Smart Wallet 1.1 and 1. */
   coinbase: [

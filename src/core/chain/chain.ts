@@ -51,7 +51,6 @@ export interface RpcChainOptions {
   readonly onRequest?: RequestListener | undefined
 }
 
-/** A network: see {@link RpcChain}. */
 export type Chain = Pick<RpcChain, keyof RpcChain>
 
 /**
@@ -144,16 +143,11 @@ export class RpcChain {
     return this.#getNonce(address, 'latest')
   }
 
-  /** The number of the latest block. */
   async getBlockNumber(): Promise<bigint> {
     return quantityFrom(unwrap(await this.#rpc.read('eth_blockNumber', [])))
   }
 
-  /**
-   * Asks the node for its chain id, unless it has given it before.
-   *
-   * @throws {@link ChainError} `chain_mismatch` where it is on another chain.
-   */
+  /** As {@link CheckedRpc.checkOnce}. */
   checkId(): Promise<void> {
     return this.#rpc.checkOnce()
   }
@@ -255,18 +249,11 @@ export class RpcChain {
     return this.#broadcaster.send(raw)
   }
 
-  /**
-   * Sends a signed transaction; where the node supports it, the answer comes with the receipt once
-   * the transaction is mined, so that it need not be polled (EIP-7966).
-   *
-   * @param isAwaited - Whether others wait for this to end: it then ends as soon as the node is
-   * known to have the transaction.
-   */
+  /** As {@link Broadcaster.sendSync}. */
   broadcastSync(signed: SignedTransaction, isAwaited: () => boolean): Promise<Broadcast> {
     return this.#broadcaster.sendSync(signed, isAwaited)
   }
 
-  /** The receipt of a transaction, once it is mined. */
   getReceipt(transaction: Hex): Promise<Receipt | undefined> {
     return this.#receipts.get(transaction)
   }

@@ -11,10 +11,8 @@ export const DEPLOYER = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 
 const SALT: Hex = `0x${'00'.repeat(32)}`
 
-/** The executor of some relayers, whether it is deployed or not. */
 export interface ExecutorContract {
   readonly address: Address
-  /** The code that it has. */
   readonly code: Hex
   /** Deploys it. Anyone may send this call. */
   readonly deployment: Call

@@ -24,9 +24,7 @@ const SURPRISING_RISE = 8n
 export class FeeCache {
   readonly #rpc: Rpc
   readonly #reading = deduped(() => this.#read())
-  /** The last known fees, and the block that they are from. */
   #known: { readonly fees: Fees; readonly block: bigint } | undefined
-  /** When the fees were last updated, by `performance.now()`. */
   #knownAt = -Infinity
   /** When the priority fee was last read, by `performance.now()`. */
   #tipAt = -Infinity

@@ -8,7 +8,6 @@
 import { ChainError } from '../../shared/errors.js'
 import { oneLine } from '../../shared/protocol/visible-text.js'
 
-/** The JSON-RPC error of a request. */
 export interface RpcFailure {
   readonly code: number
   /** As the node wrote it, perhaps with the key of its URL: only for classification, never shown. */
@@ -112,7 +111,6 @@ const WORDINGS = {
   ambiguous: { words: /timeout|timed out|deadline|internal error|unavailable|try again/i },
 } as const satisfies Record<string, Wording>
 
-/** The meaning of a node's error. */
 export type NodeErrorKind = keyof typeof WORDINGS | 'other'
 
 /** JSON-RPC's internal error: something broke in the node, at an unknown point. */
@@ -175,7 +173,6 @@ export function nodeWords({ redacted, code }: Pick<RpcFailure, 'redacted' | 'cod
   return `${oneLine(text, MOST_WORDS)} (${code})`
 }
 
-/** The error for a request that a node refused. */
 export function refusedByNode(failure: RpcFailure): ChainError {
   const isMomentary = isThrottled(failure)
   return new ChainError(
@@ -185,7 +182,6 @@ export function refusedByNode(failure: RpcFailure): ChainError {
   )
 }
 
-/** The error for an answer that makes no sense. */
 export function unusable(what: string): ChainError {
   return new ChainError('chain_refused', `The node answered ${what}.`)
 }

@@ -20,7 +20,6 @@ const ARRIVED = { max: 200, ttl: 10_000 }
 /** How many transactions' last requests are remembered. */
 const MOST_ASKED = 2000
 
-/** A caller that waits for a receipt. */
 interface Waiter {
   /** Hashes in lower case. */
   readonly wants: () => readonly Hex[]
@@ -54,7 +53,6 @@ export class ReceiptWatch {
     return receiptOf(transaction, unwrap(answer))
   }
 
-  /** As {@link Chain.waitForReceipt}. */
   async wait(
     transactions: () => readonly Hex[],
     { timeoutMs, signal }: Patience,

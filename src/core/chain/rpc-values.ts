@@ -28,7 +28,6 @@ export function revertFrom(error: RpcFailure): CallResult {
   return { ok: false, data: isHex(error.data) ? error.data : '0x' }
 }
 
-/** A receipt, once there is one. */
 export function receiptFrom(value: unknown): Receipt | undefined {
   if (value === null) return undefined
   const members = membersOf(value)
@@ -77,7 +76,6 @@ export function quantityFrom(value: unknown): bigint {
   throw unusable('something that is not a number')
 }
 
-/** An account nonce. */
 export function nonceFrom(value: unknown): number {
   const nonce = Number(quantityFrom(value))
   if (Number.isSafeInteger(nonce)) return nonce
@@ -91,7 +89,6 @@ export function gasPriceFrom(value: unknown): bigint {
   throw unusable('a price of gas beyond all prices')
 }
 
-/** The members of an object. */
 export function membersOf(value: unknown): { readonly [member: string]: unknown } {
   if (typeof value === 'object' && value !== null) return { ...value }
   throw unusable('something that is not an object')

@@ -19,15 +19,12 @@ const RETRY_DELAY_MS = 100
  */
 const THROTTLED_MS = { most: 3000, pause: 50, longestPause: 500 }
 
-/** HTTP's status for too many requests. */
 const TOO_MANY_REQUESTS = 429
 
-/** A node's answer. */
 export type RpcAnswer =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcFailure }
 
-/** Sends requests to a node. */
 export interface Rpc {
   /**
    * Sends one JSON-RPC request.
@@ -50,7 +47,6 @@ export interface HttpRpcOptions {
   readonly onRequest?: RequestListener | undefined
 }
 
-/** One request that has ended. */
 export interface EndedRequest {
   /** One of the methods that this package calls. */
   readonly method: string
@@ -59,7 +55,6 @@ export interface EndedRequest {
   readonly seconds: number
 }
 
-/** Called when a request has ended. */
 export type RequestListener = (request: EndedRequest) => void
 
 /** JSON-RPC over HTTP. Its errors never show the URL. */
@@ -69,7 +64,6 @@ export class HttpRpc implements Rpc {
   readonly #onRequest: RequestListener | undefined
   /** How long throttled reads are repeated (ms). */
   readonly #patienceMs: number
-  /** The id of the last request. */
   #lastId = 0
 
   constructor({ url, timeoutMs = DEFAULT_TIMEOUT_MS, onRequest }: HttpRpcOptions) {
@@ -186,7 +180,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** A short description of an error. */
 function summarize(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown failure'
   // The message is empty when several addresses were tried.
@@ -224,7 +217,6 @@ const MAX_IDLE = 16
 /** Most bytes of an answer: the receipts of a whole block are far less. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-/** The response to a POST. */
 interface PostAnswer {
   readonly status: number
   readonly text: string

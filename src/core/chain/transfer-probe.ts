@@ -12,7 +12,6 @@ const UNKNOWN = 2n ** 256n - 1n
 /** Most bytes of calldata: the probe keeps its results behind them. */
 const MOST_BYTES = 2048
 
-/** A transfer to simulate. */
 export interface ProbedTransfer {
   /** The contract that is called: the token itself, or one that Permit2 lets move it. */
   readonly to: Address
@@ -22,13 +21,11 @@ export interface ProbedTransfer {
   readonly payee: Address
 }
 
-/** The result of simulating a transfer at one block. */
 export interface ProbeResult {
   /** Hash of the code at the payer's address; `undefined` when there is none. */
   readonly codeHash: Hex | undefined
   /** Whether the transfer succeeded; `not` when its payer has code, `missing` when what it calls has none. */
   readonly ran: 'well' | 'badly' | 'not' | 'missing'
-  /** Gas of the call. */
   readonly gas: bigint
   /** Balances after the transfer, when it succeeded. */
   readonly balances: {

@@ -1,7 +1,6 @@
 /** Requests to a network, and its answers. */
 import type { Address, Hex } from '../../shared/protocol/payment.js'
 
-/** A contract call. */
 export interface Call {
   readonly to: Address
   readonly data: Hex
@@ -26,7 +25,6 @@ export interface Fees extends FeeValues {
   readonly baseFeePerGas: bigint
 }
 
-/** An event of a mined transaction. */
 export interface Log {
   readonly address: Address
   readonly topics: readonly Hex[]
@@ -39,16 +37,13 @@ export interface Block {
   readonly timestamp: bigint
 }
 
-/** Selects events of some blocks. */
 export interface EventFilter {
   readonly address: Address
   /** By position. A list matches any of its members. */
   readonly topics: readonly (Hex | readonly Hex[])[]
   /** @defaultValue any */
   readonly data?: Hex
-  /** Number of the first block. */
   readonly first: bigint
-  /** Number of the last block. */
   readonly last: bigint
 }
 
@@ -58,7 +53,6 @@ export interface FoundTransaction {
   readonly blockHash: Hex
 }
 
-/** The receipt of a mined transaction. */
 export interface Receipt {
   readonly transaction: Hex
   readonly sender: Address
@@ -76,7 +70,6 @@ export interface Receipt {
   readonly l1Fee: bigint
 }
 
-/** A signed transaction with its hash. */
 export interface SignedTransaction {
   readonly transaction: Hex
   readonly raw: Hex
@@ -99,7 +92,6 @@ export type Broadcast =
 export type RejectionCause =
   'insufficient_gas_funds' | 'stale_nonce' | 'fee_too_low' | 'not_now' | 'never_valid' | 'other'
 
-/** How long to wait for something. */
 export interface Patience {
   readonly timeoutMs: number
   /** Ends the waiting early. */

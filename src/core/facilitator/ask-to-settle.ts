@@ -12,7 +12,6 @@ import { requestOf, type RemoteRequest } from './remote-request.js'
  * Asks a facilitator to settle a payment: the same charge of it is the same request, which may be repeated.
  *
  * @param failed - Its last transaction that failed: asking after it is another request.
- * @throws {@link FacilitatorError}
  */
 export async function askToSettle(
   context: RemoteContext,

@@ -2,7 +2,6 @@ import type { Counters } from '../../ledger/counters.js'
 import { isReason } from '../../shared/protocol/reasons.js'
 import type { EventBus, GatewayEvents } from '../schemes/events.js'
 
-/** Counts the events of payments that a facilitator emits. */
 export function countEvents(events: EventBus, counters: Counters): void {
   events.on('refused', (event) => countRefusal(counters, event))
   events.on('settled', ({ project }) => counters.count(project, 'settled'))

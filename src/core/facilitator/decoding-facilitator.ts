@@ -19,7 +19,6 @@ export function decodingFacilitator(core: FacilitatorCore): ReservingFacilitator
   }
 }
 
-/** Settles what was reserved, for a caller who waits for the response. */
 async function settleReserved(
   reserved: Reservation | Refusal,
   network: string,

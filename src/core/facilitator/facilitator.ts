@@ -60,11 +60,7 @@ export interface Facilitator {
   supported(): Promise<SupportedResponse>
 }
 
-/**
- * The core of a facilitator, which takes payments that are decoded.
- *
- * @internal
- */
+/** The core of a facilitator, which takes payments that are decoded. @internal */
 export interface FacilitatorCore {
   /** The schemes that it settles. */
   readonly formats: SchemeFormats
@@ -87,9 +83,5 @@ export interface FacilitatorCore {
   supported(): Promise<SupportedResponse>
 }
 
-/**
- * A facilitator that can also take a payment between verify and settle.
- *
- * @internal
- */
+/** A facilitator that can also take a payment between verify and settle. @internal */
 export interface ReservingFacilitator extends Facilitator, FacilitatorCore {}

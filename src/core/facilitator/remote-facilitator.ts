@@ -31,16 +31,12 @@ import type { RemoteContext, RemotePayment } from './remote-payment.js'
 import { RemoteReservation } from './remote-reservation.js'
 import { UnprovenLimit } from './unproven-limit.js'
 
-/** Options of {@link createRemoteFacilitator}. */
 export interface RemoteFacilitatorOptions {
-  /** Verifies and settles. */
   readonly facilitator: Facilitator
-  /** Formats of the schemes that it settles. */
   readonly formats: SchemeFormats
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
-  /** As of {@link RemoteContext}. */
   readonly callers?: RemoteContext['callers']
   /** Milliseconds since the epoch. @defaultValue the clock */
   readonly now?: (() => number) | undefined
@@ -73,7 +69,6 @@ export function createRemoteFacilitator(options: RemoteFacilitatorOptions): Rese
 /** How long a refusal is remembered (ms): long enough that repeating a payment is no flood. */
 const REFUSAL_MS = 5000
 
-/** Most refusals that are remembered. */
 const MAX_REFUSALS = 4000
 
 /** How long a payer is remembered to lack money (ms): he may be sending himself some. */

@@ -7,7 +7,6 @@ import type { Facilitator } from './facilitator.js'
 import type { RemoteCallers } from './remote-callers.js'
 import type { RemoteLog } from './remote-log.js'
 
-/** Dependencies of a remote payment. */
 export interface RemoteContext extends ReservationContext {
   /** Verifies and settles. */
   readonly facilitator: Facilitator
@@ -22,13 +21,11 @@ export interface RemoteContext extends ReservationContext {
   readonly secret: () => Promise<string>
 }
 
-/** A payment that a remote facilitator is to settle. */
 export interface RemotePayment extends ReservedPayment {
   /** Whether the payer's own key signed it. */
   readonly isSigned: boolean
 }
 
-/** Terms that trust the requirements of a payment. */
 export function termsOf({ requirements, network }: ReadablePayment): MerchantTerms {
   const { payTo, asset } = requirements
   const accepted = {

@@ -9,7 +9,6 @@ import {
 } from '../../shared/protocol/payment.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
 
-/** A payment, and the entry of `accepts` that it is to pay. */
 export interface RemoteRequest {
   readonly payload: PaymentPayload
   readonly requirements: PaymentRequirements

@@ -110,7 +110,6 @@ export class RemoteReservation extends OpenReservation<RemoteContext, RemotePaym
     return response
   }
 
-  /** The transaction was mined, and failed. */
   async #fail({ errorReason: reason, transaction, errorMessage }: Unsettled): Promise<Unsettled> {
     const { ledger, events, log } = this.context
     const { message, facilitatorMessage } = log.refusalOf('settle', reason, errorMessage)

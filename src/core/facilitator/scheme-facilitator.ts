@@ -7,7 +7,6 @@ import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { ReservingFacilitator } from './facilitator.js'
 
-/** Options of {@link createSchemeFacilitator}. */
 export interface SchemeFacilitatorOptions {
   /** By the name that x402 gives them: `exact`. */
   readonly schemes: ReadonlyMap<string, Scheme>

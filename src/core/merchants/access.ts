@@ -44,17 +44,14 @@ interface Guarded {
   readonly scope?: Scope
 }
 
-/** Tells whether a role may call an endpoint of the admin API. */
 export function mayAdmin(role: AdminRole, { method, scope }: Guarded): boolean {
   return method === 'GET' || (scope !== undefined && SCOPES_OF[role].includes(scope))
 }
 
-/** The roles that may call an endpoint of the admin API. */
 export function rolesFor(endpoint: Guarded): readonly AdminRole[] {
   return ADMIN_ROLES.filter((role) => mayAdmin(role, endpoint))
 }
 
-/** The scopes that a role adds to reading. */
 export const scopesOfRole = (role: AdminRole): readonly Scope[] => ['read', ...SCOPES_OF[role]]
 
 /** Everything that a merchant's token may do. */
@@ -63,7 +60,6 @@ export function scopesOfToken(scopes: readonly TokenScope[]): readonly Scope[] {
   return isFull ? [...scopes, 'manage'] : scopes
 }
 
-/** Someone with an admin token. */
 export interface Admin {
   /** What the audit log calls them. */
   readonly name: string

@@ -23,7 +23,6 @@ const ANNOUNCED_POLL_MS = 700
 const FIRST_LOAD_MS = 3000
 
 export interface DirectoryOptions {
-  /** The projects of the configuration. */
   readonly projects: readonly Project[]
   /** Stores projects made at run time. Absent if there are none. */
   readonly store?: ProjectStore | undefined
@@ -33,12 +32,10 @@ export interface DirectoryOptions {
   readonly now: () => number
 }
 
-/** The holder of an identify token. */
 export interface TokenHolder {
   readonly project: Project
   /** What the token may do: everything, if it comes from the configuration. */
   readonly scopes: readonly TokenScope[]
-  /** Id of the token, if it comes from the ledger. */
   readonly token?: string
   /** What its owner calls it. */
   readonly label?: string
@@ -96,7 +93,6 @@ export class ProjectDirectory {
     return this.#options.store !== undefined
   }
 
-  /** Whether all projects were loaded at least once. */
   get isLoaded(): boolean {
     return !this.isOpen || this.#version >= 0
   }
@@ -109,12 +105,10 @@ export class ProjectDirectory {
     return this.#all
   }
 
-  /** The projects of the configuration, in its order. */
   get configured(): readonly Project[] {
     return this.#options.projects
   }
 
-  /** Whether any project has an identify token now. */
   get hasTokens(): boolean {
     return (
       this.#tokens.size > 0 || this.configured.some((project) => project.tokenHashes.length > 0)
@@ -161,7 +155,6 @@ export class ProjectDirectory {
     await this.#startRefresh()
   }
 
-  /** Ends its background work. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const end of this.#ends) end()

@@ -17,13 +17,11 @@ export interface Branding {
 
 /** A payee and their terms. */
 export interface Merchant {
-  /** Id of the merchant's project. */
   readonly project: string
   readonly name?: string | undefined
   readonly payTo: Address
   /** Currency of prices without one (ISO 4217). */
   readonly currency: string
-  /** Accepted tokens, in the order of offers. */
   readonly accepts: readonly Asset[]
   /** Whether tokens of other currencies are offered too, at a rate. */
   readonly crossCurrency: boolean
@@ -53,7 +51,6 @@ export const listsOrigin = ({ listed }: Pick<Merchant, 'listed'>, url: string): 
 /** A tenant of the gateway: its identify tokens and, once configured, its merchant. */
 export interface Project {
   readonly id: string
-  /** SHA-256 of each identify token. */
   readonly tokenHashes: readonly Buffer[]
   readonly merchant?: Merchant | undefined
   /** The merchant as configured (`MerchantOptions`). */
@@ -68,7 +65,6 @@ export interface Project {
   readonly errors?: readonly DocumentError[] | undefined
 }
 
-/** Parses a configured merchant. */
 export type ReadMerchant = (settings: unknown, project: string) => Parsed<Merchant>
 
 /**
@@ -90,7 +86,6 @@ export function merchantsOf(projects: readonly Project[]): ReadonlyMap<string, M
   return new Map(projects.flatMap(({ id, merchant }) => (merchant ? [[id, merchant]] : [])))
 }
 
-/** Finds an accepted token by network and by address or symbol. */
 export function findAcceptedAsset(
   merchant: Pick<Merchant, 'accepts'>,
   wanted: { network: string; asset: string },

@@ -1,6 +1,5 @@
 import type { LedgerStore } from '../../ledger/index.js'
 
-/** Name of the secret in a ledger. */
 const NAME = 'quote'
 
 /**

@@ -28,7 +28,6 @@ const MAX_SOURCE_LENGTH = 200
 
 /** One way to pay. */
 export interface Quote {
-  /** The entry of `accepts`. */
   readonly entry: PaymentRequirements
   /** The rate behind the amount; absent if none was needed. */
   readonly applied?: AppliedRate | undefined
@@ -36,7 +35,6 @@ export interface Quote {
 
 type FiatPrice = Extract<ParsedPrice, { kind: 'fiat' }>
 
-/** An amount of a token, payable by a scheme. */
 export interface SchemeAmount {
   readonly scheme: string
   readonly asset: Asset
@@ -122,7 +120,6 @@ export class Quoter {
     }))
   }
 
-  /** Writes the entries of all schemes for a token. */
   #entries(asset: Asset, amount: bigint, style: QuoteStyle): readonly PaymentRequirements[] {
     const schemes = [...this.#formats.keys()]
     return schemes.flatMap((scheme) => this.entries({ scheme, asset, amount }, style))

@@ -7,11 +7,9 @@ import { CHECKOUT_ID_PREFIX } from '../../shared/protocol/offer-id.js'
 import { methodOf } from '../../shared/protocol/same-offer.js'
 import type { Quote } from './quote.js'
 
-/** Promise of a signed quote. */
 export interface QuoteTerms {
   /** Unix seconds. */
   readonly expiresAt: number
-  /** The rate behind the amount, if one was needed. */
   readonly applied?: AppliedRate | undefined
 }
 
@@ -19,7 +17,6 @@ export interface QuoteTerms {
 export interface QuoteSubject {
   /** Method, URL and everything else that identifies the request. */
   readonly request: readonly string[]
-  /** The quoted entry of `accepts`. */
   readonly entry: Pick<
     PaymentRequirements,
     'scheme' | 'network' | 'asset' | 'payTo' | 'amount' | 'extra'
@@ -81,7 +78,6 @@ export class QuoteSigner {
     return CHECKOUT_ID_PREFIX + name.toString('base64url', 0, OFFER_ID_BYTES)
   }
 
-  /** Signs a quote, for `extra.quote`. */
   async sign(subject: QuoteSubject, { expiresAt, applied }: QuoteTerms): Promise<string> {
     const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })
     const encoded = Buffer.from(terms).toString('base64url')
@@ -97,7 +93,6 @@ export class QuoteSigner {
     return { expiresAt: terms.e, applied: terms.a }
   }
 
-  /** Signs the reference of a checkout, for `extra.reference`. */
   async signReference(subject: QuoteSubject, reference: string): Promise<string> {
     const encoded = Buffer.from(reference).toString('base64url')
     const signature = await this.#hmac(`x402-reference-${VERSION}`, encoded, subject)

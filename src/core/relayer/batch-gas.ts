@@ -13,7 +13,6 @@ export interface GasShare {
   readonly execution: bigint
   /** The part of it that only the first call of the token in a transaction pays. */
   readonly sharedGas: bigint
-  /** Whether the payee has no balance before. */
   readonly isFirstBalance: boolean
   /** Gas that the network charges for its bytes in addition to Ethereum's calldata gas. */
   readonly networkGas: bigint
@@ -145,7 +144,6 @@ function measuredGasLimit(shares: readonly GasShare[], data: Hex): bigint {
   return wanted < most ? wanted : most
 }
 
-/** A percentage of an amount of gas. */
 export function percent(gas: bigint, percents: bigint): bigint {
   return (gas * percents) / 100n
 }

@@ -53,14 +53,12 @@ export class Batcher {
   #waiting: QueuedMember[] = []
   /** Transactions that are being sent. */
   #sending = 0
-  /** Whether a flush is scheduled. */
   #isFlushing = false
 
   constructor(options: BatcherOptions) {
     this.#options = options
   }
 
-  /** How many settlements wait for a transaction. */
   get waiting(): number {
     return this.#waiting.length
   }
@@ -100,7 +98,6 @@ export class Batcher {
     }
   }
 
-  /** Takes the settlements of the next transaction off the queue. */
   #takeBatch(hasMulticall: boolean): readonly QueuedMember[] {
     const waiting = this.#waiting
     const [first] = waiting

@@ -9,7 +9,6 @@ const DELEGATION = /^0xef0100([0-9a-f]{40})$/i
  * Tells what is wrong with a relayer that is an EIP-7702 account: nodes limit its pending transactions.
  *
  * @returns `undefined` for an account without code.
- * @throws {@link ChainError}
  */
 export async function describeDelegation(
   chain: Pick<Chain, 'getCode'>,

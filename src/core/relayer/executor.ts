@@ -11,7 +11,6 @@ export type FoundExecutor = 'usable' | 'missing' | 'foreign'
 
 export interface ExecutorOptions {
   readonly chain: Pick<Chain, 'getCode'>
-  /** Our relayers. */
   readonly relayers: readonly Address[]
 }
 

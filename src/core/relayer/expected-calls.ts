@@ -1,7 +1,6 @@
 /** Counts payments that are being verified and reserved: each may soon bring a call to send. */
 export class ExpectedCalls {
   #count = 0
-  /** Ends the wait, if there is one. */
   #end: (() => void) | undefined
 
   /** Counts a payment. @returns To be called once, when it is reserved or refused. */

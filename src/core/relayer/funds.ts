@@ -33,7 +33,6 @@ export interface Funds {
   readonly isLow: boolean
 }
 
-/** A reading of an account's balance. */
 export interface FundsRead extends Funds {
   readonly relayer: Address
   /** Whether it is low, and was not at the reading before. */
@@ -46,7 +45,6 @@ export interface FundsRead extends Funds {
 export class RelayerFunds {
   readonly #options: RelayerFundsOptions
   readonly #reading = deduped(() => this.#read())
-  /** The last reading. */
   #known: Funds | undefined
   /** The last result, and until when it is used, by `performance.now()`. */
   #last: { readonly suffice: boolean; readonly until: number } | undefined

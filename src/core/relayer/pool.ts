@@ -32,7 +32,6 @@ const LOG_MS = 60_000
 /** Transactions that are remembered as reported: every payment of a batch reads its receipt. */
 const REPORTED = 10_000
 
-/** The cost of a transaction for its account. */
 export interface GasSpent {
   readonly relayer: Address
   /** Gas used times its price. Some networks charge a further fee, in no common field of receipts. */
@@ -47,9 +46,7 @@ export interface RelayerPoolOptions
   readonly executor?: boolean | undefined
 }
 
-/** Attempts so far to send one transaction. */
 class Attempts {
-  /** Relayers that are not tried again. */
   readonly tried = new Set<Relayer>()
   isNonceRefreshed = false
 }
@@ -58,7 +55,6 @@ class Attempts {
 export class RelayerPool {
   /** Payments that are about to be sent: the next transaction waits a moment, so that they share it. */
   readonly expected = new ExpectedCalls()
-  /** The relayers' addresses, in the order of their keys. */
   readonly addresses: readonly [Address, ...Address[]]
   /** The accounts, each with what is known of its gas money, in the order of their keys. */
   readonly accounts: readonly Pick<Relayer, 'address' | 'funds' | 'load'>[]
@@ -201,7 +197,6 @@ export class RelayerPool {
     return sent
   }
 
-  /** Whether a rejected transaction may be out nevertheless. */
   #mayBeBroadcast({ submission }: RejectedTransaction): Promise<boolean> {
     return this.#chain.hasTransaction(submission.transaction).catch(() => true)
   }
@@ -228,7 +223,6 @@ export class RelayerPool {
     }
   }
 
-  /** Why no relayer could send. */
   #whyNotSent({ senders }: TransactionRequest, last: SendResult | undefined): Error {
     return last === undefined
       ? earlierUnknown(this.#chain)

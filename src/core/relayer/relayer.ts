@@ -47,7 +47,6 @@ export interface RelayerOptions extends Pick<
  * broadcasts one after the other, while any number of them is pending.
  */
 export class Relayer {
-  /** The account. */
   readonly address: Address
   /** The account's gas money, as last read. */
   readonly funds: RelayerFunds
@@ -63,7 +62,6 @@ export class Relayer {
   #unknown: Submission | undefined
   /** When it may be looked up again, by `performance.now()`. */
   #retryAfter = 0
-  /** Sends that have not ended. */
   #queued = 0
   /** The end of the work that was queued last. Never rejects. */
   #last: Promise<unknown> = Promise.resolve()
@@ -143,7 +141,6 @@ export class Relayer {
    * Looks after the account's transactions if they are claimed for this process.
    *
    * @param pending - What the ledger knows of them; `undefined` if all are mined.
-   * @throws {@link ChainError}, {@link LedgerError}
    */
   async lookAfter(pending: PendingRelayer | undefined): Promise<void> {
     if (pending?.isClaimed === true)
@@ -180,7 +177,6 @@ export class Relayer {
     return this.#broadcast(submission)
   }
 
-  /** Takes an account nonce, and writes the transaction down with it. */
   async #writeDown(
     request: TransactionRequest,
     leastNonce: number,

@@ -20,7 +20,6 @@ export interface RelayersOptions extends Omit<
   readonly refusedMs?: number | undefined
 }
 
-/** Filters the choice of a relayer. */
 interface RelayerChoice {
   /** Relayers that are not tried again. @defaultValue none */
   readonly tried?: ReadonlySet<Relayer>
@@ -28,11 +27,8 @@ interface RelayerChoice {
   readonly senders?: readonly Address[] | undefined
 }
 
-/** The relayers of one network. */
 export class Relayers {
-  /** The relayers' accounts, in the order of their keys. */
   readonly addresses: readonly [Address, ...Address[]]
-  /** The relayers, in the order of their keys. */
   readonly all: readonly Relayer[]
   readonly #options: RelayersOptions
 
@@ -48,17 +44,12 @@ export class Relayers {
     this.addresses = [first.address, ...others.map(({ address }) => address)]
   }
 
-  /** The relayer of an account of ours. */
   find(address: Address): Relayer | undefined {
     const key = address.toLowerCase()
     return this.all.find((relayer) => relayer.address.toLowerCase() === key)
   }
 
-  /**
-   * Looks after the transactions of all relayers, whichever process sent them.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
-   */
+  /** Looks after the transactions of all relayers, whichever process sent them. */
   async lookAfter(): Promise<void> {
     const { chain, ledger } = this.#options
     const pending = await ledger.relayers.claimPending(chain.network.chainId)

@@ -54,7 +54,6 @@ export interface ResubmitterOptions {
   readonly logger: Logger
 }
 
-/** A transaction that the node refuses for the moment. */
 interface Refused {
   readonly transaction: Hex
   /** The account's mined nonce then: after a block it may be taken. */
@@ -64,7 +63,6 @@ interface Refused {
   readonly until: number
 }
 
-/** The content of a signed transaction. */
 interface ParsedTransaction {
   readonly request: Pick<TransactionRequest, 'call' | 'gas'>
   readonly fees: FeeValues
@@ -93,7 +91,6 @@ export class Resubmitter {
   #refused: Refused | undefined
   /** The last transaction that was logged as too expensive to replace. */
   #tooDear: Hex | undefined
-  /** Hashes of replacements, by the hash of what they replaced. */
   readonly #replacements = new LRUCache<Hex, Hex>({ max: REMEMBERED })
 
   constructor(options: ResubmitterOptions) {
@@ -112,7 +109,6 @@ export class Resubmitter {
    * Looks after all transactions that are not mined.
    *
    * @returns The chain's next account nonce, pending transactions excluded.
-   * @throws {@link ChainError}, {@link LedgerError}
    */
   async check(pending: PendingRelayer): Promise<number> {
     const { chain, ledger, address } = this.#options

@@ -6,7 +6,6 @@ import type { Hex } from '../../shared/protocol/payment.js'
 import { keccak, keccakHex } from '../../shared/crypto/keccak.js'
 import { nativeSigning, type KeySigning } from '../../shared/crypto/native-secp256k1.js'
 
-/** A transaction to be signed (EIP-1559). */
 export interface UnsignedTransaction {
   readonly chainId: number
   readonly accountNonce: number
@@ -15,7 +14,6 @@ export interface UnsignedTransaction {
   readonly fees: FeeValues
 }
 
-/** Signs transactions of one account. */
 export type TransactionSigner = (
   transaction: UnsignedTransaction,
 ) => Promise<{ readonly transaction: Hex; readonly raw: Hex }>
@@ -47,7 +45,6 @@ export function createTransactionSigner(
 /** Bytes, and the access list, which is empty. */
 type Fields = readonly (Uint8Array | readonly never[])[]
 
-/** The fields of a transaction before its signature (EIP-1559). */
 function fieldsOf({ chainId, accountNonce, call, gas, fees }: UnsignedTransaction): Fields {
   const { to, data } = call
   const { maxPriorityFeePerGas, maxFeePerGas } = fees

@@ -4,7 +4,6 @@ import type { PaymentKey, KeyedSubmission, Submission } from '../../ledger/index
 import type { Address } from '../../shared/protocol/payment.js'
 import type { GasShare } from './batch-gas.js'
 
-/** A call to be sent as a transaction. */
 export interface TransactionRequest {
   readonly call: Call
   readonly gas: bigint
@@ -21,14 +20,12 @@ export interface TransactionRequest {
   readonly onStored?: ((submission: Submission) => Promise<void>) | undefined
 }
 
-/** Signs a call with an account nonce and fees. */
 export type Sign = (
   request: Pick<TransactionRequest, 'call' | 'gas'>,
   accountNonce: number,
   fees: FeeValues,
 ) => Promise<Submission>
 
-/** The outcome of a transaction. */
 export type SendResult = SentTransaction | RejectedTransaction
 
 /** A node was given the transaction; `unknown` when its answer was lost. */
@@ -55,14 +52,12 @@ export class LostLocks extends Error {
   }
 }
 
-/** How a call is made by an executor. */
 export interface ViaExecutor {
   readonly address: Address
   /** Most gas of the call itself, apart from what any transaction and its bytes take. */
   readonly callGas: bigint
 }
 
-/** A settlement that may share its transaction with others. */
 export interface BatchMember
   extends Pick<TransactionRequest, 'call' | 'gas'>, Pick<KeyedSubmission, 'charged'> {
   readonly key: PaymentKey

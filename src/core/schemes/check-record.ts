@@ -11,7 +11,6 @@ import {
 import type { Reason } from '../../shared/protocol/reasons.js'
 import type { MerchantTerms, Refusal } from './scheme.js'
 
-/** A payment as it is compared with its record. */
 export function purchaseOf({
   entry,
   terms,
@@ -22,7 +21,6 @@ export function purchaseOf({
   return { entry, redeemWithoutProof: terms?.redeemWithoutProof }
 }
 
-/** A record of a payment that failed. */
 export type FailedRecord = Extract<LedgerRecord, { state: 'failed' }>
 
 /**
@@ -54,7 +52,6 @@ function checkFailed(record: FailedRecord, presented: PresentedPurchase): Reason
   return record.locked ? 'duplicate_settlement' : undefined
 }
 
-/** Checks that an open record is presented by its buyer, for what it was reserved for. */
 export function checkBuyer(record: LedgerRecord, presented: PresentedPurchase): Reason | undefined {
   return isSamePurchase(record, presented.entry) && isSameBuyer(record, presented)
     ? undefined

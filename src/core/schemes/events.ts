@@ -176,11 +176,7 @@ const EVENT_NAMES = Object.keys({
   relayerLoss: true,
 } satisfies Record<keyof GatewayEvents, true>)
 
-/**
- * Emits events to listeners. A listener that throws never harms a payment.
- *
- * @internal
- */
+/** Emits events to listeners. A listener that throws never harms a payment. @internal */
 export interface EventBus {
   /** Calls the listeners of an event. */
   emit<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void
@@ -237,11 +233,7 @@ interface PresentedEvent<Presented extends Payment> {
   readonly payer: string | undefined
 }
 
-/**
- * Describes a payment that was presented.
- *
- * @internal
- */
+/** Describes a payment that was presented. @internal */
 export function paymentEvent(presented: PresentedEvent<ReadablePayment>): RecordedPaymentEvent
 export function paymentEvent(presented: PresentedEvent<Payment>): PaymentEvent
 export function paymentEvent({ payment, terms, payer }: PresentedEvent<Payment>): PaymentEvent {

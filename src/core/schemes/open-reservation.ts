@@ -27,14 +27,12 @@ import {
   settledReservation,
 } from './settled-reservation.js'
 
-/** Dependencies of {@link OpenReservation}. */
 export interface ReservationContext {
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
 }
 
-/** A payment that is reserved. */
 export interface ReservedPayment {
   readonly payment: ReadablePayment
   readonly terms: MerchantTerms | undefined
@@ -46,7 +44,6 @@ export interface ReservedPayment {
 export type Settled = Extract<SettleResponse, { success: true }>
 export type Unsettled = Extract<SettleResponse, { success: false }>
 
-/** A record of a payment that was sent. */
 export type SentRecord = Extract<LedgerRecord, { state: 'submitted' | 'settled' }>
 
 /** A reservation of a payment that is not known to be paid, as the ledger sees it. Subclasses move the money. */
@@ -108,7 +105,6 @@ export abstract class OpenReservation<
     return this.settledBy('')
   }
 
-  /** Makes the charge a part of the payment. */
   protected setCharge(charged: bigint): void {
     this.payment = { ...this.payment, entry: { ...this.payment.entry, charged } }
   }
@@ -132,8 +128,6 @@ export abstract class OpenReservation<
   /**
    * Takes up a payment that was sent before, and whose outcome was not known or whose payer got nothing for it.
    * Of many requests that present it at once, one gets it.
-   *
-   * @throws {@link LedgerError}
    */
   async resume(): Promise<Reservation | Refusal> {
     const { ledger } = this.context

@@ -11,11 +11,7 @@ import type { Address, PaymentRequirements, SettleResponse } from '../../shared/
 import { unsettledResponse } from '../../shared/protocol/reason-words.js'
 import type { Reason } from '../../shared/protocol/reasons.js'
 
-/**
- * One way to pay (x402 v2: `scheme`), on all networks that the gateway settles it on.
- *
- * @internal
- */
+/** One way to pay (x402 v2: `scheme`), on all networks that the gateway settles it on. @internal */
 export interface Scheme {
   readonly format: SchemeFormat
   /**
@@ -30,11 +26,7 @@ export interface Scheme {
   supported(): SchemeSupport
 }
 
-/**
- * How payments by a scheme are offered, and how they are written.
- *
- * @internal
- */
+/** How payments by a scheme are offered, and how they are written. @internal */
 export interface SchemeFormat extends PayloadFormat {
   /** `extra` of each entry of `accepts` for a token; none for one that it is not offered for. */
   offers(asset: Asset, asked: AskedAmount): readonly OfferExtra[]
@@ -45,51 +37,30 @@ export interface SchemeFormat extends PayloadFormat {
   isSignedByPayer(payment: Payment): Promise<boolean>
 }
 
-/**
- * What is asked of a token.
- *
- * @internal
- */
+/** What is asked of a token. @internal */
 export interface AskedAmount {
   /** Whether the amount is the most that may be charged. @defaultValue false */
   readonly isMaximum?: boolean | undefined
 }
 
-/**
- * `extra` of an entry of `accepts`.
- *
- * @internal
- */
+/** `extra` of an entry of `accepts`. @internal */
 export type OfferExtra = NonNullable<PaymentRequirements['extra']>
 
-/**
- * By the names that x402 gives the schemes: `exact`.
- *
- * @internal
- */
+/** By the names that x402 gives the schemes: `exact`. @internal */
 export type SchemeFormats = ReadonlyMap<string, SchemeFormat>
 
-/**
- * A payment as it is presented to a scheme.
- *
- * @internal
- */
+/** A payment as it is presented to a scheme. @internal */
 export interface PresentedPayment {
   readonly payment: Payment
   readonly terms?: MerchantTerms | undefined
   /** `reserve`: a handler may run before it is settled. `settle`: it is settled at once. */
   readonly purpose: 'verify' | 'reserve' | 'settle'
-  /** Called with each transaction that is sent for it. */
   readonly onSubmitted?: ((transaction: string) => void) | undefined
   /** Id of the payment that it refunds. Refunds have events of their own: listeners count income. */
   readonly refundOf?: string | undefined
 }
 
-/**
- * Thrown where a refund is not reserved, because its payment does not cover it.
- *
- * @internal
- */
+/** Thrown where a refund is not reserved, because its payment does not cover it. @internal */
 export class RefundRefused extends Error {
   readonly refusal: RefundRefusal
 
@@ -99,11 +70,7 @@ export class RefundRefused extends Error {
   }
 }
 
-/**
- * A payment that could be settled now.
- *
- * @internal
- */
+/** A payment that could be settled now. @internal */
 export interface Verified {
   readonly payer: Address
   /**
@@ -114,11 +81,7 @@ export interface Verified {
   reserve(): Promise<Reservation | Refusal>
 }
 
-/**
- * What a scheme settles.
- *
- * @internal
- */
+/** What a scheme settles. @internal */
 export interface SchemeSupport {
   /** CAIP-2. */
   readonly networks: readonly string[]
@@ -181,11 +144,7 @@ export interface PurchaseTerms {
   readonly asker?: string | undefined
 }
 
-/**
- * A refused payment.
- *
- * @internal
- */
+/** A refused payment. @internal */
 export interface Refusal {
   readonly refused: Reason
   /** More precise words than those of the reason. */
@@ -235,20 +194,12 @@ export interface Reservation {
   undeliver(): Promise<void>
 }
 
-/**
- * Type guard for {@link Refusal}.
- *
- * @internal
- */
+/** Type guard for {@link Refusal}. @internal */
 export function isRefusal(value: object): value is Refusal {
   return 'refused' in value
 }
 
-/**
- * A refusal, as settle answers it.
- *
- * @internal
- */
+/** A refusal, as settle answers it. @internal */
 export function refusalResponse(
   { refused: reason, ...refusal }: Refusal,
   network: string,

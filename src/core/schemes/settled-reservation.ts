@@ -10,7 +10,6 @@ import type { Reservation } from './scheme.js'
 /** Why a payment does not settle for more than was signed, or was charged of it before. */
 export const EXCEEDED = 'invalid_upto_evm_payload_settlement_exceeds_amount'
 
-/** How much of a payment is taken. */
 interface Charging {
   /** What the payer has signed. */
   readonly value: bigint
@@ -26,7 +25,6 @@ export function chargedOf({ value, before, charge }: Charging): bigint | undefin
   return asked > (before ?? value) ? undefined : (before ?? asked)
 }
 
-/** Says so, of a payment of which something was charged before. */
 export function chargedBefore(charged: bigint | undefined): string | undefined {
   return charged === undefined
     ? undefined

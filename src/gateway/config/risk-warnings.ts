@@ -6,7 +6,6 @@ import type { Logger } from '../../shared/logger.js'
 import type { Environment } from './read/variables.js'
 import type { ResolvedOptions } from './resolve/resolve-options.js'
 
-/** Options that are checked for risks. */
 export interface RiskyParts extends Pick<
   ResolvedOptions,
   'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'facilitator' | 'logger'
@@ -17,7 +16,6 @@ export interface RiskyParts extends Pick<
   readonly stopping: AbortSignal
 }
 
-/** Accounts of development tools, in lower case. */
 const DEVNET_ACCOUNTS: ReadonlySet<string> = new Set(
   DEVNET_ADDRESSES.map((address) => address.toLowerCase()),
 )

@@ -29,18 +29,15 @@ import type { Telemetry } from '../../operate/telemetry/telemetry.js'
 import { RelayerAlerts } from '../../operate/webhooks/relayer-alerts.js'
 import { watchScheme } from '../../operate/telemetry/watch-payments.js'
 
-/** Dependencies of the core, apart from options. */
 export interface CoreParts {
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly counters: Counters
   readonly closed: AbortSignal
   readonly telemetry: Telemetry
-  /** Notes how payments end. */
   readonly recent: PaymentWatcher
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
-  /** The formats of all schemes, by name. */
   readonly formats: SchemeFormats
   /** Callers of metered payments elsewhere. Absent where payments are settled here. */
   readonly callers?: RemoteCallers | undefined
@@ -53,7 +50,6 @@ export interface CoreParts {
   readonly nameUrl: ((network: Network) => string) | undefined
 }
 
-/** The facilitator, and the networks that this process settles on. */
 export interface Core {
   readonly facilitator: ReservingFacilitator
   readonly cores: readonly SettlementNetwork[]

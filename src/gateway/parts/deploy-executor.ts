@@ -67,7 +67,6 @@ export async function deployExecutor(
   }
 }
 
-/** The executor to deploy, and what that needs. */
 interface Deployment extends DeploymentParts, ExecutorContract {
   readonly chain: RpcChain
   readonly pool: RelayerPool

@@ -8,7 +8,6 @@ import { Downloads } from '../../api/settlements/download/downloads.js'
 import { RevenueReader } from '../../api/settlements/views/revenue-reader.js'
 import type { Core } from './core.js'
 
-/** Parts of the API that its routers share. */
 type SharedParts = 'downloads' | 'revenue' | 'operations'
 
 /** Dependencies of the API, apart from those that are made here. */

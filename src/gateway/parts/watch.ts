@@ -24,7 +24,6 @@ export function openWatch(
   return watch
 }
 
-/** Adds gauges of nodes, pending payments and webhooks. */
 function showHealth(metrics: Metrics, watch: GatewayWatch): void {
   const alone = (value: number) => [{ labels: {}, value }]
   const ofNodes = (valueOf: (node: NodeReading) => number | undefined) =>

@@ -22,7 +22,6 @@ import {
 /** How a checkout ends that nobody has paid. */
 const UNPAID = ['expired', 'canceled'] as const
 
-/** Checkouts that one look finds due. */
 const DUE_AT_ONCE = 100
 
 /** Checkouts that one statement forgets. Others wait for it. */

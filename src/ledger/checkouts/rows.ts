@@ -61,14 +61,12 @@ export function isUnderWay(row: CheckoutRow): boolean {
   }
 }
 
-/** The status of a checkout now. */
 export function statusOf(row: CheckoutRow): CheckoutStatus {
   if (row.state === 'paid' || row.payment_state === 'settled') return 'paid'
   if (row.state !== 'open' || isUnderWay(row)) return row.state
   return Number(row.expires_at) <= Number(row.now) ? 'expired' : 'open'
 }
 
-/** Converts a row to a checkout. */
 export function checkoutOf(row: CheckoutRow): Checkout {
   const { id, project, url, amount, currency, reference, description, payment } = row
   const status = statusOf(row)

@@ -7,7 +7,6 @@ export function idBytes(id: string): Uint8Array {
   return bytesOf(`0x${id}`)
 }
 
-/** An id, as it was before it was stored. */
 export function idOf(stored: Uint8Array): string {
   return hexOf(stored).slice(2)
 }

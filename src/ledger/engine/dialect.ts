@@ -1,7 +1,6 @@
 /** Types of the columns of given rows. In JSON, bytes are hexadecimal digits. */
 type Type = 'bytes' | 'text' | 'int' | 'bigint'
 
-/** Columns of given rows, by name. */
 export type Columns = Readonly<Record<string, Type>>
 
 /** The words in which the databases differ. */

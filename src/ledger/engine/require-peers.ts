@@ -34,7 +34,6 @@ export function requirePeers(
   )
 }
 
-/** The command that installs optional packages. */
 export function installing(names: readonly string[]): string {
   return `npm install ${names.join(' ')}`
 }

@@ -33,7 +33,6 @@ interface SqlitePrepared {
   columns(): readonly unknown[]
 }
 
-/** The constructor that opens a file. */
 export type SqliteEngine = new (file: string) => SqliteConnection
 
 interface SqliteModule {
@@ -99,7 +98,6 @@ function fromPackage(load: (name: string) => unknown): {
   return { problem: `version ${version} of '${SQLITE_PACKAGE}' may lose what it has committed` }
 }
 
-/** Reads the version of an engine's SQLite. */
 export function versionOf(Engine: SqliteEngine): string {
   const database = new Engine(':memory:')
   const [row] = database.prepare('SELECT sqlite_version() AS version').all()

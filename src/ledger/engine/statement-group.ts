@@ -1,7 +1,6 @@
 import { coalesce, FailedByItem } from '../../shared/coalesce.js'
 import { mayPass, type SqlDatabase, type SqlStore } from './store.js'
 
-/** Members of a group at most. */
 const MOST_MEMBERS = 500
 
 /** How long a statement that hangs holds up the next group (ms). */

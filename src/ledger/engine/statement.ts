@@ -4,7 +4,6 @@ import type { Kysely } from 'kysely'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlDialect } from './dialect.js'
 
-/** A statement, in the words of a database. */
 export type Statement = (dialect: SqlDialect) => string
 
 export type RunStatement = (
@@ -36,7 +35,6 @@ export function rowsParameter(rows: readonly { readonly record_id: string }[]): 
   return JSON.stringify(rows.toSorted((one, other) => (one.record_id < other.record_id ? -1 : 1)))
 }
 
-/** The ids that a statement has returned, as digits. */
 export function idsOf(rows: readonly unknown[]): ReadonlySet<string> {
   return new Set((rows as readonly { readonly id: string }[]).map(({ id }) => id))
 }

@@ -19,7 +19,6 @@ const LONGEST_PAUSE_MS = 160
 /** The message of the trigger that refuses a payment because it cannot drop another one. */
 export const LEDGER_FULL = 'x402: ledger_full'
 
-/** An open database, and what differs between databases. */
 export interface SqlDatabase {
   readonly db: Kysely<LedgerDatabase>
   /** Makes a statement that is clearer in SQL than in the words of Kysely. */
@@ -34,7 +33,6 @@ export interface SqlDatabase {
   readonly locksRows: boolean
 }
 
-/** Describes an open database. */
 export function databaseOf({ db, kysely, dialect }: MigrationTarget): SqlDatabase {
   const { sql } = kysely
   const now = sql<number>`${sql.raw(dialect.now)}`
@@ -73,7 +71,6 @@ export function rowsInOrder(
   return (where) => where('id', 'in', rows.orderBy('id').forUpdate())
 }
 
-/** How a database is opened and closed. */
 export interface SqlStoreOptions {
   /** Opens the database and migrates it. Called again if it failed. */
   readonly open: () => Promise<SqlDatabase>

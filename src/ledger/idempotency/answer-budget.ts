@@ -51,7 +51,6 @@ export class AnswerBudget {
     return dropped
   }
 
-  /** Notes that a client has been sent an answer. */
   noteSent(key: string): void {
     const own = this.#projects.get(this.#owners.get(key) ?? '')
     const bytes = own?.unsent.get(key)

@@ -30,7 +30,6 @@ export interface AnswersOptions {
    * ledger's locks last: once a claim lapses, a payment that is still locked was delivered.
    */
   readonly leaseMs: number
-  /** Returns a unique name for a claim. */
   readonly newName: () => string
   /** How much room answers may take. @defaultValue as much as they need */
   readonly budget?: AnswerBudget | undefined
@@ -42,7 +41,6 @@ type Store = Pick<SqlStore, 'run'>
 export class Answers implements IdempotencyStore {
   readonly #store: Store
   readonly #options: AnswersOptions
-  /** Names of the claims of this process. */
   readonly #claims = new Set<string>()
   readonly #endRenewals: () => void
   /** When expired answers were last deleted, by `performance.now()`. */
@@ -94,7 +92,6 @@ export class Answers implements IdempotencyStore {
     this.#options.budget?.noteSent(key)
   }
 
-  /** Ends the renewals. */
   close(): void {
     this.#endRenewals()
   }
@@ -131,7 +128,6 @@ export class Answers implements IdempotencyStore {
     }
   }
 
-  /** Deletes expired answers, once in a while. */
   async #purge(): Promise<void> {
     if (performance.now() - this.#purgedAt < PURGE_EVERY_MS) return
     this.#purgedAt = performance.now()
@@ -160,10 +156,8 @@ function keptIn({
   return answer === null ? undefined : { answer, delivery: delivery ?? undefined }
 }
 
-/** Options of {@link SqlClaim}. */
 interface ClaimOptions {
   readonly request: RepeatableRequest
-  /** Name of the claim. */
   readonly name: string
   readonly kept: KeptAnswer | undefined
   /** Called when the claim is no longer to be renewed. */

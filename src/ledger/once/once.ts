@@ -9,7 +9,6 @@ export interface OnceContext extends WaitContext {
   readonly noteFailure?: (error: OutsideFailure) => void
 }
 
-/** Why a key cannot be claimed. */
 type Taken<Request> =
   /** An earlier request with this key has finished; this is the answer it stored. */
   | { readonly kind: 'repeated'; readonly stored: string }
@@ -18,7 +17,6 @@ type Taken<Request> =
   /** The key was used for another request. */
   | { readonly kind: 'conflict'; readonly request: Request }
 
-/** The outcome of a request that runs once. */
 export type OnceResult<T, Request> =
   /** This request ran. */
   { readonly kind: 'produced'; readonly value: T } | Taken<Request>
@@ -111,7 +109,6 @@ export class KeyClaim {
    * Claims the request's `verifiedKey`, if it has one: it stays bound to this request unless this key is freed.
    *
    * @returns Whether no other request has it.
-   * @throws `LedgerError`
    */
   async claimVerified(): Promise<boolean> {
     const request = this.#request
@@ -133,7 +130,6 @@ export class KeyClaim {
     return isStored
   }
 
-  /** Stores the final answer and ends the claim. */
   async finish(answer: string): Promise<void> {
     this.#isFinished = true
     await this.#end((claim) => claim.finish(answer))

@@ -10,7 +10,6 @@
  * A store does not prevent double settlement: the ledger does.
  */
 
-/** A request that its client may send more than once. */
 export interface RepeatableRequest {
   /** Hash of the client's key and its scope: see `idempotencyKey`. */
   readonly key: string
@@ -20,7 +19,6 @@ export interface RepeatableRequest {
   readonly project?: string
 }
 
-/** An answer that is complete, but was not given. */
 export interface KeptAnswer {
   readonly answer: string
   /** The lock under which it is delivered. Absent from one that is not paid. */
@@ -33,7 +31,6 @@ export interface IdempotencyClaim {
   readonly kept: KeptAnswer | undefined
   /** Stores an answer that must not be given before `finish`; `undefined` removes it. */
   keep(kept: KeptAnswer | undefined): Promise<void>
-  /** Stores the final answer and ends the claim. */
   finish(answer: string): Promise<void>
   /** Ends the claim. The key stays bound to its fingerprint: the same request may try again. */
   pause(): Promise<void>
@@ -41,7 +38,6 @@ export interface IdempotencyClaim {
   abandon(): Promise<void>
 }
 
-/** The result of claiming a key. */
 export type IdempotencyAttempt =
   | { readonly state: 'fresh'; readonly claim: IdempotencyClaim }
   | { readonly state: 'done'; readonly answer: string }

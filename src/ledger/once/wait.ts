@@ -14,7 +14,6 @@ const MAX_WAITERS = 8
 /** Number of waiting requests: by store, then by key and fingerprint. */
 const waiters = new WeakMap<object, Map<string, number>>()
 
-/** Where a key is asked for, and for how long. */
 export interface WaitContext {
   readonly idempotency: IdempotencyStore
   /** How long to wait for the answer of an earlier request with the same key (ms). */
@@ -23,7 +22,6 @@ export interface WaitContext {
   readonly closed?: AbortSignal | undefined
 }
 
-/** A request that waits while another one has its key. */
 export interface WaitingRequest extends RepeatableRequest {
   /** A key that the request may claim only once its payment is verified: see `KeyClaim.claimVerified`. */
   readonly verifiedKey?: string | undefined

@@ -24,31 +24,26 @@ const COPIED: readonly Table[] = [
 
 type Row = Readonly<Record<string, unknown>>
 
-/** The ledger that is copied. */
 export interface CopySource extends SqlDatabase {
   /** Whether a gateway that has worked on a payment lives. Without sessions, as behind a pooler, it is not seen. */
   readonly isInUse: () => Promise<boolean>
 }
 
-/** How a copy is watched and interrupted. */
 export interface CopyOptions {
   /** Is told of the payments that were copied by now. */
   readonly onCopied: (count: number) => void
   readonly signal: AbortSignal
 }
 
-/** The contents of a copy. */
 export interface LedgerCopy {
   /** Payments and refunds. */
   readonly payments: number
   readonly projects: number
   readonly tokens: number
   readonly webhooks: number
-  /** Sums of settled payments, in atomic units. */
   readonly settled: readonly SettledSum[]
 }
 
-/** The settled payments in one token. */
 export interface SettledSum {
   readonly chainId: number
   readonly asset: string

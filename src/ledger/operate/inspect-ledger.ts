@@ -7,16 +7,13 @@ import { OPERATOR } from '../webhooks.js'
 import { findApplied, type MaintenanceConnection } from './maintenance.js'
 import { connectMaintenance } from './open-maintenance.js'
 
-/** The state of a ledger's database. */
 export interface LedgerState {
   /** Whether it has the ledger's tables. */
   readonly isMigrated: boolean
-  /** Migrations of this version that were not applied. */
   readonly missing: readonly string[]
   /** Migrations that this version does not know: a newer one has applied them. */
   readonly unknown: readonly string[]
   readonly isReadOnly: boolean
-  /** Whether this user may create tables. */
   readonly mayCreate: boolean
   /** Tables of the ledger that this user may not write. */
   readonly forbidden: readonly string[]
@@ -80,7 +77,6 @@ export class LedgerInspector {
     }))
   }
 
-  /** Counts payments that are paid and were not delivered. */
   async countUndelivered(): Promise<number> {
     const { db, sql } = this.#connection
     const { rows } = await sql<{ readonly count: number | string }>`
@@ -124,7 +120,6 @@ type WebhookRow = Pick<InspectedWebhook, 'id' | 'project' | 'url'> & {
   readonly error: string | null
 }
 
-/** The answer of PostgreSQL. */
 interface PostgresRights {
   readonly read_only: string
   readonly may_create: boolean
@@ -138,7 +133,6 @@ const OWN_FILE = { isReadOnly: false, mayCreate: true, forbidden: [], now: undef
 /** Endpoints that are looked at, the oldest first. */
 const MAX_ENDPOINTS = 1000
 
-/** A webhook, and the state of its deliveries. */
 export interface InspectedWebhook {
   readonly id: string
   readonly project: string
@@ -151,6 +145,5 @@ export interface InspectedWebhook {
   readonly waiting: number
   /** How long the oldest delivery has waited for its first attempt (ms); 0 if none waits. */
   readonly untriedMs: number
-  /** The error of a failed attempt, if there is one. */
   readonly lastError?: string | undefined
 }

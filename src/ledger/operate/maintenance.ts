@@ -35,7 +35,6 @@ export interface ExportQuery {
   readonly refunds?: boolean | undefined
 }
 
-/** How a database is opened for maintenance. */
 export interface MaintenanceConnection extends CopySource {
   readonly migrate: () => Promise<void>
   readonly end: () => Promise<void>
@@ -49,7 +48,6 @@ export class LedgerMaintenance {
     this.#connection = connection
   }
 
-  /** The names of the migrations that were not applied, in order. */
   async missingMigrations(): Promise<readonly string[]> {
     const applied = (await findApplied(this.#connection)) ?? []
     return Object.keys(migrations).filter((name) => !applied.includes(name))
@@ -62,18 +60,6 @@ export class LedgerMaintenance {
   /** Copies this ledger into another one: see {@link copyLedger}. */
   copyTo(target: LedgerMaintenance, options: CopyOptions): Promise<LedgerCopy> {
     return copyLedger(this.#connection, target.#connection, options)
-  }
-
-  async count({ from, until, refunds }: ExportQuery): Promise<number> {
-    const { count } = await this.#connection.db
-      .selectFrom('x402_authorizations')
-      .select((where) => where.fn.countAll().as('count'))
-      .where('state', 'in', EXPORTED)
-      .where('kind', 'in', kindsOf(refunds))
-      .where('created_at', '>=', from)
-      .where('created_at', '<', until)
-      .executeTakeFirstOrThrow()
-    return Number(count)
   }
 
   /** Reads payments page by page: one project after the other, oldest first in each. */
@@ -173,9 +159,6 @@ export class LedgerMaintenance {
     return this.#connection.end()
   }
 }
-
-const kindsOf = (refunds = false) =>
-  refunds ? (['payment', 'refund'] as const) : (['payment'] as const)
 
 /** The names of the migrations that were applied. @returns `undefined` where there is no table of them. */
 export async function findApplied({

@@ -29,7 +29,6 @@ const MAX_DELIVERIES = 20_000
  */
 const OVER_CHECKOUTS_PART = 0.1
 
-/** Entries of the audit log at most. */
 const MAX_AUDIT = 10_000
 
 /** Time between two sweeps. */
@@ -49,7 +48,6 @@ const OLDEST = `SELECT id, updated_at FROM x402_authorizations INDEXED BY x402_a
 const isDelivered = (row: 'NEW' | 'OLD'): string =>
   `(${row}.delivered AND ${IS_SENT.replace('charged', `${row}.charged`)})`
 
-/** Whether nothing was charged for it. */
 const isUncharged = (row: 'NEW' | 'OLD'): string => `(${row}.charged IS '0')`
 
 const projectOf = (row: 'NEW' | 'OLD'): string => `coalesce(${row}.project, '')`

@@ -17,7 +17,6 @@ export interface Liveness {
   show(owner: string): Promise<boolean>
   /** Which of these owners, all of which have shown that they live, are dead. */
   findDead(owners: readonly string[]): Promise<readonly string[]>
-  /** Removes the traces of a dead owner. */
   forget?(owner: string): void
   /** Ends the sign of life of this process. */
   end(): Promise<void>
@@ -49,7 +48,6 @@ export class LockOwner {
     return this.#id + (this.#names++).toString(DIGITS).padStart(DIGITS, '0')
   }
 
-  /** Calls back when locks of a dead process were freed. */
   onFreed(listener: () => void): void {
     this.#onFreed.push(listener)
   }
@@ -61,7 +59,6 @@ export class LockOwner {
     this.#timer ??= setInterval(() => this.#startSearch(database), SEARCH_MS).unref()
   }
 
-  /** Frees the locks of this process. */
   async leave(database: SqlDatabase): Promise<void> {
     this.#stop()
     await this.#search

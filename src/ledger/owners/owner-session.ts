@@ -45,7 +45,6 @@ interface SessionClient extends PgModule.Client {
 /** A connection of this process's own, which has its owner's advisory lock. */
 interface Session {
   readonly client: SessionClient
-  /** Channels that it listens to. */
   readonly channels: ReadonlySet<string>
   /** When others may first be found dead by it, by `performance.now()`. */
   readonly trustedFrom: number
@@ -120,7 +119,6 @@ export class OwnerSession implements Liveness {
     this.#listeners.set(channel, listener)
   }
 
-  /** Whether notifications on a channel are heard at present. */
   hears(channel: string): boolean {
     return this.#session?.channels.has(channel) ?? false
   }

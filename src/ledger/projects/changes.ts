@@ -9,19 +9,15 @@ import { limited } from './limited.js'
 /** Entries of the audit log that a project has at most: the oldest give way. */
 const MAX_AUDIT = 10_000
 
-/** The transaction of a change. */
 export interface Changing {
   readonly db: Kysely<LedgerDatabase>
-  /** Number of the change. */
   readonly position: number
   /** Milliseconds since the epoch, by the database's clock. */
   readonly at: number
-  /** The database's clock, for statements. */
   readonly now: SqlDatabase['now']
   readonly sql: SqlDatabase['sql']
 }
 
-/** Rolls the transaction of a change back. */
 export class Undone extends Error {
   constructor(readonly outcome: ChangeOutcome) {
     super(outcome)

@@ -7,7 +7,6 @@ import type { Changing } from './changes.js'
 /** A project's address, and the one that waits. */
 type Paid = Pick<StoredProject, 'id' | 'settings' | 'nextPayTo'>
 
-/** A project, as the audit log shows it. */
 export function auditedOf({
   settings,
   pausedBy,
@@ -53,7 +52,6 @@ export async function tellPayTo(
     )
 }
 
-/** The address that is paid in the end. */
 function lastOf({ settings, nextPayTo }: Omit<Paid, 'id'>): string {
   return nextPayTo?.payTo ?? String((settings as { readonly payTo?: unknown }).payTo)
 }

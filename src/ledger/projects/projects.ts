@@ -12,7 +12,6 @@ import { selectProjects, tokenOf, versionOf } from './rows.js'
 import type { LedgerDatabase } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
 
-/** Announces changes to other processes, and receives their announcements. */
 export interface ChangeChannel {
   /** Whether announcements by others arrive at present. */
   readonly isOpen: boolean
@@ -49,7 +48,6 @@ export class Projects {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Number of the last change. */
   version(): Promise<number> {
     return this.#store.run(({ db }) => versionOf(db))
   }
@@ -219,7 +217,6 @@ export class Projects {
     })
   }
 
-  /** Notes that tokens are in use now. */
   async noteUse(tokens: readonly string[]): Promise<void> {
     await this.#store.run(({ db, now }) =>
       db
@@ -235,7 +232,6 @@ export class Projects {
     await this.#change(by, async () => act)
   }
 
-  /** Lists changes, newest first. */
   listAudit({
     after,
     limit,

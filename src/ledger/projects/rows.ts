@@ -10,12 +10,10 @@ import type {
 } from '../projects.js'
 import { PROJECTS_VERSION, type LedgerDatabase, type Row } from '../schema/tables.js'
 
-/** Selects the projects that are not deleted. */
 export function selectProjects(db: Kysely<LedgerDatabase>) {
   return db.selectFrom('x402_projects').selectAll().where('deleted_at', 'is', null)
 }
 
-/** Finds a project that is not deleted. */
 export async function findProject(
   db: Kysely<LedgerDatabase>,
   id: string,
@@ -24,7 +22,6 @@ export async function findProject(
   return row && projectOf(row)
 }
 
-/** Revokes all tokens of a project. */
 export async function revokeTokens(
   db: Kysely<LedgerDatabase>,
   project: string,
@@ -38,7 +35,6 @@ export async function revokeTokens(
     .execute()
 }
 
-/** Number of the last change. */
 export async function versionOf(db: Kysely<LedgerDatabase>): Promise<number> {
   const { version } = await db
     .selectFrom('x402_versions')

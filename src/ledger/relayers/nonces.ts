@@ -82,7 +82,6 @@ export class Nonces {
     })
   }
 
-  /** Records that all lower account nonces are mined. */
   async noteMinedNonce({ chainId, relayer }: RelayerAccount, minedNonce: number): Promise<void> {
     await this.#store.run(({ db }) =>
       db
@@ -120,7 +119,6 @@ export class Nonces {
   }
 }
 
-/** A row of `listTransactions`. */
 type SentRow = Row<'x402_relayer_transactions'> & {
   readonly now: number | string
   readonly is_needed: number | boolean

@@ -21,12 +21,10 @@ export interface PruneBytesOptions {
   readonly sweepMs?: number | undefined
 }
 
-/** The primary key of a transaction. */
 export function keyOf({ chainId, relayer }: RelayerAccount, accountNonce: number) {
   return { chain_id: chainId, relayer: bytesOf(relayer), account_nonce: accountNonce }
 }
 
-/** The other columns of a transaction. */
 export function columnsOf({ now }: SqlDatabase, { transaction, raw, replaces }: Submission) {
   return {
     transaction_hash: bytesOf(transaction),

@@ -192,7 +192,6 @@ export class Transactions {
   }
 }
 
-/** How a transaction is signed. */
 interface NextTransaction {
   readonly leastNonce: number
   readonly sign: (accountNonce: number) => Promise<SignedBatch>

@@ -8,7 +8,6 @@ const MESSAGES = {
   foreign: 'is another contract. Check that rpcUrl is a node of this network.',
 } as const
 
-/** Checks that the executor of a network is deployed. */
 export async function checkExecutor(
   { executor }: Pick<RelayerPool, 'executor'>,
   { name, caip2 }: Network,

@@ -18,7 +18,6 @@ import { checkTokens } from './check-tokens.js'
 import { failed, findings, fine, type Finding, type Place } from './finding.js'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
 
-/** A network that this process settles on. */
 export interface OwnNetwork {
   readonly chain: Chain
   readonly relayers: RelayerPool
@@ -29,7 +28,6 @@ export interface CheckedParts {
   readonly ledger: LedgerStore
   /** None with a remote facilitator. */
   readonly cores: readonly OwnNetwork[]
-  /** All offered networks with their tokens. */
   readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
   readonly projects: readonly Project[]
   readonly rates: RateSource
@@ -97,7 +95,6 @@ async function checkCore(
   return [...own, ...rest.flat()]
 }
 
-/** Checks that each factory of `allowedFactories` is there. */
 async function checkFactories(
   chain: Pick<Chain, 'getCode' | 'network'>,
   factories: ReadonlySet<Address>,

@@ -3,11 +3,7 @@ import { fingerprintOf, idempotencyKey } from '../../ledger/once/fingerprint.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { fine, type Finding } from './finding.js'
 
-/**
- * Checks that the ledger can be read and written, by writing and deleting a key.
- *
- * @throws {@link LedgerError}
- */
+/** Checks that the ledger can be read and written, by writing and deleting a key. */
 export async function checkLedger(
   ledger: Pick<LedgerStore, 'idempotency' | 'payments'>,
 ): Promise<readonly Finding[]> {

@@ -16,7 +16,6 @@ const MAX_AHEAD_SECONDS = 15
  * Checks that a node answers, is on the configured chain, and keeps up with it.
  *
  * @param now - Milliseconds since the epoch.
- * @throws {@link ChainError}
  */
 export async function checkNetwork(
   chain: Pick<Chain, 'network' | 'getLatestBlock'>,

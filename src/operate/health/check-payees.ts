@@ -14,7 +14,6 @@ const AT_ONCE = 100
 /** What is told, and how long the log is silent about the same merchant and token (ms). */
 const TOLD = { max: 1000, ttl: 3_600_000 }
 
-/** A project without a merchant. */
 const NOBODY: Pick<Merchant, 'payTo' | 'accepts'> = { payTo: '0x', accepts: [] }
 
 const isOfPayee = (reason: Reason | undefined) =>

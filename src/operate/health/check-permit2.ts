@@ -7,7 +7,6 @@ import type { RelayerPool } from '../../core/relayer/pool.js'
 import { readPermitDomain } from '../../core/schemes/evm/permit2/find-permits.js'
 import { failed, fine, findings, type Finding, type Place } from './finding.js'
 
-/** Checks that a token can be taken by Permit2 on its network. */
 export async function checkPermit2(
   chain: Pick<Chain, 'callMany' | 'getCode'>,
   asset: Asset,
@@ -45,7 +44,6 @@ export async function checkUpto(
   })
 }
 
-/** Finds which contract a network lacks for payments by Permit2. */
 async function findMissing(
   chain: Pick<Chain, 'getCode'>,
   spender: Address,

@@ -35,14 +35,12 @@ export interface GatewayWatchOptions {
   readonly lookMs?: number | undefined
 }
 
-/** A node, as it was found. */
 export interface NodeReading {
   readonly isUp: boolean
   /** Age of the latest block, if the node answers. */
   readonly blockAgeSeconds?: number
 }
 
-/** Findings of the last look. */
 export interface Readings {
   /** By CAIP-2 id. */
   readonly nodes: ReadonlyMap<string, NodeReading>
@@ -51,7 +49,6 @@ export interface Readings {
   readonly failingWebhooks: number
 }
 
-/** An alert that may be due, with its data. */
 interface Due {
   readonly alert: Alert
   readonly isOn: boolean

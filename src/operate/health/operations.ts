@@ -22,7 +22,6 @@ export interface OperationsOptions {
   readonly now: () => number
 }
 
-/** State of a relayer on chain and in the ledger. */
 interface AccountState {
   /** Wei. */
   readonly balance: string

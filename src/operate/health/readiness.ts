@@ -15,7 +15,6 @@ const USABLE_MS = 30_000
 /** How long a probe waits for a result (ms). Kubernetes gives up after 1 s. */
 const PROBE_MS = 800
 
-/** Whether a gateway can take payments now. */
 export interface Readiness {
   readonly isReady: boolean
   /** Without `cause`, which only the operator may see. */
@@ -88,7 +87,6 @@ function notReady(
   return { isReady: false, checks: [failed({ subject }, { code, message })] }
 }
 
-/** Checks a node, and that one of its relayers has gas money. */
 async function checkCore(core: OwnNetwork, now: () => number): Promise<readonly Finding[]> {
   const { chain, relayers } = core
   const network = chain.network.caip2

@@ -18,7 +18,6 @@ interface ReportOptions {
   readonly nameUrl: (network: Network) => string
 }
 
-/** A network, its node and its relayers. */
 interface ReportedNode {
   readonly chain: Pick<Chain, 'network' | 'checkId' | 'getCode'>
   readonly relayers: Pick<RelayerPool, 'addresses' | 'executor'>

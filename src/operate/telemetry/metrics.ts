@@ -16,7 +16,6 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const OUTCOMES = ['verified', 'refused', 'submitted', 'settled', 'failed', 'pending'] as const
 
-/** Events of refunds, and the outcomes that they tell. */
 const REFUND_OUTCOMES = [
   ['refundSettled', 'settled'],
   ['refundFailed', 'failed'],
@@ -47,7 +46,6 @@ export interface MetricsParts {
   readonly networks: readonly string[]
 }
 
-/** A gauge that is read on each scrape. */
 export interface ReadGauge {
   readonly name: string
   readonly help: string
@@ -104,7 +102,6 @@ export class Metrics implements PaymentWatcher {
     this.#count(events)
   }
 
-  /** All metrics in Prometheus's text format. */
   text(): Promise<string> {
     return this.#registry.metrics()
   }
@@ -123,7 +120,6 @@ export class Metrics implements PaymentWatcher {
     }
   }
 
-  /** Counts a payment that an error has prevented. */
   countError(error: unknown): void {
     this.#errors.inc({ code: isOutsideFailure(error) ? error.code : 'internal_error' })
   }
@@ -132,7 +128,6 @@ export class Metrics implements PaymentWatcher {
     if (outcome !== 'returned') this.#deliveries.inc({ outcome })
   }
 
-  /** Makes a listener for requests to a network's node. */
   onRequest(network: string): (request: EndedRequest) => void {
     return ({ method, outcome, seconds }) =>
       this.#rpc.observe({ network, method, outcome }, seconds)

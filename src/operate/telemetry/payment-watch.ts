@@ -10,7 +10,6 @@ import type { PresentedPayment, Refusal, Reservation } from '../../core/schemes/
  */
 export type Phase = 'verify' | 'reserve' | 'handler' | 'settle' | 'confirm' | 'deliver'
 
-/** End of a payment, from the view of one request. */
 export type PaymentEnd =
   /** `released`: nothing was charged. `undelivered`: it is paid and may be presented again. */
   | { readonly kind: 'verified' | 'settled' | 'released' | 'undelivered' }
@@ -20,7 +19,6 @@ export type PaymentEnd =
 export interface PaymentWatch {
   /** Begins a phase. @returns Ends it; called once. */
   phase(name: Phase): () => void
-  /** A transaction was sent. */
   submitted(transaction: string): void
   /** Called once. */
   end(how: PaymentEnd): void
@@ -56,12 +54,10 @@ export async function during<T>(
   }
 }
 
-/** Ends the watch of a payment that was refused before anything was sent. */
 export function endRefused(watch: PaymentWatch, { refused, transaction }: Refusal): void {
   watch.end({ kind: 'not_settled', reason: refused, ...(transaction && { transaction }) })
 }
 
-/** Keeps watching a payment that was reserved, or ends if it was refused. */
 export function watchReserved(
   watch: PaymentWatch,
   reserved: Reservation | Refusal,

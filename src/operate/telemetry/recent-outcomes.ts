@@ -26,7 +26,6 @@ export class RecentOutcomes implements PaymentWatcher {
     this.#now = now
   }
 
-  /** Watches a payment, unless it is a refund or only verified. */
   begin({ refundOf, purpose }: PresentedPayment): PaymentWatch {
     return refundOf !== undefined || purpose === 'verify' ? UNWATCHED : this.#watch
   }

@@ -16,14 +16,12 @@ const MAX_APPS = 16
 /** Stands for the root URL. Where none is configured, strangers name it: documents are not made again for each. */
 const ROOT = new URL('http://x402-root.invalid')
 
-/** The documents of an app, as they are sent. */
 export interface AppDocuments {
   readonly openapi: OpenApiDocument
   /** By path. */
   readonly bodies: ReadonlyMap<string, { readonly type: string; readonly body: string }>
 }
 
-/** Dependencies of {@link AppDescriber}. */
 export interface DescriberOptions {
   readonly declaredRoutes: DeclaredRoutes
   readonly logger: Logger

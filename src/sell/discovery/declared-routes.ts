@@ -14,7 +14,6 @@ export interface AdvertisedPrice {
   readonly seller?: string | undefined
 }
 
-/** A route as it was declared. */
 export interface DeclaredRoute {
   readonly options: DescribingOptions
   readonly declaration: Declaration | undefined
@@ -36,7 +35,6 @@ export function markPaid(middleware: object, find = (): readonly object[] => [mi
   Object.assign(middleware, { [FIND]: find })
 }
 
-/** The declared routes of one gateway, by their middleware. */
 export class DeclaredRoutes {
   readonly #routes = new WeakMap<object, DeclaredRoute>()
   isEmpty = true

@@ -4,17 +4,13 @@ import type { Lazy } from '../../shared/http/lazy.js'
 import { publicRootOf } from '../../shared/http/public-url.js'
 import type { AppDescriber } from './app-documents.js'
 
-/** Paths of an app's documents. */
 const DOCUMENTS = new Set(['/openapi.json', '/.well-known/x402', '/llms.txt'])
 
-/** Paths of the catalogue, and where the API has them. */
 const CATALOGUE = /^\/discovery\/(?:resources|search)\/?$/
 const API = '/api/v2/payment'
 
-/** Dependencies of the router. */
 export interface DiscoveryContext {
   readonly describer: Lazy<AppDescriber>
-  /** Opens the gateway's API. */
   readonly api: () => RequestHandler
   readonly publicUrl?: string | undefined
 }

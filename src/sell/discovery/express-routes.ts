@@ -7,7 +7,6 @@
  */
 import type { DeclaredRoute, DeclaredRoutes } from './declared-routes.js'
 
-/** A paid route of an app. */
 export interface FoundRoute {
   /** In capitals. */
   readonly method: string
@@ -56,7 +55,6 @@ interface Gate {
   isUsed: boolean
 }
 
-/** Walks through an app, or a router. */
 export function findRoutes(app: object, declared: DeclaredRoutes): FoundRoutes {
   const walk = new Walk(declared)
   const mounted = app as { path?: unknown }
@@ -207,7 +205,6 @@ function pathsOf(
   return paths.every((path) => /^(?:\/[\w.:~$+-]*)*$/.test(path)) ? paths : undefined
 }
 
-/** The parameters of a path of Express. */
 export function parametersOf(path: string): readonly string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
 }

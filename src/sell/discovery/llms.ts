@@ -3,7 +3,6 @@ import { formatDecimal } from '../../shared/money/decimal.js'
 import { openApiPath, parametersOf } from './express-routes.js'
 import { GUIDANCE, titleOf, type DescribedApp, type PricedRoute } from './openapi.js'
 
-/** Describes the paid routes of an app to language models. */
 export function writeLlms(app: DescribedApp): string {
   const { root, routes } = app
   const lines = routes.map((route) => {

@@ -21,10 +21,8 @@ const MAX_MEMBERS = 100_000
 /** Members of a part of which all mistakes are found. */
 const MAX_CHECKED_WHOLLY = 256
 
-/** Types of bodies that `express.json()` and `express.urlencoded()` parse. */
 const PARSED_BY_EXPRESS = /^\s*application\/(?:[\w.-]+\+)?(?:json|x-www-form-urlencoded)\b/i
 
-/** The parts of a request that were declared, as their schemas read them. */
 export type ReadInput = Readonly<Partial<Record<InputPart, unknown>>>
 
 /** Time for all checks of a request (ms). */

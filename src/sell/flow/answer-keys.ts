@@ -19,7 +19,6 @@ interface AnswerKeysContext extends OnceContext {
  *
  * @param res - Waits for the answer, where that is a response of HTTP.
  * @returns How the request ends if it does not get them. Otherwise the caller ends them.
- * @throws `LedgerError`
  */
 export async function claimAnswerKeys(
   context: AnswerKeysContext,
@@ -41,7 +40,6 @@ export async function claimAnswerKeys(
   }
 }
 
-/** The keys of a payment, claimed for one request. */
 export class AnswerKeys {
   /** The payment's id, under which its payer may ask for the answer again. */
   readonly id: KeyClaim

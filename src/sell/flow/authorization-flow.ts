@@ -26,10 +26,8 @@ import { watchForStream } from '../hold/watch-for-stream.js'
 
 /** Dependencies of {@link holdAnswer}. */
 export interface AuthorizationFlowContext extends RedirectContext {
-  /** The memory of all responses that are held. */
   readonly heldBudget: HeldBudget
   readonly counters: Counters
-  /** Counts payments that the app waives. */
   readonly waived: WaivedCounter
   readonly logger: Logger
   /** The requests that are waited for when the gateway closes. */
@@ -64,13 +62,11 @@ export function holdAnswer(context: AuthorizationFlowContext, exchange: Exchange
   }
 }
 
-/** Where a response is held. */
 interface Holding {
   readonly exchange: Exchange
   readonly limits: HeldLimits
 }
 
-/** A reserved payment whose handler's response is held. */
 interface HeldAttempt extends Reserved, Holding {
   readonly held: HeldResponse
   readonly meter: Meter | undefined
@@ -127,7 +123,6 @@ async function runHeld(context: AuthorizationFlowContext, attempt: HeldAttempt):
   }
 }
 
-/** How a held response has ended. */
 interface EndedResponse {
   readonly end: HeldEnd
   /** Of a response that delivers nothing: what is sent in its place. */
@@ -163,7 +158,6 @@ async function isCharged(
   }
 }
 
-/** Settles the payment, and then sends the response. */
 async function settleThenSend(
   context: AuthorizationFlowContext,
   attempt: HeldAttempt,

@@ -9,7 +9,6 @@ import type { PaidRequest } from './paid-request.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import type { Caller, PresentedAttempt } from './paid-call.js'
 
-/** A request on its way through Express. */
 export interface Exchange {
   readonly req: Request
   readonly view: RequestView
@@ -21,7 +20,6 @@ export interface Exchange {
   readonly input?: ReadInput | undefined
 }
 
-/** The caller at the other end of an exchange. */
 export function callerOf(
   { req, view, res, isCounted = false }: Omit<Exchange, 'next'>,
   countRequest?: CountRequest,

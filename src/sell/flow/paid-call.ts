@@ -10,7 +10,6 @@ export interface Caller {
   readonly view: RequestView
   /** Whether nobody is there any more to receive an answer. It changes while the call runs. */
   readonly isGone: boolean
-  /** The id of its request, for logs. */
   readonly requestId: string | undefined
   /**
    * Counts its request, unless that was counted.
@@ -21,18 +20,14 @@ export interface Caller {
   count(payer?: string): Promise<ExceededLimit | undefined>
 }
 
-/** A call to a paid route. */
 export interface PaidCall {
   readonly route: PaidRoute
   readonly caller: Caller
 }
 
-/** A payment that a call presents for an offer. */
 export interface PresentedAttempt extends PaidCall {
-  /** Id of the project that is paid. */
   readonly project: string
   readonly offer: Offer
   readonly payment: MatchedPayment
-  /** The purchase that the request asks for. */
   readonly bought: RequestedPurchase
 }

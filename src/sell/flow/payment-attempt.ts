@@ -17,7 +17,6 @@ import type { Offer } from '../route/offer.js'
 import type { Receipt } from '../route/payment-dialect.js'
 import type { PresentedAttempt } from './paid-call.js'
 
-/** A payment whose keys are claimed for this request. */
 export interface PaymentAttempt extends PresentedAttempt {
   readonly keys: AnswerKeys
 }
@@ -61,7 +60,6 @@ export async function releaseUnpaid(
   await keys.id.abandon()
 }
 
-/** An answer that is made before its payment is settled. */
 interface MadeAnswer {
   /** Token units, where the price is a maximum. */
   readonly charge?: bigint | undefined
@@ -128,7 +126,6 @@ export async function undeliver({ reservation, keys }: Delivered): Promise<Exit>
   return { kind: 'over' }
 }
 
-/** Ends a payment that was not settled, or is not known to be. */
 async function endUnsettled(
   { offer, payment, keys: { id } }: PaymentAttempt,
   settlement: Unsettled,

@@ -1,7 +1,6 @@
 import type { Request } from 'express'
 import { ipKeyGenerator, rateLimit, type Options } from 'express-rate-limit'
 
-/** Options of {@link createLimiter}. */
 interface PaymentLimiterOptions extends Partial<Options> {
   /** The payer of a request, once its payment was verified. */
   readonly payerOf: (req: Request) => string | undefined

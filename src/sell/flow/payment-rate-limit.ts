@@ -8,13 +8,11 @@ import { respondRouteProblem } from '../respond/respond.js'
 /** The property of a request with express-rate-limit's count. Its default, `rateLimit`, may belong to the app's own. */
 const COUNT = 'x402PaymentRateLimit'
 
-/** Dependencies of {@link createPaymentRateLimit}. */
 export interface PaymentRateLimitContext {
   readonly paymentRateLimit: RateLimitOptions | false
   readonly logger: Logger
 }
 
-/** A request that presents a payment, or whose body is checked. */
 export interface CountedRequest {
   readonly req: Request
   readonly res: Response
@@ -22,7 +20,6 @@ export interface CountedRequest {
   readonly payer?: string | undefined
 }
 
-/** A request that exceeds its limit. */
 export interface ExceededLimit {
   readonly kind: 'rate_limited'
   readonly windowMs: number
@@ -32,7 +29,6 @@ export interface ExceededLimit {
   readonly resetTime: Date | undefined
 }
 
-/** Counts a request. @returns The limit that it exceeds, if any. */
 export type CountRequest = (counted: CountedRequest) => Promise<ExceededLimit | undefined>
 
 /** Makes the limiter of a gateway's paid routes; `undefined` if they are not limited. */

@@ -54,7 +54,6 @@ export function respondExit(res: Response, exit: Exit): void {
 /** A pause is ended by hand: nobody should ask every few seconds. */
 const PAUSED_RETRY_SECONDS = 60
 
-/** The problems that need no details of their own. */
 const PROBLEMS = {
   settlement_pending: {
     code: 'settlement_pending',

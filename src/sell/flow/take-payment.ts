@@ -17,14 +17,12 @@ import { endRefused, releaseUnpaid } from './payment-attempt.js'
 import type { Delivery, PaymentAttempt, Reserved } from './payment-attempt.js'
 import { redeemStored, refuseUnstored } from './redeem-stored.js'
 
-/** Dependencies of all paid calls. */
 export interface PaidCallContext extends OnceContext, MatchContext {
   readonly facilitator: ReservingFacilitator
   /** Counts by day and project. */
   readonly counters: Counters
 }
 
-/** Finds the payment that a call brings for an offer. */
 export async function findPayment(
   context: PaidCallContext,
   { route, caller }: PaidCall,
@@ -47,7 +45,6 @@ export async function findPayment(
   return { route, caller, project, offer: offered, payment, bought }
 }
 
-/** Takes a payment, and gives what it buys. */
 export async function takePayment(
   context: PaidCallContext,
   attempt: PaymentAttempt,
@@ -76,7 +73,6 @@ export async function takePayment(
   return isRedeemed && kept ? redeemStored(reserved, kept) : delivery.run(reserved)
 }
 
-/** Reserves a payment for its call. */
 async function reserve(
   context: PaidCallContext,
   attempt: PaymentAttempt,
@@ -95,7 +91,6 @@ async function reserve(
   return refused
 }
 
-/** Why a payer who is verified by now gets nothing. */
 async function whyRefused({ caller, keys, reservation }: Reserved): Promise<Exit | undefined> {
   // Nobody is there to receive what the handler would make.
   if (caller.isGone) return { kind: 'over' }

@@ -46,7 +46,6 @@ export function streamAnswer(
   }
 }
 
-/** Runs the handler, and stores its response. */
 async function runHandler(
   { cutOff }: OpenRequests,
   delivered: Delivered,

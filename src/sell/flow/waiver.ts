@@ -21,14 +21,12 @@ const LABEL = /^[a-z][a-z0-9_]{0,39}$/
 /** Reasons that a gateway counts apart: an app may make them of its clients' words. */
 const MAX_LABELS = 32
 
-/** The handler's decision for one request. */
 export interface Waiver {
   readonly waive: PaidRequest['waive']
   /** The handler's reason, as it is counted; `undefined` if it has not waived the payment. */
   readonly reason: string | undefined
 }
 
-/** Opens the waiver of a response that is held. */
 export function openWaiver(res: Response): Waiver {
   let given: string | undefined
   return {

@@ -84,27 +84,15 @@ export type X402Middleware<Input extends RouteInput | undefined = undefined> = [
       next: NextFunction,
     ) => void
 
-/**
- * Dependencies of {@link openPaidRoutes}.
- *
- * @internal
- */
+/** Dependencies of {@link openPaidRoutes}. @internal */
 export type ProtectContext = Omit<PaidRequestContext, 'heldBudget' | 'countRequest' | 'waived'> &
   MerchantRoutesContext &
   PaymentRateLimitContext
 
-/**
- * Shared by all paid routes of a gateway, its own among them.
- *
- * @internal
- */
+/** Shared by all paid routes of a gateway, its own among them. @internal */
 export type PaidRoutesContext = PaidRequestContext & MerchantRoutesContext
 
-/**
- * Makes what the paid routes of a gateway share.
- *
- * @internal
- */
+/** Makes what the paid routes of a gateway share. @internal */
 export function openPaidRoutes<Gateway extends ProtectContext>(
   gateway: Gateway,
 ): Gateway & PaidRoutesContext {
@@ -116,11 +104,7 @@ export function openPaidRoutes<Gateway extends ProtectContext>(
   }
 }
 
-/**
- * Makes the `x402Protect` of a gateway.
- *
- * @internal
- */
+/** Makes the `x402Protect` of a gateway. @internal */
 export function createX402Protect(gateway: PaidRoutesContext): X402Protect {
   const protect = (price: DeclaredPrice, options?: ProtectOptions): X402Middleware => {
     requireCall(price)

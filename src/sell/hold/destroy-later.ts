@@ -1,7 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** A socket that its app may want to destroy. */
 interface GuardedSocket {
   /** Complete responses that wait to be sent. */
   waiting: number

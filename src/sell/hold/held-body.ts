@@ -1,14 +1,11 @@
 import type { HeldLease } from './held-budget.js'
 
-/** How much of a response is held. */
 export interface HeldLimits {
-  /** Body bytes of this response. */
   readonly maxHeldBytes: number
   /** Its part of the memory for all held responses. */
   readonly lease?: HeldLease
 }
 
-/** The body of a held response, within its limits. */
 export class HeldBody {
   readonly #limits: HeldLimits
   readonly #chunks: Buffer[] = []
@@ -18,7 +15,6 @@ export class HeldBody {
     this.#limits = limits
   }
 
-  /** Bytes that were added. */
   get size(): number {
     return this.#size
   }
@@ -38,7 +34,6 @@ export class HeldBody {
     return this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : this.#chunks[0]
   }
 
-  /** Frees the memory. */
   drop(): void {
     this.#chunks.length = 0
     this.#limits.lease?.release()

@@ -7,7 +7,6 @@ const PAYER_SHARE = 1 / 4
 /** Memory that a held chunk takes in addition to its bytes. */
 const CHUNK_OVERHEAD_BYTES = 128
 
-/** The memory of one held response. */
 export interface HeldLease {
   /** Reserves memory for a chunk. @returns False if there is none left. */
   take(bytes: number): boolean
@@ -15,7 +14,6 @@ export interface HeldLease {
   release(): void
 }
 
-/** The response that a lease is for. */
 export interface HeldLeaseOptions {
   /** The payer, whose signature was verified: no one else can use up that share. */
   readonly payer: string
@@ -33,7 +31,6 @@ export class HeldBudget {
   readonly #heldBytes = new Map<string, number>()
   #totalBytes = 0
 
-  /** Whether no further response can be held. */
   get isFull(): boolean {
     return this.#totalBytes >= MAX_HELD_BYTES_TOTAL
   }

@@ -8,7 +8,6 @@ import { fixHead, ignoredHeaderMethods, markHead, type HeadArguments } from './r
 import { headersSince, type RecordedResponse } from '../respond/stored-response.js'
 import { optionalArguments, refuseWrite, toBytes, type WriteCallback } from './write-arguments.js'
 
-/** How a handler's response ended. */
 export type HeldEnd =
   /** It is complete; nothing of it has been sent. */
   | { readonly kind: 'ended'; readonly status: number }
@@ -40,7 +39,6 @@ export class HeldResponse {
   readonly #res: ServerResponse
   /** The methods that the gates replaced, including those of the app's middleware. */
   readonly #original
-  /** The head before the handler ran. */
   readonly #headersBefore: OutgoingHttpHeaders
   readonly #statusBefore: number
   readonly #body: HeldBody
@@ -52,7 +50,6 @@ export class HeldResponse {
   #head: ServerResponse | undefined
   /** The head was fixed before the handler ended the response, so that its length was not known. */
   #isStreamed = false
-  /** The handler has ended its response. */
   #isEnded = false
   /** The handler's writes are discarded. */
   #isGivenUp = false
@@ -95,7 +92,6 @@ export class HeldResponse {
     return length === undefined || !hasBody || Number(length) === this.#body.size
   }
 
-  /** The response so far, to be stored. */
   response(): RecordedResponse {
     return {
       status: this.#head?.statusCode ?? this.#res.statusCode,
@@ -190,7 +186,6 @@ export class HeldResponse {
     if (!this.#isEnded) this.#giveUp('aborted')
   }
 
-  /** Replaces the response's own methods. */
   #closeGates(): void {
     Object.assign(this.#res, {
       write: this.#write,

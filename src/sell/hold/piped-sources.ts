@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { onceClosed } from '../../shared/http/once-closed.js'
 
-/** The streams that are piped into a response. */
 export class PipedSources {
   readonly #res: ServerResponse
   readonly #sources = new Set<Readable>()

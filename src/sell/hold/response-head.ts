@@ -1,6 +1,5 @@
 import { ServerResponse, type OutgoingHttpHeader } from 'node:http'
 
-/** The arguments of Node's `writeHead`. */
 export type HeadArguments = readonly [status: number, ...rest: unknown[]]
 
 /**

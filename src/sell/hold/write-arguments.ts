@@ -4,7 +4,6 @@ import { OutgoingMessage } from 'node:http'
 /** Called once the chunk is taken, or with the error that prevents it. */
 export type WriteCallback = (error?: Error | null) => void
 
-/** Reads the arguments after the chunk. */
 export function optionalArguments(rest: readonly unknown[]): {
   encoding: BufferEncoding | undefined
   callback: WriteCallback | undefined

@@ -2,18 +2,15 @@ import { paymentFields } from '../../ledger/payment-fields.js'
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
 import type { RequestView } from '../route/request-view.js'
 
-/** Log fields of a request to a paid route. */
 export interface LoggedRequest {
   readonly caller: {
     readonly view: Pick<RequestView, 'method' | 'path'>
     readonly requestId: string | undefined
   }
-  /** Id of the project that is paid. */
   readonly project?: string | undefined
   readonly payment?: Pick<Payment, 'key' | 'network'> | undefined
 }
 
-/** The log fields of a request: its id, path and payment. */
 export function requestFields(logged: LoggedRequest): Readonly<Record<string, unknown>> {
   const { caller, project, payment } = logged
   const { view, requestId } = caller

@@ -13,7 +13,6 @@ export function respondOptions(req: Request, res: Response): void {
   res.end()
 }
 
-/** The methods of the route that Express matched, if there is one. */
 function methodsOf({ route }: Request): readonly string[] {
   const { methods = {} } = (route ?? {}) as { methods?: Readonly<Record<string, boolean>> }
   const named = Object.keys(methods)

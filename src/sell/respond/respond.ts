@@ -38,7 +38,6 @@ export function respondInvalidInput(res: Response, errors: readonly DocumentErro
   respondProblem(res, 'route', { code: 'invalid_request', detail, extensions: { errors } })
 }
 
-/** Sets the headers that report what became of the payment. */
 export function setReceipt(res: Response, receipt: Receipt): void {
   res.set(receipt)
   exposeHeaders(res)

@@ -7,7 +7,6 @@ import type { Receipt } from '../route/payment-dialect.js'
 import { keepPrivate } from './cache-control.js'
 import { exposeHeaders, respondRouteProblem } from './respond.js'
 
-/** A response that went out, or is about to. */
 export interface RecordedResponse {
   readonly status: number
   /** The headers that were added since the handler began. */
@@ -16,7 +15,6 @@ export interface RecordedResponse {
   readonly body: Buffer | undefined
 }
 
-/** A {@link RecordedResponse} in JSON. */
 interface StoredResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | number | readonly string[]>>
@@ -54,7 +52,6 @@ export function headersSince(
   }
 }
 
-/** Serializes a response for the store. */
 export function serializeResponse({ status, headers, body }: RecordedResponse): string {
   return JSON.stringify({ status, headers, body: body?.toString('base64') })
 }
@@ -86,12 +83,10 @@ export function chargeOf(stored: string): bigint | undefined {
   return charge === undefined ? undefined : BigInt(charge)
 }
 
-/** Whether a response was stored before its payment was settled. */
 export function isUnpaid(stored: string): boolean {
   return (JSON.parse(stored) as StoredResponse).isUnpaid === true
 }
 
-/** Adds the report of the settlement to a response that was stored. */
 export function withReceipt(stored: string, receipt: Receipt): string {
   const { status, headers, body } = JSON.parse(stored) as StoredResponse
   return JSON.stringify({

@@ -7,7 +7,6 @@ const MAX_DEPTH = 128
 /** Characters of its canonical form beyond which a body has no fingerprint. */
 const MAX_LENGTH = 4 * 1024 * 1024
 
-/** The part of a request that tells about its body. */
 type BodyView = Pick<RequestView, 'body' | 'isRead' | 'header'>
 
 /**

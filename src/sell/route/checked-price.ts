@@ -47,7 +47,6 @@ export function explainUnquotable(
   return `${message} To price in ${price.currency}, accept ${pegged.symbol} (assets of the network, or X402_ASSET=${symbols.join(',')}), or ${convert}.`
 }
 
-/** Tells whether a price is nothing. */
 export function isFree(price: ParsedPrice): boolean {
   return price.kind === 'asset' ? price.amount === 0n : price.amount.units === 0n
 }

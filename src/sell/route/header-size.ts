@@ -16,7 +16,6 @@ const MAX_URL_BYTES = 256
 /** Token units of an offer where the price is not known. */
 const TYPICAL_AMOUNT = 1_000_000n
 
-/** The largest `PAYMENT-REQUIRED` header of each project. */
 export class HeaderSizes {
   readonly #largest = new Map<string, number>()
 

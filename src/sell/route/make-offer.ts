@@ -28,13 +28,11 @@ import type { RoutePrices } from './route-prices.js'
 import type { DescribedRequest, RouteResource } from './route-resource.js'
 import type { RouteWarnings } from './route-warnings.js'
 
-/** Dependencies of {@link RouteOffers}. */
 export interface OffersContext extends SigningContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
   /** Callers of metered payments elsewhere. @defaultValue no remote facilitator settles */
   readonly callers?: RemoteCallers | undefined
   readonly rates: RateSource
-  /** Whether any source of rates is configured. */
   readonly hasRates: boolean
   readonly networkNames: NetworkNameStyle
   /** Tokens that take signed approvals. @defaultValue none is known */
@@ -45,7 +43,6 @@ export interface OffersContext extends SigningContext {
   readonly headerSizes?: HeaderSizes | undefined
 }
 
-/** The parts of a route that its offers are made of. */
 export interface OfferedParts {
   readonly merchant: Merchant
   readonly options: RouteOptions
@@ -65,7 +62,6 @@ interface Prepared {
   readonly respondUnpaid: RespondUnpaid | undefined
 }
 
-/** The offers of a route. */
 export class RouteOffers {
   readonly #context: OffersContext
   readonly #parts: OfferedParts
@@ -95,7 +91,6 @@ export class RouteOffers {
     return this.#current?.respondUnpaid
   }
 
-  /** The quotes of a fixed price to which no rate applies. */
   get fixedQuotes(): readonly Quote[] | undefined {
     return this.#current?.quotes
   }
@@ -233,7 +228,6 @@ export class RouteOffers {
     return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(view), dialects }
   }
 
-  /** Warns of entries that official clients do not pay by default. */
   #warnOfLimits(quotes: readonly Quote[], view?: RequestView): void {
     const { merchant, warnings } = this.#parts
     const { project } = merchant

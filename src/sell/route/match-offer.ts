@@ -19,20 +19,17 @@ import type { RequestView } from './request-view.js'
 import type { PaidRoute } from './route.js'
 import { purchaseOf } from './route-records.js'
 
-/** Dependencies of {@link matchOffer}. */
 export interface MatchContext extends SigningContext {
   readonly ledger: Pick<LedgerStore, 'payments' | 'refunds'>
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
 }
 
-/** A payment that is presented for an offer. */
 export interface OfferedPayment {
   readonly view: RequestView
   readonly decoded: DecodedPayload
   readonly accepted: PaymentRequirements
 }
 
-/** The quote that a payment was made for. */
 export interface MatchedQuote extends Quote {
   /** The declared price that it buys at, as records name it. */
   readonly price: string
@@ -42,7 +39,6 @@ export interface MatchedQuote extends Quote {
   readonly storedOnly?: boolean
 }
 
-/** A route, and its offer. */
 interface Asked {
   readonly route: PaidRoute
   readonly offer: Offer
@@ -86,7 +82,6 @@ export async function matchOffer(
   return (await findEarlier(context, { route, offer }, { ...presented, quote })) ?? current
 }
 
-/** Finds the quote of a payment among those that hold now. */
 function matchCurrent(
   { now }: MatchContext,
   { route, offer }: Asked,

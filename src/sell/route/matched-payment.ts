@@ -22,11 +22,9 @@ export interface MatchedPayment
    * what is in a cart by now.
    */
   readonly storedOnly: boolean
-  /** The dialect that it was presented in. */
   readonly dialect: PaymentDialect
 }
 
-/** The result of reading a request's payment. */
 export type ReadPayment =
   | { readonly kind: 'matched'; readonly payment: MatchedPayment }
   | Extract<Exit, { kind: 'payment_required' }>

@@ -18,7 +18,6 @@ export interface MerchantRoutesContext extends RouteContext {
   readonly directory: ProjectDirectory
 }
 
-/** The part of a declaration that is the same for all merchants of the route. */
 export interface RouteDeclaration {
   readonly price: DeclaredPrice
   readonly options: Omit<RouteOptions, 'merchant'>

@@ -16,15 +16,12 @@ import type { AppliedRate } from '../../shared/money/rates.js'
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 
-/** What a payment was signed for. */
 export interface MeteredPayment extends Pick<Payment, 'format'> {
   /** Their amount is the maximum. */
   readonly requirements: PaymentRequirements
-  /** The rate that the maximum was made with, if any. */
   readonly appliedRate: AppliedRate | undefined
 }
 
-/** How the charges of a payment are read. */
 interface MeterOptions {
   readonly res: Response
   readonly merchant: Merchant
@@ -72,7 +69,6 @@ export class Meter {
     this.#default = units !== undefined && units < this.#maximum ? units : this.#maximum
   }
 
-  /** As `charge` of `PaidRequest`. */
   readonly charge = (amount: Price): void => {
     if (this.#isClosed || this.#res.writableEnded)
       throw new ChargeError(

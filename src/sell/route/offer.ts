@@ -7,7 +7,6 @@ import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/pa
 import type { Paywall } from '../paywall/paywall.js'
 import type { PaymentDialect } from './payment-dialect.js'
 
-/** A route's offer to one request. */
 export interface Offer {
   readonly resource: ResourceInfo
   readonly accepts: readonly PaymentRequirements[]
@@ -17,7 +16,6 @@ export interface Offer {
   readonly quotes: readonly Quote[]
   /** The price as the route asks for it: `$0.01`. */
   readonly askedPrice?: string | undefined
-  /** The same price, parsed. */
   readonly price?: ParsedPrice | undefined
   /** The page that shows the offer to browsers; `undefined` if they get JSON. */
   readonly paywall?: Paywall | undefined
@@ -31,7 +29,6 @@ export interface Offer {
   readonly failure?: RateError | FacilitatorError | undefined
 }
 
-/** The part of an offer that comes from quotes. */
 export function offerOf(
   resource: ResourceInfo,
   quotes: readonly Quote[],
@@ -47,7 +44,6 @@ export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
   return { ...offerOf(resource, [{ entry }]), paywall, dialects, bazaar, onSold }
 }
 
-/** Dependencies of signing an offer. */
 export interface SigningContext {
   readonly quotes: QuoteSigner
   /** Milliseconds since the epoch. */

@@ -248,13 +248,7 @@ export function checkOptions(options: ProtectOptions): void {
     )
 }
 
-/**
- * Refuses a `minValiditySeconds` that a payer who signs as the 402 asks cannot meet.
- *
- * @throws `ConfigError`
- *
- * @internal
- */
+/** Refuses a `minValiditySeconds` that a payer who signs as the 402 asks cannot meet. @internal */
 export function checkValidity(
   {
     minValiditySeconds = 0,

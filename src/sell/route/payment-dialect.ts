@@ -7,17 +7,14 @@ import type {
 } from '../../shared/protocol/payment.js'
 import type { RequestView } from './request-view.js'
 
-/** How a payment is asked for, presented and acknowledged. */
 export interface PaymentDialect {
   /** Reads the payment of a request; `undefined` if it brings none in this dialect. */
   read(view: RequestView): Promise<PresentedPayment | undefined>
   /** Writes the document of a 402: nothing, if nothing in it can be paid in this dialect. */
   challenge(document: PaymentRequired): Partial<Challenge>
-  /** The headers that report what became of a payment. */
   receipt(settlement: SettleResponse): Receipt
 }
 
-/** A payment, as its dialect reads it. */
 export type PresentedPayment =
   /** `problem` is for the developer of the client. */
   | { readonly kind: 'unreadable'; readonly problem: string }
@@ -26,7 +23,6 @@ export type PresentedPayment =
   | {
       readonly kind: 'payment'
       readonly decoded: DecodedPayload
-      /** The entry of `accepts` that the payer chose. */
       readonly accepted: PaymentRequirements
       /** What its buyer calls the network, and so the answer. @defaultValue as in the offer */
       readonly network?: string

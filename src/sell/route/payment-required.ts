@@ -20,7 +20,6 @@ export const NOT_PAID = 'Payment required'
 /** The entries of a 402, their resource, and what it says about it. */
 export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'dialects'>
 
-/** The error of a 402. */
 export interface Asking {
   /** A reason, or text for the developer of the client. */
   readonly error: string
@@ -53,7 +52,6 @@ export function paymentRequired(
   }
 }
 
-/** Why a payment is asked for, and with which status. */
 export interface AskedBecause extends Asking {
   /**
    * 400 if the payment header is unreadable. @defaultValue 402; 412 if the payer has yet to approve the token to
@@ -62,7 +60,6 @@ export interface AskedBecause extends Asking {
   readonly status?: AskingStatus | undefined
 }
 
-/** The status with which a payment is asked for. */
 export type AskingStatus = 402 | 400 | 412
 
 /** Asks for the payment of an offer: by a page if a browser is to show it, otherwise in JSON. */

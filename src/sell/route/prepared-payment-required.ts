@@ -7,7 +7,6 @@ import { NOT_PAID, paymentRequired, writePaymentRequired } from './payment-requi
 import type { AskedPayment } from './payment-required.js'
 import type { RequestView } from './request-view.js'
 
-/** Responds with a 402 to a request without a payment. */
 export type RespondUnpaid = (view: RequestView, res: Response) => void
 
 /** A document, and the body beside it where that is another one. */
@@ -17,7 +16,6 @@ interface PreparedDocument {
   readonly body: string | undefined
 }
 
-/** Prepared documents by route and URL. */
 export type PreparedDocuments = LRUCache<string, PreparedDocument>
 
 /** Characters that one route keeps, and those that a route keeps for all its merchants. */
@@ -32,11 +30,8 @@ export function newDocuments(maxSize: number): PreparedDocuments {
   })
 }
 
-/** The parts of a prepared 402. */
 export interface AskingRoute {
-  /** The route's offer at a URL. */
   readonly askedAt: (url: string, view: RequestView) => AskedPayment
-  /** The URL that a request asks for. */
   readonly urlOf: (view: RequestView) => string
   /** What the 402 depends on besides the URL. @defaultValue nothing */
   readonly variantOf?: ((view: RequestView) => string) | undefined

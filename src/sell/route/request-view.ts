@@ -22,7 +22,6 @@ export interface RequestView {
   header(name: string): string | undefined
   /** Its body, as the app has parsed it. */
   readonly body: unknown
-  /** Whether its body was read to the end. */
   readonly isRead: boolean
   /** The request itself, for the app's own functions alone. */
   readonly req: Request

@@ -18,7 +18,6 @@ import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
  */
 export type FindRoute = (view: RequestView) => PaidRoute | Promise<PaidRoute | undefined>
 
-/** A route, and what it says about itself. */
 export interface ProtectedRoute extends DeclaredRoute {
   readonly find: FindRoute
 }

@@ -13,7 +13,6 @@ import type { RequestView } from './request-view.js'
 import { nameOfRoute } from './route-warnings.js'
 import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to.js'
 
-/** A price, and how it was asked. */
 export interface AskedPrice {
   readonly price: ParsedPrice
   readonly askedPrice: string
@@ -22,7 +21,6 @@ export interface AskedPrice {
 /** The declared price of a function, in records and quotes. */
 const FUNCTION = 'function'
 
-/** The prices of a route. */
 export class RoutePrices {
   /** Whether the price is the most that may be charged. */
   readonly isMaximum: boolean
@@ -121,7 +119,6 @@ export class RoutePrices {
   }
 }
 
-/** The price that a rate was applied to. */
 export function ratedPriceOf(applied: AppliedRate | undefined): string | undefined {
   return applied && `${applied.price} ${applied.currency}`
 }

@@ -11,7 +11,6 @@ import type { RouteOptions } from './options.js'
 import { pricedMethod, type RequestView } from './request-view.js'
 import type { PaidRoute } from './route.js'
 
-/** A payment, as its terms and its record describe it. */
 export interface DescribedPayment {
   readonly requirements: PaymentRequirements
   /** How its amount came about, if a rate was applied. */
@@ -22,7 +21,6 @@ export interface DescribedPayment {
   readonly askedPrice: string | undefined
 }
 
-/** A purchase, as a request asks for it. */
 export type RequestedPurchase = Pick<PurchaseTerms, 'method' | 'url' | 'route' | 'price' | 'body'>
 
 /** The purchase of a payment. What was charged for one body does not pay for the answer to another. */
@@ -35,7 +33,6 @@ export function purchaseOf(
   return format?.bindsBody === true ? { ...bought, body: bodyFingerprint(view) } : bought
 }
 
-/** A request, and the payment that it presents. */
 interface Presented {
   readonly view: RequestView
   readonly bought: RequestedPurchase

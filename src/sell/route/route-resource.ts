@@ -8,7 +8,6 @@ import type { RouteOptions } from './options.js'
 import { pricedMethod, type RequestView } from './request-view.js'
 import type { RouteWarnings } from './route-warnings.js'
 
-/** Dependencies of {@link RouteResource}. */
 export interface ResourceContext {
   readonly publicUrl?: string | undefined
   /** Lists what was sold. @defaultValue nothing is listed */
@@ -17,10 +16,8 @@ export interface ResourceContext {
   readonly declaration?: Declaration | undefined
 }
 
-/** The part of a request that its resource is described by. */
 export type DescribedRequest = Pick<RequestView, 'method' | 'route'>
 
-/** A resource that was paid for. */
 interface Sale {
   readonly view: DescribedRequest
   readonly merchant: Merchant
@@ -30,7 +27,6 @@ interface Sale {
   readonly entry: PaymentRequirements
 }
 
-/** The resource of a route. */
 export class RouteResource {
   readonly #context: ResourceContext
   readonly #options: RouteOptions
@@ -50,7 +46,6 @@ export class RouteResource {
     return this.#bazaar !== undefined
   }
 
-  /** The URL that is paid for. */
   urlOf(view: RequestView): string {
     return this.#options.resourceUrl?.(view.req) ?? requestUrl(view, this.#context.publicUrl)
   }
@@ -89,7 +84,6 @@ export class RouteResource {
   }
 }
 
-/** The URL of a request, as its client sees it. */
 function requestUrl(view: RequestView, publicUrl: string | undefined): string {
   // A request line may contain an absolute URL (RFC 9112 §3.2.2).
   const path = view.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')

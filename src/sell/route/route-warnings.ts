@@ -32,7 +32,6 @@ export class RouteWarnings {
     this.#declared = description === '' ? undefined : `The route '${shown(description)}'`
   }
 
-  /** Whether a warning was given before. */
   has(warning: Warning, project = ''): boolean {
     return this.#said.has(`${warning} ${project}`)
   }
@@ -73,14 +72,12 @@ export class RouteWarnings {
       })
   }
 
-  /** Warns of schemas and examples that are too large for a 402. */
   warnOfBazaar(bytes: number): void {
     this.warn('bazaar', {
       words: `describes its input and output in ${formatBytes(bytes)} bytes, which clients cannot send back in a header: its 402 leaves the schemas out. Shorten them; the OpenAPI document has them whole.`,
     })
   }
 
-  /** Warns of a response that streams, but is held. */
   warnOfStream(view: RequestView, { isMetered }: { readonly isMetered: boolean }): void {
     const remedy = isMetered
       ? 'what was used is known only then. To stream, sell at a fixed price with'
@@ -101,7 +98,6 @@ export class RouteWarnings {
     })
   }
 
-  /** Warns of a payment for the same path on another host. */
   warnOfOtherHost(view: RequestView): void {
     this.warn('other_host', {
       view,

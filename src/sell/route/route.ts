@@ -13,7 +13,6 @@ import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
 import { Version1 } from './version-1.js'
 import { Version2 } from './version-2.js'
 
-/** Dependencies of {@link PaidRoute}. */
 export interface RouteContext extends OffersContext, ResourceContext, PaywallContext {
   readonly merchants: ReadonlyMap<string, Merchant>
   /** Warnings of the declared route. @defaultValue none yet */
@@ -58,7 +57,6 @@ export class PaidRoute {
     this.dialects = dialects
   }
 
-  /** Its price, for the app's OpenAPI document. */
   get advertised(): AdvertisedPrice {
     const { isMaximum, fixed } = this.prices
     const terms = { seller: this.merchant.name, ...(isMaximum && { isMaximum }) }

@@ -97,5 +97,4 @@ export class Version1 implements PaymentDialect {
   }
 }
 
-/** A payment whose offer is known. */
 type AcceptingPayload = PaymentPayload & { readonly accepted: PaymentRequirements }

@@ -58,7 +58,6 @@ export function paymentHeaderOf(view: RequestView): { name: string; text: string
   return name && { name, text: view.header(name) ?? '' }
 }
 
-/** Decodes the payment of a header. */
 export function decodePresented(
   name: string,
   payload: Parsed<PaymentPayload>,

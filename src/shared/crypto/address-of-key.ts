@@ -6,7 +6,6 @@ import type { Address, Hex } from '../protocol/payment.js'
 import { checksumAddress } from './checksum-address.js'
 import { loadPeer } from './load-peer.cjs'
 
-/** The address of the account that a private key is for. */
 export function addressOfKey(key: Hex): Address {
   // Bun has no such curve. Node need not wait until viem is loaded.
   if (!getCurves().includes('secp256k1'))

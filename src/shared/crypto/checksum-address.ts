@@ -20,7 +20,6 @@ export function checksumAddress(address: Address): Address {
   return checksummed
 }
 
-/** Whether an address is in lower case or has the right checksum. */
 export function hasRightChecksum(address: Address): boolean {
   return address === address.toLowerCase() || address === checksumAddress(address)
 }

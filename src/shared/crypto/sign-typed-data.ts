@@ -3,7 +3,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../protocol/payment.js'
 import type { TypedData } from '../protocol/typed-data.js'
 
-/** Signs typed data (EIP-712) with a private key. */
 export function signTypedData({ domain, ...typedData }: TypedData, privateKey: Hex): Promise<Hex> {
   const account = privateKeyToAccount(privateKey)
   return account.signTypedData({ ...typedData, domain: domain as TypedDataDomain })

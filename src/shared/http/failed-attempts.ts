@@ -13,7 +13,6 @@ export interface Attempt {
   readonly isLast: boolean
 }
 
-/** Counts failed attempts by address. */
 export class FailedAttempts {
   readonly #limit: number
   readonly #windowMs: number

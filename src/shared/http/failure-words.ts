@@ -17,7 +17,6 @@ const AGAIN: Readonly<Record<Face, string>> = {
 
 const UNSETTLED = 'cannot settle payments right now. Try again later.'
 
-/** Describes a failure to a client. */
 export function failureWords(failure: OutsideFailure, face: Face): string {
   // API clients chose the currency, token or amount and can choose another.
   if (face === 'api' && isRateError(failure)) return failure.message

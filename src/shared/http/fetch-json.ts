@@ -7,7 +7,9 @@
 
 export interface JsonRequest {
   readonly headers: Readonly<Record<string, string>>
-  /** Sent as JSON by POST. @defaultValue a GET */
+  /** @defaultValue POST with a body, else GET */
+  readonly method?: 'DELETE'
+  /** Sent as JSON. */
   readonly body?: object | undefined
   /** How long to wait for the whole response (ms). */
   readonly timeoutMs: number
@@ -31,11 +33,12 @@ interface Answered {
 
 /** Fetches a JSON document. Never throws because of the server. */
 export async function fetchJson(url: string, request: JsonRequest): Promise<JsonResponse> {
-  const { headers, body, timeoutMs } = request
+  const { method, headers, body, timeoutMs } = request
   const sent = body && { method: 'POST', body: JSON.stringify(body) }
   try {
     const response = await fetch(url, {
       ...sent,
+      ...(method && { method }),
       headers,
       // Another server must not see the headers: they may contain a token.
       redirect: 'manual',

@@ -9,7 +9,6 @@ export class Lazy<T> {
     this.#load = load
   }
 
-  /** Loads the part once. */
   get(): Promise<T> {
     return (this.#loaded ??= this.#load().catch((error: unknown) => {
       this.#loaded = undefined
@@ -17,7 +16,6 @@ export class Lazy<T> {
     }))
   }
 
-  /** The part, if it is loaded. */
   get loaded(): Promise<T> | undefined {
     return this.#loaded
   }

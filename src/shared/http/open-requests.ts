@@ -23,9 +23,7 @@ export class OpenRequests {
   readonly #working = new Set<Promise<unknown>>()
   /** Ends the waits of requests for nodes and other gateways. */
   readonly #asking = new Set<() => void>()
-  /** It is too late to wait for any. */
   #isLate = false
-  /** Called whenever one of them ends. */
   #onEnd: () => void = () => undefined
 
   constructor() {

@@ -25,7 +25,6 @@ export function knownRequestId(
   return candidates.map(String).find((text) => text !== 'undefined' && USABLE.test(text))
 }
 
-/** Gives a request an id, and sets it on the response. */
 export function ensureRequestId(req: Request, res: Response): string {
   const id = knownRequestId(req, res, 'trusted') ?? randomUUID()
   res.setHeader(HEADER, id)

@@ -37,7 +37,6 @@ export function notFound(detail: string): never {
   throw new RequestProblem('not_found', detail)
 }
 
-/** Makes the body of an error response. */
 export function problemDetails({ code, detail, extensions }: Problem, status: number) {
   return {
     type: `urn:x402-gateway:problem:${code}`,

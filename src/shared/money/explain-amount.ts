@@ -18,7 +18,6 @@ const MISTAKES: ReadonlyArray<readonly [RegExp, string]> = [
   [/^\d+(\.\d+)?$/, 'it is too long'],
 ]
 
-/** Names the likeliest mistake in an invalid amount, or says `otherwise`. */
 export function explainAmount(text: string, otherwise: string): string {
   const [, whole, cents] = /^(\d{1,15}),(\d{1,2})$/.exec(text) ?? []
   if (whole !== undefined) return `write decimals with a point, not a comma: '${whole}.${cents}'`

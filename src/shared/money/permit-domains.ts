@@ -10,7 +10,6 @@ export class PermitDomains {
     return this.#version
   }
 
-  /** The domain of a token's approvals, if it takes them. */
   find(asset: Asset): DomainName | undefined {
     return this.#byToken.get(keyOf(asset))
   }

@@ -11,12 +11,10 @@ import {
 } from './decimal.js'
 import { explainAmount, showValue } from './explain-amount.js'
 
-/** Amount and currency of a request, or the mistake in one of them. */
 export type FiatAmount =
   | { readonly ok: true; readonly amount: Decimal; readonly currency: string }
   | { readonly ok: false; readonly path: 'amount' | 'currency'; readonly message: string }
 
-/** Amount of a request, or its mistake. */
 export type RequestedAmount =
   { readonly ok: true; readonly amount: Decimal } | { readonly ok: false; readonly message: string }
 

@@ -2,7 +2,6 @@ import { ceilToUnits, compare, multiply, type Decimal } from './decimal.js'
 
 const ONE: Decimal = { units: 1n, scale: 0 }
 
-/** Conversion of a price into another currency. */
 export interface Conversion {
   /** Price of one unit of the price's currency in the token's. @defaultValue 1 */
   readonly rate?: Decimal

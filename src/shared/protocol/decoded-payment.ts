@@ -25,7 +25,6 @@ export interface PaymentFacts {
   readonly signed: unknown
 }
 
-/** How payments by a scheme are written. */
 export interface PayloadFormat {
   /** Whether the amount of a payment is a maximum, of which settling takes what was charged. @defaultValue false */
   readonly isMetered?: boolean | undefined
@@ -95,7 +94,6 @@ export function paymentFor(
   return { requirements, network, facts, key, ...decoded }
 }
 
-/** Decodes a payment that comes with its entry of `accepts`. */
 export function decodePayment(
   payload: PaymentPayload,
   requirements: PaymentRequirements,

@@ -1,13 +1,11 @@
 /** How many letters a typo may change. */
 const MOST_SLIPS = 2
 
-/** Shortest prefix that is completed. */
 const LEAST_PREFIX = 3
 
 /** How much of a name is compared (characters). */
 const MAX_COMPARED = 40
 
-/** Names that a message lists, at most. */
 const MOST_LISTED = 20
 
 /** Finds the known name that was probably meant; `undefined` if none is close. */

@@ -2,7 +2,6 @@
 import type { z } from 'zod'
 import { suggestName } from './did-you-mean.js'
 
-/** A mistake in a member of a document. */
 export interface DocumentError {
   /** Dotted path of the member, `""` for the document itself. */
   readonly path: string
@@ -10,7 +9,6 @@ export interface DocumentError {
   readonly message: string
 }
 
-/** A document, or all its mistakes. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly errors: readonly DocumentError[] }
@@ -164,7 +162,6 @@ function issueAt(
   return { path: path.join('.'), message, issue }
 }
 
-/** Deepest nesting of objects and lists. */
 export const MAX_NESTING = 64
 
 /**

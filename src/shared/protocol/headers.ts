@@ -50,7 +50,6 @@ export function encodeHeader(value: object): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
 }
 
-/** A decoded header, or its mistake, for its sender. */
 export type DecodedHeader =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string }
 

@@ -54,7 +54,6 @@ export function readPaymentId({ extensions }: PaymentPayload): Parsed<string | u
   return { ok: true, value: parsed.value.extensions?.[PAYMENT_IDENTIFIER]?.info?.id ?? undefined }
 }
 
-/** Removes the id of a payment, for a remote facilitator. */
 export function withoutPaymentId(payload: PaymentPayload): PaymentPayload {
   const { [PAYMENT_IDENTIFIER]: id, ...extensions } = payload.extensions ?? {}
   return id === undefined ? payload : { ...payload, extensions }

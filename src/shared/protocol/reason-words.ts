@@ -142,7 +142,6 @@ interface Refused {
   readonly payer?: string | undefined
 }
 
-/** Makes the answer of verify for a refused payment. */
 export function invalidResponse({ reason, message, payer }: Refused): VerifyResponse {
   const invalidMessage = message ?? explainReason(reason)
   return {

@@ -8,7 +8,6 @@ const MAX_SHOWN = 120
 /** How the token is moved, where `extra` does not say it. */
 const USUAL_METHOD = 'eip3009'
 
-/** Whether two entries of `accepts` have the token moved in the same way. */
 export function sameMethod(one: Offered, other: Offered): boolean {
   return methodOf(one) === methodOf(other)
 }
@@ -21,7 +20,6 @@ export function methodOf({ extra }: Offered): string {
   return typeof method === 'string' ? method : USUAL_METHOD
 }
 
-/** Whether an entry of `accepts` has its token moved by Permit2. */
 export function isPermit2(entry: Offered): boolean {
   return methodOf(entry) === 'permit2'
 }

@@ -76,7 +76,6 @@ export interface SignableApproval {
   readonly infoOf: (signature: string) => SignedApproval
 }
 
-/** A signed approval, as x402 carries it. */
 export type SignedApproval = Permit2Approval & {
   readonly spender: string
   readonly signature: string

@@ -5,7 +5,6 @@ import { parseDocument, type DocumentError, type Parsed } from './document.js'
 /** Longest name that is repeated. */
 const MAX_SHOWN = 40
 
-/** Most unknown members that are reported. */
 const MAX_REPORTED = 10
 
 /**
@@ -24,7 +23,6 @@ export function parseStrictDocument<T>(
   return { ok: false, errors: [...unknown, ...(parsed.ok ? [] : parsed.errors)] }
 }
 
-/** Reports each unknown member, with the one that was probably meant. */
 function findUnknownMembers(
   value: unknown,
   { known, tolerated }: KnownMembers,
@@ -39,7 +37,6 @@ function findUnknownMembers(
     }))
 }
 
-/** The members that a document may have. */
 export interface KnownMembers {
   readonly known: readonly string[]
   /** Not read, and not refused. */

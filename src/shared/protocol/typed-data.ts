@@ -29,7 +29,6 @@ export interface PaidOffer {
   readonly extra?: { readonly [member: string]: unknown } | null | undefined
 }
 
-/** What the payer adds to the offer. */
 interface PayerPart {
   readonly from: string
   /** Random. */
@@ -64,7 +63,6 @@ const text = (name: string): Field => ({ name, type: 'string' })
 const address = (name: string): Field => ({ name, type: 'address' })
 const uint256 = (name: string): Field => ({ name, type: 'uint256' })
 
-/** The type of a domain that has all these members. */
 export const DOMAIN_TYPE: readonly Field[] = [
   text('name'),
   text('version'),

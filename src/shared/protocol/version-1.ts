@@ -33,7 +33,6 @@ const NETWORKS: ReadonlySet<string> = new Set([
   'story',
 ])
 
-/** The name of a network in version 1, if it has one there. */
 function nameInVersion1(id: string): string | undefined {
   const shortName = findNetwork(id)?.shortName
   return shortName !== undefined && NETWORKS.has(shortName) ? shortName : undefined
@@ -79,7 +78,6 @@ export function paymentRequiredV1({
   return { x402Version: VERSION_1, ...(error !== undefined && { error }), accepts: entries }
 }
 
-/** The kinds of payment that version 1 has a name for. */
 export function kindsInVersion1(kinds: SupportedResponse['kinds']) {
   return kinds.flatMap(({ scheme, network }) => {
     const name = nameInVersion1(network)

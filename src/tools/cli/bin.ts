@@ -2,7 +2,6 @@
 import '../../shared/http/check-node.js'
 import { constants } from 'node:os'
 import { runCli } from './cli.js'
-import { Terminal } from './terminal.js'
 
 /** How long open connections may take to close after the command (ms). */
 const EXIT_MS = 1000
@@ -22,8 +21,6 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   process.exit(1)
 })
 
-const terminal = new Terminal({ input: process.stdin, output: process.stderr })
-
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
@@ -33,15 +30,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
   write: (text) => new Promise((resolve) => void process.stdout.write(text, () => resolve())),
   colors: process.stdout.isTTY && !process.env['NO_COLOR'],
   isRedirected: !process.stdout.isTTY,
-  ...(process.stdin.isTTY &&
-    process.stderr.isTTY && {
-      ask: (question) => terminal.ask(question, ending.signal),
-    }),
   // On one terminal, progress and output would mix.
   ...(process.stderr.isTTY &&
     !process.stdout.isTTY && {
       showProgress: (line) => void process.stderr.write(`\r\x1b[K${line}`),
     }),
 })
-terminal.close()
 setTimeout(() => process.exit(), EXIT_MS).unref()

@@ -16,7 +16,6 @@ import { triggerCommand } from './trigger-command.js'
 import { tryCommand } from './try-command.js'
 import { ownPackage } from '../../shared/http/own-package.cjs'
 
-/** The commands, in the order of the overview. */
 const COMMANDS: readonly Command[] = [
   tryCommand,
   initCommand,
@@ -82,7 +81,6 @@ function usageOf([name, ...args]: readonly string[]): string | undefined {
   return typeof usage === 'function' ? usage(args) : usage
 }
 
-/** Says how to read more about the command that was misused. */
 function helpFor([name, word = '']: readonly string[]): string {
   const command = COMMANDS.find((one) => one.name === name)
   const hasWord = command !== undefined && usageOf([command.name, word]) !== usageOf([command.name])

@@ -1,6 +1,5 @@
 import type { Environment } from '../../gateway/config/read/variables.js'
 
-/** A command's access to its process. */
 export interface CliContext {
   readonly env: Environment
   /** File names are relative to this folder. */
@@ -18,8 +17,6 @@ export interface CliContext {
   readonly colors?: boolean | undefined
   /** Set if the result goes to a file or another program. */
   readonly isRedirected?: boolean | undefined
-  /** Asks a person for one line; absent without a terminal. */
-  readonly ask?: ((question: string) => Promise<string>) | undefined
 }
 
 export const EXIT = { ok: 0, failed: 1, misused: 2 } as const

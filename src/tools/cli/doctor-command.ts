@@ -8,8 +8,8 @@ import { visible, visibleLines } from '../../shared/protocol/visible-text.js'
 const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
 
   Checks the gateway that serve would run, and says how to fix what it finds: configuration, files,
-  certificates, nodes, tokens on chain, relayers, rates, clocks, the ledger's database, Redis, webhooks, the
-  public URL and the UCP handler. Changes nothing. Exits with 1 if something does not work.
+  nodes, tokens on chain, relayers, rates, clocks, the ledger's database, Redis, webhooks, the public URL and
+  the UCP handler. Changes nothing. Exits with 1 if something does not work.
 
   --config   the configuration [gateway.config.json]
   --ledger   as for serve

@@ -17,7 +17,6 @@ export interface CommandLine {
   readonly words: readonly string[]
 }
 
-/** Parses a command line of flags alone. */
 export function readFlags(args: readonly string[], flags: Flags): CommandLine['flags'] {
   const { flags: given, words } = readCommandLine(args, flags)
   if (words.length === 0) return given
@@ -47,7 +46,6 @@ export function readCommandLine(
   }
 }
 
-/** Explains a mistake, and suggests the flag that was probably meant. */
 function explain(error: unknown, known: readonly string[]): string {
   const { code, message } = error as NodeJS.ErrnoException
   const flag = /'(-{1,2}[^' =]+)/.exec(message)?.[1]

@@ -7,27 +7,27 @@ import { createToken } from '../../shared/crypto/identify-token.js'
 import { findNetwork, gasTokenOf } from '../../shared/protocol/networks.js'
 import type { Hex } from '../../shared/protocol/payment.js'
 import { EXIT, type Command, type CliContext } from './command.js'
-import { readFlags, UsageError, type CommandLine } from './flags.js'
-import { problemWith, QUESTIONS, type Answers, type Question } from './init/answers.js'
+import { readFlags } from './flags.js'
+import { readAnswers, type Answers } from './init/answers.js'
 import { addToEnv, ignoreFiles, writeNew } from './init/files.js'
 import { appEnvText, configText, envText } from './init/template.js'
 import { painter } from './style.js'
 
-const USAGE = `Usage: express-x402-gateway init [--app] [--yes] [--pay-to address] [--network name] [--rpc-url url]
-         [--dir folder]
+const USAGE = `Usage: express-x402-gateway init --pay-to address [--app] [--network name] [--rpc-url url] [--dir folder]
 
   Writes gateway.config.json, with comments, and .env with the key of a new relayer. Only you can read
-  .env, and it is added to .gitignore. On a terminal it asks for missing flags; with --yes it takes
-  defaults. The identify token of the project is printed once, to standard output.
+  .env, and it is added to .gitignore. The identify token of the project is printed once, to standard
+  output.
 
   With --app, for an Express app that charges for its own routes: adds its X402_* variables to .env, and
   changes nothing that is there.
 
-  --app          writes the variables of an app, and no gateway.config.json
   --pay-to       wallet address where payments arrive
+  --app          writes the variables of an app, and no gateway.config.json
   --network      short name or eip155:<chain id> [base-sepolia]
   --rpc-url      URL of a JSON-RPC node [a public one, for base and base-sepolia]
-  --dir          folder for the files [.]`
+  --dir          folder for the files [.]
+  --yes          accepted, as by the init of other tools: nothing is asked`
 
 export const initCommand: Command = {
   name: 'init',
@@ -35,10 +35,10 @@ export const initCommand: Command = {
   usage: USAGE,
   async run(args, context) {
     const flags = readFlags(args, {
-      names: [...QUESTIONS.map(({ flag }) => flag), 'dir'],
+      names: ['pay-to', 'network', 'rpc-url', 'dir'],
       switches: ['app', 'yes'],
     })
-    const answers = await readAnswers(flags, context)
+    const answers = readAnswers(flags)
     const key = generatePrivateKey()
     const files = {
       folder: resolve(context.cwd, flags['dir'] ?? '.'),
@@ -56,7 +56,6 @@ interface Files {
   readonly relayer: { readonly key: Hex; readonly address: Hex }
 }
 
-/** Writes the files of `serve`, and prints the token. */
 async function initServe(
   { folder, answers, relayer: { key, address: relayer } }: Files,
   context: CliContext,
@@ -84,7 +83,6 @@ async function initServe(
   ])
 }
 
-/** Adds the variables of an app to its `.env`. */
 async function initApp({ folder, answers, relayer }: Files, context: CliContext): Promise<void> {
   await mkdir(folder, { recursive: true })
   const env = join(folder, ENV_FILE)
@@ -100,46 +98,6 @@ async function initApp({ folder, answers, relayer }: Files, context: CliContext)
   ])
 }
 
-async function readAnswers(flags: CommandLine['flags'], context: CliContext): Promise<Answers> {
-  const ask = flags['yes'] === undefined ? context.ask : undefined
-  let given: Partial<Answers> = {}
-  for (const question of QUESTIONS) {
-    const { name, flag, fallback } = question
-    const answer = flags[flag]?.trim() ?? (ask ? undefined : fallback(given))
-    if (answer === undefined && ask === undefined) throw new UsageError(`--${flag} is missing.`)
-    given = await answerTo(question, { given, answer, context })
-    if (flags[flag] === undefined && ask !== undefined) continue
-    const problem = problemWith(name, given)
-    if (problem !== undefined) throw new UsageError(`--${flag}: ${problem.replace(/[^?]$/, '$&.')}`)
-  }
-  return given as Answers
-}
-
-/** Asks until an answer is valid, unless there is one already. */
-async function answerTo(
-  { name, text, fallback }: Question,
-  {
-    given,
-    answer,
-    context: { ask, complain },
-  }: {
-    readonly given: Partial<Answers>
-    readonly answer: string | undefined
-    readonly context: CliContext
-  },
-): Promise<Partial<Answers>> {
-  if (answer !== undefined || ask === undefined) return { ...given, [name]: answer }
-  for (;;) {
-    const preset = fallback(given)
-    const typed = (await ask(`${text}${preset ? ` [${preset}]` : ''}: `)).trim() || preset
-    const answered = { ...given, [name]: typed ?? '' }
-    const problem = problemWith(name, answered)
-    if (problem === undefined) return answered
-    complain(`  ${problem}`)
-  }
-}
-
-/** Prints the next steps, which begin in the folder of the files. */
 function explainNext(context: CliContext, folder: string, steps: readonly string[]): void {
   const path = relative(context.cwd, folder)
   const all = path === '' ? steps : [`cd '${path}'`, ...steps]

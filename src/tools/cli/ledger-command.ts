@@ -103,8 +103,7 @@ async function exportLedger(args: readonly string[], context: CliContext): Promi
   const writer = format === 'journal' ? new JournalWriter(assets) : exportWriter(format, assets)
   await withLedger(context, { flags }, async (ledger) => {
     await requireMigrated(ledger)
-    const total = context.showProgress && (await ledger.count(query))
-    const progress = new Progress(context, total)
+    const progress = new Progress(context)
     let count = 0
     let text = writer.head
     for await (const payment of ledger.export(query)) {

@@ -81,10 +81,9 @@ async function copy(
   target: LedgerMaintenance,
   context: CliContext,
 ): Promise<LedgerCopy> {
-  const { signal, showProgress } = context
+  const { signal } = context
   try {
-    const everything = { from: 0, until: Number.MAX_SAFE_INTEGER, refunds: true }
-    const progress = new Progress(context, showProgress && (await source.count(everything)))
+    const progress = new Progress(context)
     const onCopied = (count: number): void => progress.show(count)
     const copied = await source.copyTo(target, { signal, onCopied })
     progress.end()

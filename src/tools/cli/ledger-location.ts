@@ -13,7 +13,6 @@ import { readLocation, type LedgerLocation } from '../../ledger/engine/location.
 /** Default ledger, relative to the configuration file. */
 const LEDGER_FILE = join('data', 'ledger.db')
 
-/** A ledger's database, and the variable or option that names it. */
 export interface NamedLedger {
   readonly location: LedgerLocation
   readonly option: string

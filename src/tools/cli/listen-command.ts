@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { WEBHOOK_EVENTS } from '../../ledger/webhooks.js'
 import { EXIT, type Command, type ExitCode, type CliContext } from './command.js'
 import { portFrom, readFlags, UsageError } from './flags.js'
-import { readBounded } from '../../shared/http/fetch-json.js'
+import { fetchJson, type JsonRequest } from '../../shared/http/fetch-json.js'
 import { isHttpUrl } from '../../shared/http/http-url.js'
 import { PROJECT_TOKEN } from '../../shared/protocol/headers.js'
 import { formatDecimal, trimDecimal } from '../../shared/money/decimal.js'
@@ -61,7 +61,6 @@ export const listenCommand: Command = {
   },
 }
 
-/** A webhook that is registered while the command runs. */
 interface Registration {
   readonly gateway: string
   readonly token: string
@@ -73,7 +72,7 @@ async function hear(
   { gateway, token, body }: Registration,
 ): Promise<ExitCode> {
   const endpoints = `${gateway}/api/v2/merchant/webhooks`
-  const created = await call(endpoints, { method: 'POST', token, body })
+  const created = await call(endpoints, { token, body })
   const { id, secret } = (created ?? {}) as { id?: unknown; secret?: unknown }
   if (typeof id !== 'string' || typeof secret !== 'string')
     throw new Error(`--gateway: ${NO_GATEWAY}`)
@@ -90,40 +89,24 @@ async function hear(
   return EXIT.ok
 }
 
-interface GatewayCall {
-  readonly method: 'POST' | 'DELETE'
-  readonly token: string
-  readonly body?: object
-}
-
 /** Calls the API of the gateway. @throws an error with the gateway's message, or why there is none. */
-async function call(url: string, { method, token, body }: GatewayCall): Promise<unknown> {
-  let response: Response
-  try {
-    response = await fetch(url, {
-      method,
-      headers: { [PROJECT_TOKEN]: token, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(GATEWAY_MS),
-    })
-  } catch {
+async function call(
+  url: string,
+  { token, ...request }: Pick<JsonRequest, 'method' | 'body'> & { readonly token: string },
+): Promise<unknown> {
+  const answer = await fetchJson(url, {
+    ...request,
+    headers: { [PROJECT_TOKEN]: token, 'Content-Type': 'application/json' },
+    timeoutMs: GATEWAY_MS,
+    maxBytes: MAX_BYTES,
+  })
+  if (answer.kind === 'no_response')
     throw new Error(`--gateway: ${new URL(url).origin} does not answer.`)
-  }
-  const document = parse((await readBounded(response, MAX_BYTES)) ?? '')
-  if (response.ok) return document
-  const { detail } = { detail: undefined, ...document } as { detail?: unknown }
+  const document = answer.kind === 'json' ? answer.document : undefined
+  if (answer.status >= 200 && answer.status < 300) return document
+  const { detail } = Object(document) as { detail?: unknown }
   const message = typeof detail === 'string' ? visible(detail) : NO_GATEWAY
-  throw new Error(`The gateway responded with HTTP ${response.status}: ${message}`)
-}
-
-function parse(text: string): object | undefined {
-  try {
-    const document: unknown = JSON.parse(text)
-    return typeof document === 'object' && document !== null ? document : undefined
-  } catch {
-    return undefined
-  }
+  throw new Error(`The gateway responded with HTTP ${answer.status}: ${message}`)
 }
 
 function urlFrom(

@@ -20,7 +20,6 @@ import {
   type NamedLedger,
 } from './ledger-location.js'
 
-/** Sources of a gateway's options, and of its ledger. */
 export interface OptionsSource extends ConfigSource {
   /** SQLite file, relative to the configuration, or a URL. */
   readonly ledger: string | undefined
@@ -31,7 +30,6 @@ export interface OptionsSource extends ConfigSource {
   readonly warn: (message: string) => void
 }
 
-/** Options that were checked, with a ledger that was found usable. */
 export interface OpenedOptions {
   readonly opened: OpenedConfig
   /** Where the ledger is; `undefined` for memory. */

@@ -61,7 +61,6 @@ export const payCommand: Command = {
   },
 }
 
-/** Headers with the payment itself. */
 const OWN_HEADERS = ['payment-signature', 'x-payment']
 
 function readRequest({ words, flags, lists }: CommandLine): PaidRequest {

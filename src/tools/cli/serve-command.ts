@@ -198,7 +198,6 @@ async function stop(server: Server, gateway: Gateway): Promise<void> {
   clearInterval(sweep)
 }
 
-/** Serves `/metrics` on an address of its own. */
 function serveMetrics(
   gateway: Pick<Gateway, 'metricsRouter'>,
   { host, port, token }: ResolvedMetrics,

@@ -12,7 +12,6 @@ const MAX_PATH = 1024
 
 const LEVELS = { ok: 'info', warning: 'warn', error: 'error' } as const
 
-/** Most projects that one line names. */
 const MAX_NAMED = 20
 
 /** Logs each message as one line of JSON to standard error. */
@@ -33,7 +32,6 @@ function logLine(level: string, message: string, fields: object = {}): string {
   return JSON.stringify({ level, time: new Date().toISOString(), message, ...fields }, describe)
 }
 
-/** Logs each payment and refund that is settled, pending or has failed. */
 export function logPayments(gateway: Pick<Gateway, 'on'>, logger: Logger): void {
   gateway.on('settled', (payment) => logger.info('A payment is settled.', fieldsOf(payment)))
   gateway.on('pending', (payment) => logger.warn('A payment is pending.', fieldsOf(payment)))

@@ -21,7 +21,6 @@ const FORWARDED_HEADERS = [
   'webhook-signature',
 ] as const
 
-/** An event that was received, and the app's answer to it. */
 export interface Heard {
   readonly type: string
   readonly timestamp: string
@@ -34,7 +33,6 @@ interface WebhookListenerOptions {
   readonly onHeard: (heard: Heard) => void
 }
 
-/** Receives webhooks, verifies them, and passes them on to an app. */
 export class WebhookListener {
   readonly #options: WebhookListenerOptions
   readonly #server: Server
@@ -48,7 +46,6 @@ export class WebhookListener {
     })
   }
 
-  /** @returns The listener's URL. */
   async listen(port: number): Promise<string> {
     const url = await listenLocally(this.#server, port).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException

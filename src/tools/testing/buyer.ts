@@ -61,11 +61,7 @@ export interface BuyerOptions {
   readonly failsNext: () => boolean
 }
 
-/**
- * An x402 client.
- *
- * @internal
- */
+/** An x402 client. @internal */
 export class Buyer {
   readonly #options: BuyerOptions
 

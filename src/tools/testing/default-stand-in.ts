@@ -8,13 +8,11 @@ import type { GatewayOptions, GatewayRouterOptions, UcpHandler } from '../../ind
 
 const gatewayOfRequest = new WeakMap<IncomingMessage, Gateway>()
 
-/** Makes a declared handler for one gateway. */
 type Declaration = (gateway: Gateway) => RequestHandler
 
 /** Gateways of the open shops, the newest last. */
 const open: Gateway[] = []
 
-/** Declarations that no shop has checked yet. */
 const unchecked = new Set<Declaration>()
 
 const listeners = new Set<(gateway: Gateway) => () => void>()
@@ -24,7 +22,6 @@ let optionsOfApp: GatewayOptions = {}
 /** Whether the app shows metrics: only then are they collected. */
 let hasMetrics = false
 
-/** Assigns a request to a gateway, for routes on the default gateway. */
 export function assignGateway(req: IncomingMessage, gateway: Gateway): void {
   gatewayOfRequest.set(req, gateway)
 }

@@ -33,7 +33,6 @@ export class NodeProxy {
     })
   }
 
-  /** Starts a proxy on a free port. */
   static async start(node: string): Promise<NodeProxy> {
     const proxy = new NodeProxy(node)
     proxy.url = await listenLocally(proxy.#server)

@@ -24,7 +24,6 @@ const DECIMALS = 6
 /** Long enough for a busy machine, short enough for a test of what is pending. */
 const SETTLE_TIMEOUT_MS = 5000
 
-/** Accounts of one shop: shops on the same chain share none. */
 interface Parties {
   readonly payer: DevnetAccount
   readonly merchant: DevnetAccount
@@ -33,7 +32,6 @@ interface Parties {
   readonly token: string
 }
 
-/** Chain and address of a shop. */
 interface Place {
   readonly devnet: Devnet
   readonly proxy: NodeProxy

@@ -9,7 +9,6 @@ import { assignGateway } from './default-stand-in.js'
 import type { Failures } from './failures.js'
 import { letEnd, type StayUp } from './stay-up.js'
 
-/** A server on a free port of 127.0.0.1. */
 export interface ShopServer {
   readonly url: string
   /** Starts to serve requests; until then they wait. */
@@ -31,7 +30,6 @@ export async function listen(): Promise<ShopServer> {
   }
 }
 
-/** What stands around the app of a shop. */
 interface Shop {
   readonly gateway: Gateway
   readonly failures: Failures

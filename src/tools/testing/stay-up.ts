@@ -11,7 +11,6 @@ export class StayUp {
     process.once('beforeExit', this.#warn)
   }
 
-  /** Called for each request. */
   renew(): void {
     this.#idle.refresh()
   }

@@ -258,6 +258,12 @@ describe('doctor on a network', () => {
     expect((await doctor([], env)).printed[0]).toContain('Base Sepolia (X402_RPC_URL): The node')
   })
 
+  it('finds a certificate that cannot be trusted', async () => {
+    await write({}, { rpcUrl: `https://localhost:${await listenUntrusted()}` })
+    expect(await named()).toStrictEqual(['error chain_unreachable'])
+    expect((await doctor()).printed[0]).toContain('self-signed certificate')
+  })
+
   it('prints no terminal control sequences of a node', async () => {
     await write()
     proxy.fault = () => ({ kind: 'refuse', code: -32000, message: 'no\u001b]0;pwned\u0007\u202e' })
@@ -407,28 +413,6 @@ describe('doctor on webhooks', () => {
     expect(printed.join()).not.toContain('a-secret-path')
   })
 
-  it('finds a receiver that does not answer, once for all its webhooks', async () => {
-    await write(open)
-    await register({ url: 'http://127.0.0.1:9/one' }, { url: 'http://127.0.0.1:9/two' })
-    const { printed } = await doctor()
-    expect(printed).toStrictEqual([
-      expect.stringMatching(/webhook_unreachable: .*127\.0\.0\.1:9 .*ECONNREFUSED/),
-      expect.stringMatching(/^ok .*enough for about \d+ settlements/),
-      expect.stringMatching(/^0 errors, 1 warning\. \d+ checks passed: configuration, ledger/),
-    ])
-  })
-
-  it('finds a certificate that cannot be trusted, and a missing one', async () => {
-    await write({ ...open, handlerId: 'localhost.pay' })
-    const plain = new URL(await listen(express()))
-    await register(
-      { url: `https://localhost:${await listenUntrusted()}/` },
-      { url: `https://127.0.0.1:${plain.port}/` },
-    )
-    const names = await named()
-    expect(names).toStrictEqual(['error webhook_tls_untrusted', 'warning webhook_unreachable'])
-  })
-
   it('finds deliveries that failed, that are retried, or that nobody tries', async () => {
     await write(open)
     await register({ url: await listen(express()) })
@@ -478,12 +462,6 @@ describe('doctor on the public URL', () => {
     expect(await named()).toStrictEqual(['warning public_url_unreachable'])
     await write({ publicUrl: await listen(express()) })
     expect(await named()).toStrictEqual(['error public_url_elsewhere'])
-  })
-
-  it('finds a certificate that cannot be trusted', async () => {
-    const port = await listenUntrusted()
-    await write({ publicUrl: `https://localhost:${port}`, handlerId: 'localhost.pay' })
-    expect(await named()).toContain('error tls_untrusted')
   })
 })
 

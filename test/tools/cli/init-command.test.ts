@@ -19,27 +19,16 @@ beforeEach(() => {
   cwd = temporaryFolder(toEnd)
 })
 
-/** Runs `init`, where a person gives these answers. */
-async function init(args: readonly string[], answers?: readonly string[]) {
+async function init(args: readonly string[]) {
   const printed: string[] = []
   const complained: string[] = []
-  const asked: string[] = []
-  const waiting = [...(answers ?? [])]
   const code = await runCli(['init', ...args], {
     ...{ env: {}, cwd, signal: new AbortController().signal },
     print: (line) => void printed.push(line),
     complain: (line) => void complained.push(line),
     write: async () => undefined,
-    ...(answers && {
-      ask: async (question: string) => {
-        asked.push(question)
-        const answer = waiting.shift()
-        if (answer === undefined) throw new Error(`Nobody answers: ${question}`)
-        return answer
-      },
-    }),
   })
-  return { code, printed, complained: complained.join('\n'), asked }
+  return { code, printed, complained: complained.join('\n') }
 }
 
 const resolved = async () =>
@@ -48,7 +37,7 @@ const text = (name: string): Promise<string> => readFile(join(cwd, name), 'utf8'
 
 describe('init', () => {
   it('writes a configuration that works, and a key that only its owner can read', async () => {
-    const { code, printed, complained } = await init(['--yes', '--pay-to', PAY_TO])
+    const { code, printed, complained } = await init(['--pay-to', PAY_TO])
     expect(code).toBe(0)
     const { networks, projects, publicUrl } = await resolved()
     expect(networks).toMatchObject([
@@ -79,7 +68,7 @@ describe('init', () => {
   ])('keeps the key out of git by .gitignore: %s', async (_name, before, after) => {
     if (before !== undefined) await writeFile(join(cwd, '.gitignore'), before)
     execFileSync('git', ['init', '--quiet'], { cwd })
-    const { code } = await init(['--yes', '--pay-to', PAY_TO])
+    const { code } = await init(['--pay-to', PAY_TO])
     expect(code).toBe(0)
     expect(await text('.gitignore')).toBe(after)
     const status = execFileSync('git', ['status', '--porcelain', '-uall'], {
@@ -95,14 +84,14 @@ describe('init', () => {
 
   it('warns that git sees the key if .gitignore cannot be written', async () => {
     await mkdir(join(cwd, '.gitignore'))
-    const { code, complained } = await init(['--yes', '--pay-to', PAY_TO])
+    const { code, complained } = await init(['--pay-to', PAY_TO])
     expect(code).toBe(0)
     expect(complained).toContain('out of version control yourself')
   })
 
   it('follows its flags', async () => {
     await init([
-      ...['--yes', '--pay-to', PAY_TO, '--network', 'eip155:137'],
+      ...['--pay-to', PAY_TO, '--network', 'eip155:137'],
       ...['--rpc-url', 'https://node.example/key'],
     ])
     const { networks } = await resolved()
@@ -110,19 +99,6 @@ describe('init', () => {
       ...{ network: { shortName: 'polygon' }, core: { rpcUrl: 'https://node.example/key' } },
     })
     expect(await text('gateway.config.json')).not.toContain('node.example')
-  })
-
-  it('asks until an answer is valid, with defaults', async () => {
-    const { code, asked, complained } = await init([], ['bse', 'base', '', '0x1', PAY_TO])
-    expect(code).toBe(0)
-    expect(asked.map((question) => question.split(/[ ,]/)[0])).toStrictEqual([
-      ...['Network', 'Network', 'URL', 'Your', 'Your'],
-    ])
-    expect(complained).toContain("did you mean 'base'?")
-    expect(complained).toContain('must be 0x and 40 hexadecimal digits')
-    expect((await resolved()).projects[0]!.merchant).toMatchObject({
-      ...{ payTo: PAY_TO, accepts: [{ symbol: 'USDC' }] },
-    })
   })
 
   it.each([
@@ -137,7 +113,7 @@ describe('init', () => {
     [['--pay-to', PAY_TO, '--network', 'basee'], "did you mean 'base'?\n"],
     [['--pay-to', PAY_TO, '--rpc-url', 'node'], '--rpc-url: must be an absolute'],
   ])('explains what is wrong with %j, and writes nothing', async (args, message) => {
-    const { code, complained } = await init(['--yes', ...args])
+    const { code, complained } = await init([...args])
     expect(code).toBe(2)
     expect(complained).toContain(message)
     expect(await readdir(cwd)).toStrictEqual([])
@@ -145,7 +121,7 @@ describe('init', () => {
 
   it.each(['gateway.config.json', '.env'])('never overwrites %s', async (name) => {
     await writeFile(join(cwd, name), 'mine')
-    const { code, complained } = await init(['--yes', '--pay-to', PAY_TO])
+    const { code, complained } = await init(['--pay-to', PAY_TO])
     expect(code).toBe(1)
     expect(complained).toContain(`${name} exists: nothing was written. Move it away`)
     expect(await readdir(cwd)).toStrictEqual([name])
@@ -153,7 +129,7 @@ describe('init', () => {
   })
 
   it('writes the variables of an app, and no other file', async () => {
-    const { code, printed, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO])
+    const { code, printed, complained } = await init(['--app', '--pay-to', PAY_TO])
     expect(code).toBe(0)
     expect(printed).toStrictEqual([])
     expect((await readdir(cwd)).toSorted()).toStrictEqual(['.env', '.gitignore'])
@@ -179,7 +155,7 @@ describe('init', () => {
   it('adds the variables of an app to an .env that has others, and changes none', async () => {
     const before = 'SESSION_SECRET=s3cret\n# mine\nSTRIPE_KEY="sk"'
     await writeFile(join(cwd, '.env'), before, { mode: 0o644 })
-    const { code, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO])
+    const { code, complained } = await init(['--app', '--pay-to', PAY_TO])
     expect(code).toBe(0)
     expect(complained).toContain(`Extended: ${join(cwd, '.env')}`)
     expect(complained).toMatch(/chmod 600 \S+\.env/)
@@ -190,7 +166,7 @@ describe('init', () => {
 
   it('refuses an .env that has a relayer already, whose key may hold money', async () => {
     await writeFile(join(cwd, '.env'), 'X402_RELAYER_KEY=0x1\n')
-    const { code, complained } = await init(['--app', '--yes', '--pay-to', PAY_TO])
+    const { code, complained } = await init(['--app', '--pay-to', PAY_TO])
     expect(code).toBe(1)
     expect(complained).toContain('sets X402_RELAYER_KEY already: nothing was written')
     expect(await text('.env')).toBe('X402_RELAYER_KEY=0x1\n')
@@ -203,25 +179,15 @@ describe('init', () => {
     const folder = join(cwd, 'app')
     await mkdir(folder)
     await symlink(target, join(folder, '.env'))
-    const args = ['--yes', '--pay-to', PAY_TO, '--dir', 'app']
+    const args = ['--pay-to', PAY_TO, '--dir', 'app']
     const { code, complained } = await init([...flags, ...args])
     expect(code).toBe(1)
     expect(complained).toContain(join(folder, '.env'))
     expect(await text('published.txt')).toBe('public\n')
   })
 
-  it('asks for what an app needs', async () => {
-    const { code, asked } = await init(['--app'], ['base', 'https://node.example/key#a', PAY_TO])
-    expect(code).toBe(0)
-    expect(asked).toHaveLength(3)
-    expect(parseEnv(await text('.env'))).toMatchObject({
-      X402_NETWORK: 'base',
-      X402_RPC_URL: 'https://node.example/key',
-    })
-  })
-
   it.each([['--app'], []])('names the folder to go on in: %j', async (...flags) => {
-    const args = ['--yes', '--pay-to', PAY_TO, '--dir', 'other folder']
+    const args = ['--pay-to', PAY_TO, '--dir', 'other folder']
     const { code, complained } = await init([...flags, ...args])
     expect(code).toBe(0)
     expect(complained).toContain("1. cd 'other folder'")
@@ -229,7 +195,7 @@ describe('init', () => {
 
   it('changes nothing if it cannot write', async () => {
     await writeFile(join(cwd, 'folder'), 'a file')
-    const { code, complained } = await init(['--yes', '--pay-to', PAY_TO, '--dir', 'folder'])
+    const { code, complained } = await init(['--pay-to', PAY_TO, '--dir', 'folder'])
     expect(code).toBe(1)
     expect(complained).toMatch(/nothing was written: .*folder\/\.env \((EEXIST|ENOTDIR)\)/)
     expect(await readdir(cwd)).toStrictEqual(['folder'])

@@ -45,7 +45,6 @@ function requireUcpVersion(_context: RouterContext, { param }: Pick<Call, 'param
 const profile = { description: 'The block.', document: documents('paymentProfile') }
 const checkout = { description: 'The block.', document: documents('checkoutPrepared') }
 
-/** Discovery for UCP, as `payment-profile` answers it. */
 const ucpDiscovery: readonly Endpoint[] = [
   defineEndpoint({
     ...discovery,
@@ -86,7 +85,6 @@ const ucpDiscovery: readonly Endpoint[] = [
   }),
 ]
 
-/** Preparation for UCP, as `checkout-prepare` answers it. */
 const ucpPreparation: readonly Endpoint[] = [
   defineEndpoint({
     ...preparation,

@@ -25,7 +25,6 @@ export function documentRoot({ docsUrl }: HandlerSite, version?: string): string
   return version === undefined ? `${docsUrl}/ucp` : `${docsUrl}/ucp/${version}`
 }
 
-/** Writes the handler's entry in a business profile. */
 export function handlerDescriptor(site: HandlerSite) {
   return {
     id: site.id,

@@ -56,11 +56,7 @@ export function handlerSchema(handler: Handler, version?: string): object {
   return { ...schema, $defs: { ...schema.$defs, ...$defs } }
 }
 
-/**
- * Renders the JSON schema (draft 2020-12) of the handler's instruments.
- *
- * @param version - Selects the unchanging copy of a version.
- */
+/** As {@link handlerSchema}, of the handler's instruments. */
 export function instrumentSchema(handler: Handler, version?: string): object {
   return renderSchema(templates.instrumentSchema, handler, version)
 }

@@ -2,7 +2,6 @@ import { FacilitatorError } from '../../../shared/errors.js'
 import type { JsonResponse } from '../../../shared/http/fetch-json.js'
 import { ownWords } from './results.js'
 
-/** An answer with a status and headers. */
 type Answer = Extract<JsonResponse, { readonly kind: 'json' | 'no_json' }>
 
 /** Whether a request with this answer was not looked at: nothing was sent. */
@@ -62,7 +61,6 @@ function saidBy(answer: Answer, secrets: readonly string[]): string | undefined 
 /** Longest time that a facilitator may ask for (s). */
 const MAX_RETRY_SECONDS = 3600
 
-/** The seconds of a `Retry-After`, where it has some. */
 function secondsOf(header: string | null): number | undefined {
   return header !== null && /^\d{1,9}$/.test(header)
     ? Math.min(Math.max(1, Number(header)), MAX_RETRY_SECONDS)

@@ -62,7 +62,6 @@ export function ownWords(said: unknown): string | undefined {
   return typeof said === 'string' ? oneLine(said, MAX_WORDS) || undefined : undefined
 }
 
-/** Results of `POST /verify`. */
 export const verifySchema = z.union([
   z.object({ isValid: z.literal(true), payer: optional }),
   z.object({
@@ -107,7 +106,6 @@ const settleSchemas = {
 export const settleSchema = ({ amount }: Pick<PaymentRequirements, 'amount'>) =>
   amount === '0' ? settleSchemas.uncharged : settleSchemas.charged
 
-/** Results of `GET /supported`. */
 export const supportedSchema = z.object({
   // Kinds of other x402 versions are dropped.
   kinds: z

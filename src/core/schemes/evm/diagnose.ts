@@ -22,8 +22,6 @@ interface Diagnosed {
  *
  * Each token words its reverts in its own way, and Permit2 hides them behind one of its own: the state that they
  * depend on is read instead.
- *
- * @throws {@link ChainError}
  */
 export async function diagnoseTransfer(
   chain: Chain,

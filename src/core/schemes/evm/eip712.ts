@@ -9,7 +9,6 @@ const DOMAIN_TYPE_HASH = hashText(
 const WORD_BYTES = 32
 const ADDRESS_BYTES = 20
 
-/** A token's EIP-712 domain. */
 export interface TokenDomain {
   readonly name: string
   readonly version: string
@@ -37,7 +36,6 @@ export function typedDataDigest(separator: Hex, struct: Uint8Array): Hex {
   return keccakHex(envelope)
 }
 
-/** Hashes the text of a type, or a string. */
 export function hashText(text: string): Uint8Array {
   return keccak(Buffer.from(text, 'utf8'))
 }

@@ -25,7 +25,6 @@ import { verifyPayment, type VerifiedPayment } from './verify/verify.js'
 /** How often open payments are checked (ms). */
 const RECONCILE_INTERVAL_MS = 30_000
 
-/** Options of {@link openEvmContext}. */
 export interface EvmContextOptions extends Omit<
   ReconcilerOptions,
   'nowSeconds' | 'reconcileIntervalMs'

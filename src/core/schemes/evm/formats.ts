@@ -9,7 +9,6 @@ import type { PermitDomains } from '../../../shared/money/permit-domains.js'
 import { exactFormatWith } from './exact.js'
 import { uptoFormat } from './upto.js'
 
-/** A network, as far as offers depend on it. */
 interface OfferedNetwork {
   readonly network: Network
   /** Absent where payments are settled elsewhere. */

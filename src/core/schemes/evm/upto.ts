@@ -4,7 +4,6 @@ import type { SchemeFormat } from '../scheme.js'
 import { permit2Extra, type FindPermitDomain } from './permit2/offer-extra.js'
 import { readPermit } from './permit2/payload.js'
 
-/** Where the formats of metered payments are asked for. */
 export interface MeteredOptions {
   /** The address that offers name; none where nobody here settles. */
   readonly facilitatorOf: (network: Network) => Address | undefined

@@ -12,7 +12,6 @@ import { parse, printParseErrorCode, stripComments, type ParseError } from 'json
 /** Relative to the working directory. */
 export const DEFAULT_FILE = 'gateway.config.json'
 
-/** Sources of a gateway's options. */
 export interface ConfigSource {
   /** Name of the file; must exist. `undefined` for the default one, which may be missing. */
   readonly config: string | undefined
@@ -20,7 +19,6 @@ export interface ConfigSource {
   readonly env: Environment
 }
 
-/** A configuration that was read. */
 export interface OpenedConfig {
   /** Path of the file; absent where there is none. */
   readonly file?: string | undefined
@@ -28,7 +26,6 @@ export interface OpenedConfig {
   readonly envFile?: string | undefined
   /** The folder that paths of the configuration are relative to. */
   readonly folder: string
-  /** The environment, with the variables of {@link envFile}. */
   readonly env: Environment
   /** Warnings that prevent nothing: variables that nothing reads. */
   readonly warnings: readonly string[]
@@ -198,7 +195,6 @@ export function fillVariables(options: unknown, env: Environment): unknown {
   return filled
 }
 
-/** The variables that a configuration file refers to. */
 export function variablesIn(value: unknown): readonly string[] {
   if (typeof value === 'string')
     return [...value.matchAll(REFERENCE)].flatMap(([, escape, name]) =>

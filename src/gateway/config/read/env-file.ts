@@ -10,7 +10,6 @@ export const ENV_FILE = '.env'
 /** Variables of an app in the same folder, not of a gateway. */
 const FOREIGN = /^(?!X402_).*DATABASE_URL$|^(PORT|HOST|NODE_.*)$/
 
-/** The environment of a command, and the file that a part of it comes from. */
 export interface FileEnvironment {
   readonly env: Environment
   /** Absent where there is no such file. */

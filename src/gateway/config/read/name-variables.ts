@@ -60,11 +60,9 @@ export function sourceOf(option: string, env: Environment): string {
   return found?.name ?? option
 }
 
-/** The option of a network's node. */
 export const rpcOption = ({ shortName, caip2 }: Pick<Network, 'shortName' | 'caip2'>): string =>
   `networks.${shortName ?? caip2}.rpcUrl`
 
-/** Whether the variables are about a network. */
 function isMeant(network: string | undefined, env: Environment): boolean {
   const meant = textOf(env, 'X402_NETWORK')
   return network === undefined || meant === undefined || sameNetwork(meant, network)

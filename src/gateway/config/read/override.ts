@@ -13,13 +13,11 @@ import { sameNetwork } from '../../../shared/protocol/networks.js'
 import type { GatewayOptions } from '../options.js'
 import { databaseVariable, textOf, VARIABLES, type Environment } from './variables.js'
 
-/** Id of the project that the environment describes. */
 const DEFAULT_PROJECT = 'default'
 
 /** Variables that name the ledger's database in an app; `DATABASE_URL` is the app's own. */
 const APP_DATABASE = ['X402_DATABASE_URL'] as const
 
-/** Where the ledger's database is named. */
 export interface DatabaseSource {
   /** The first of these variables that is set counts. */
   readonly variables: readonly string[]

@@ -1,10 +1,8 @@
 /** The environment variables of a gateway: each is one row of {@link VARIABLES}. */
 import { trustedFrom } from '../resolve/trust-proxy.js'
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** An environment variable. */
 type Row = readonly [
   name: string,
   /** Path of the option that it sets; `*` is the network of `X402_NETWORK`. Commands read those without one. */

@@ -14,7 +14,6 @@ import type { GatewayOptions } from '../options.js'
 import { TOKEN_FORMS } from './projects.js'
 import { readOption, within, type Report } from './report.js'
 
-/** Milliseconds of each unit of a duration. */
 const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 const DURATION = /^[1-9]\d{0,3}[mhd]$/
@@ -55,7 +54,6 @@ const adminSchema = z
     ...mistake('missing_option', 'is missing: set it or `people`'),
   })
 
-/** The option `admin`. */
 export interface ResolvedAdmin {
   /** None where the admin API is off. */
   readonly adminTokens: readonly AdminToken[]
@@ -63,7 +61,6 @@ export interface ResolvedAdmin {
   readonly payToDelayMs: number
 }
 
-/** Resolves who may use the admin API. */
 export function resolveAdmin(
   { admin }: GatewayOptions,
   projects: readonly Project[],

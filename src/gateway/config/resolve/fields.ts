@@ -26,10 +26,8 @@ type Loose<T> = T extends ((...args: never) => unknown) | string
   ? T
   : { [Name in keyof T]: Loose<T[Name]> | undefined }
 
-/** An object whose members are given where they are there. */
 type Given<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }
 
-/** Drops the members that are `undefined`. */
 export function omitUndefined<T extends object>(options: T): Given<T> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given) as Given<T>
@@ -87,7 +85,6 @@ export const addressOf = (purpose: string) =>
       ),
     )
 
-/** An absolute http(s) URL. */
 export const httpUrl = (purpose: string) =>
   z
     .string({ error: missing(purpose) })
@@ -132,11 +129,9 @@ export const instanceWith = <T extends object>(...methods: readonly (keyof T & s
     error: `must be an object with the methods ${methods.join(', ')}`,
   })
 
-/** A function of ours to call. */
 export const callback = <T extends (...args: never) => unknown>() =>
   z.custom<T>((value) => typeof value === 'function', 'must be a function')
 
-/** Tells whether a value has a method of that name. */
 export function hasMethod(value: unknown, name: string): boolean {
   return typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function'
 }

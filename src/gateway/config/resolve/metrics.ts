@@ -5,17 +5,14 @@ import type { MetricsOptions } from '../options.js'
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 9464
 
-/** Fewest characters of a token. */
 const MIN_TOKEN_LENGTH = 16
 
 const MAX_PORT = 65_535
 
-/** Tells whether a host is one that only this machine can reach. */
 export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|::1|localhost)$/i.test(host)
 }
 
-/** Options of metrics, with their defaults. */
 export interface ResolvedMetrics {
   readonly token?: string | undefined
   readonly host: string
@@ -36,7 +33,6 @@ const settings = z
     ...mistake('missing_option', 'is missing: others than this machine can reach that host'),
   })
 
-/** The option `metrics`. */
 export const metricsSchema = z
   .union([z.boolean(), settings])
   .default(false)

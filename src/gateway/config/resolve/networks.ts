@@ -29,7 +29,6 @@ export interface ResolvedNetwork {
   readonly core?: ResolvedCore | undefined
 }
 
-/** Settings of a network that this process settles on. */
 interface ResolvedCore {
   readonly rpcUrl: string
   readonly relayerKeys: readonly Hex[]
@@ -159,7 +158,6 @@ const localNetworkSchema = z.strictObject({
 /** With a remote facilitator, neither a node nor keys are needed here. */
 const remoteNetworkSchema = localNetworkSchema.partial()
 
-/** Resolves the networks of a gateway's options, and the tokens that are taken on each. */
 export function resolveNetworks(
   options: GatewayOptions,
   report: Report,
@@ -204,7 +202,6 @@ function coreOf(settings: z.output<typeof remoteNetworkSchema>): ResolvedCore | 
   return { rpcUrl, relayerKeys, maxFeePerGas, stuckMs, ...accounts, executor }
 }
 
-/** Code and message for a name that is no network's. */
 function explainUnknownNetwork(id: string): [ConfigErrorCode, string] {
   if (id === '') return ['missing_option', "is missing: a network, like 'base' or 'base-sepolia'"]
   const meant = suggestNetwork(id)

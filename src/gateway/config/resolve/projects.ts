@@ -78,7 +78,6 @@ const projectSchema = z.strictObject({
   gasBudget: z.int().min(0).optional(),
 })
 
-/** Resolves the projects of a gateway's options, with their tokens and merchants. */
 export function resolveProjects(
   options: GatewayOptions,
   networks: readonly ResolvedNetwork[],
@@ -143,7 +142,6 @@ function hashOf(
   return [hash]
 }
 
-/** The gateway's defaults for merchants. */
 export type MerchantDefaults = Pick<GatewayOptions, 'v1'>
 
 interface MerchantContext {
@@ -194,7 +192,6 @@ function resolveMerchant(given: unknown, context: MerchantContext): Merchant | u
   return { ...merchant, v1, project, accepts: accepts ?? offered }
 }
 
-/** Tokens that a mistake lists, at most. */
 const MAX_LISTED = 5
 
 /** The entry of `accepts` that was probably meant, else what there is. */

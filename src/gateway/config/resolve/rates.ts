@@ -36,7 +36,6 @@ interface Context {
   readonly options: GatewayOptions
   /** Names of tokens that rates may be about, beside the currencies. */
   readonly symbols: readonly string[]
-  /** Path of the option. */
   readonly path: string
   readonly report: Report
 }

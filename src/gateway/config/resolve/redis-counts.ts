@@ -5,7 +5,6 @@ import type * as RateLimitRedisModule from 'rate-limit-redis'
 import type { RateLimitOptions } from '../../../shared/http/rate-limiter.js'
 import { requirePeers } from '../../../ledger/engine/require-peers.js'
 
-/** Prefix of all keys in Redis. */
 const PREFIX = 'x402-limit:'
 
 /** How long a request waits for Redis before it passes uncounted (ms). */
@@ -92,7 +91,6 @@ export class RedisCounts implements Store {
     }
   }
 
-  /** Ends the connection. */
   shutdown(): void {
     this.#redis.disconnect()
   }

@@ -37,7 +37,6 @@ import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
 const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
 
-/** Fewest characters of `quoteSecret`. */
 const MIN_SECRET_LENGTH = 32
 
 const rateLimit = z
@@ -163,10 +162,8 @@ export interface ResolvedOptions extends ResolvedAdmin {
   readonly v1: boolean
   readonly networks: readonly ResolvedNetwork[]
   readonly projects: readonly Project[]
-  /** Whether the console is served. */
   readonly console: boolean
   readonly rates: RateSource
-  /** Whether any source of rates is configured. */
   readonly hasRates: boolean
   readonly quoteSecret?: string | undefined
   readonly rateLimit: RateLimitOptions | false
@@ -177,7 +174,6 @@ export interface ResolvedOptions extends ResolvedAdmin {
   readonly facilitator?: Facilitator | undefined
   readonly ledger?: LedgerStore | undefined
   readonly logger: Logger
-  /** `undefined`: no metrics are collected. */
   readonly metrics: ResolvedMetrics | undefined
   readonly traces: boolean
   readonly trustProxy: TrustedProxies
@@ -232,7 +228,6 @@ function paymentLimitOf({
   return paymentRateLimit ?? (facilitator === undefined ? false : { limit: REMOTE_PAYMENT_LIMIT })
 }
 
-/** A limit with the store that its options name. */
 function withCounts(
   limits: RateLimitOptions | false,
   name: 'rateLimit' | 'paymentRateLimit',

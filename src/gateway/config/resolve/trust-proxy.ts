@@ -10,7 +10,6 @@ const EXPECTED =
 const EVERYBODY =
   'trusts everybody: every client could choose its address; name the addresses of the proxies, or how many there are'
 
-/** The trusted proxies: how many, or their addresses. */
 export type TrustedProxies = number | false | readonly string[]
 
 /** The option `trustProxy`, as Express's `trust proxy` takes it. */
@@ -27,7 +26,6 @@ export function trustedFrom(text: string): string | number | false {
   return /^\d{1,9}$/.test(text) ? Number(text) : text
 }
 
-/** Explains a wrong text of the flag; `undefined` if it is right. */
 export function explainTrusted(text: string): string | undefined {
   return trustProxySchema.safeParse(trustedFrom(text)).error?.issues[0]?.message
 }

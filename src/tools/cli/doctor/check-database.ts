@@ -23,7 +23,6 @@ export interface CheckedDatabase {
   readonly findings: readonly DoctorFinding[]
   /** Present if the database can be read; must be closed. */
   readonly inspector?: LedgerInspector | undefined
-  /** Its webhooks, if they can be read. */
   readonly webhooks?: readonly InspectedWebhook[]
 }
 
@@ -94,7 +93,6 @@ function judge(state: LedgerState, name: string): readonly DoctorFinding[] {
   return found.length > 0 ? found : [sound('ledger', `The ledger is ${name}.`)]
 }
 
-/** Checks that a missing file can be created. */
 async function checkFolder(file: string): Promise<readonly DoctorFinding[]> {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     if (!existsSync(folder)) continue

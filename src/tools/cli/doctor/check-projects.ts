@@ -44,7 +44,6 @@ function checkPayTo(
   return [caution('project', 'pay_to_is_relayer', message)]
 }
 
-/** Checks that UCP platforms will accept the handler's name. */
 function checkUcp({ handlerId, docsUrl, publicUrl }: ResolvedOptions): readonly DoctorFinding[] {
   const url = docsUrl ?? publicUrl
   if (url === undefined) return []

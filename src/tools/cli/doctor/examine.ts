@@ -19,7 +19,6 @@ import {
   withoutDatabase,
   type NamedLedger,
 } from '../ledger-location.js'
-import { checkCertificates } from './certificate.js'
 import { checkDatabase } from './check-database.js'
 import { checkFiles } from './check-files.js'
 import { checkProjects } from './check-projects.js'
@@ -48,7 +47,6 @@ export async function examine(examined: Examined): Promise<readonly DoctorFindin
       // Closing the gateway ends the connection.
       const redis = await checkRedis(resolved, opened.env)
       const outside = await Promise.all([
-        checkCertificates(resolved, opened.env),
         checkGateway(resolved, database.inspector, opened.env),
         checkPublicUrl(resolved),
         checkWebhooks(resolved, database.webhooks ?? []),
@@ -136,7 +134,6 @@ function named(
   return { ...finding, message: `${place}: ${message}` }
 }
 
-/** Makes a store show the relayers' transactions of the real ledger. */
 function withTransactionsOf(
   inspector: LedgerInspector | undefined,
   store: LedgerStore,
@@ -152,7 +149,6 @@ function withTransactionsOf(
   })
 }
 
-/** Checks that Redis counts the requests that are limited. */
 async function checkRedis(
   { rateLimit, paymentRateLimit }: Pick<ResolvedOptions, 'rateLimit' | 'paymentRateLimit'>,
   env: Environment,

@@ -2,21 +2,12 @@ import { resolveOptions } from '../../../gateway/config/resolve/resolve-options.
 import { isConfigError } from '../../../shared/errors.js'
 import { knownAssets } from '../../../shared/money/assets.js'
 import { findNetwork } from '../../../shared/protocol/networks.js'
+import { UsageError, type CommandLine } from '../flags.js'
 
-/** Answers that make up a new configuration. */
 export interface Answers {
   readonly network: string
   readonly rpcUrl: string
   readonly payTo: string
-}
-
-export interface Question {
-  readonly name: keyof Answers
-  /** Its flag, without the dashes. */
-  readonly flag: string
-  readonly text: string
-  /** Default answer, by the previous answers; `undefined` if an answer is required. */
-  readonly fallback: (given: Partial<Answers>) => string | undefined
 }
 
 /** Public nodes for a first try. They limit requests. */
@@ -25,28 +16,14 @@ const PUBLIC_NODES: ReadonlyMap<string, string> = new Map([
   ['base-sepolia', 'https://sepolia.base.org'],
 ])
 
-export const QUESTIONS: readonly Question[] = [
-  {
-    name: 'network',
-    flag: 'network',
-    text: 'Network, like base-sepolia (play money) or base',
-    fallback: () => 'base-sepolia',
-  },
-  {
-    name: 'rpcUrl',
-    flag: 'rpc-url',
-    text: 'URL of a JSON-RPC node',
-    fallback: ({ network = '' }) => PUBLIC_NODES.get(findNetwork(network)?.shortName ?? ''),
-  },
-  {
-    name: 'payTo',
-    flag: 'pay-to',
-    text: 'Your wallet address, where payments arrive (0x…)',
-    fallback: () => undefined,
-  },
-]
+/** The answers and their flags, in the order in which they are checked. */
+const FLAGS = [
+  ['network', 'network'],
+  ['rpcUrl', 'rpc-url'],
+  ['payTo', 'pay-to'],
+] as const
 
-/** Stand in for answers that are still missing. */
+/** Defaults, and values that stand in for the answers that are not read yet. */
 const PLACEHOLDERS: Answers = {
   network: 'base-sepolia',
   rpcUrl: 'https://node.example',
@@ -60,11 +37,27 @@ export function dollarsOf(network: string): readonly string[] {
   return known.flatMap(({ symbol, currency }) => (currency === 'USD' ? [symbol] : []))
 }
 
-/** Checks an answer as the configuration does. @returns The mistake, if there is one. */
-export function problemWith(name: keyof Answers, given: Partial<Answers>): string | undefined {
-  const { network, rpcUrl, payTo } = { ...PLACEHOLDERS, ...given }
+/** @throws `UsageError` for the first answer that is missing, or that the configuration would refuse. */
+export function readAnswers(flags: CommandLine['flags']): Answers {
+  let answers = PLACEHOLDERS
+  for (const [name, flag] of FLAGS) {
+    const answer = flags[flag]?.trim() ?? defaultOf(name, answers)
+    if (answer === undefined) throw new UsageError(`--${flag} is missing.`)
+    answers = { ...answers, [name]: answer }
+    const problem = problemWith(answers)
+    if (problem !== undefined) throw new UsageError(`--${flag}: ${problem.replace(/[^?]$/, '$&.')}`)
+  }
+  return answers
+}
+
+function defaultOf(name: keyof Answers, { network }: Answers): string | undefined {
+  if (name === 'network') return network
+  return name === 'rpcUrl' ? PUBLIC_NODES.get(findNetwork(network)?.shortName ?? '') : undefined
+}
+
+function problemWith({ network, rpcUrl, payTo }: Answers): string | undefined {
   const assets = dollarsOf(network)
-  if (name === 'network' && findNetwork(network) !== undefined && assets.length === 0)
+  if (findNetwork(network) !== undefined && assets.length === 0)
     return 'has no well-known token: choose another network now, and add this one with its token later'
   const relayerKeys = [`0x${'01'.repeat(32)}`]
   try {

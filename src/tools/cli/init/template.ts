@@ -3,7 +3,6 @@ import type { Hex } from '../../../shared/protocol/payment.js'
 import { dollarsOf, type Answers } from './answers.js'
 
 export interface Template extends Answers {
-  /** Address of the relayer whose key is in `.env`. */
   readonly relayer: Hex
   /** Identify token of the project; only its hash is written. */
   readonly token: string
@@ -62,7 +61,6 @@ export function configText(template: Template): string {
 `
 }
 
-/** Writes the variables of an app that has no configuration file. */
 export function appEnvText(
   answers: Answers,
   relayer: { readonly key: Hex; readonly address: Hex },
@@ -84,7 +82,6 @@ X402_DATABASE_URL=sqlite:./data/ledger.db
 `
 }
 
-/** Writes the file that holds secrets. */
 export function envText({ rpcUrl, key }: { readonly rpcUrl: string; readonly key: Hex }): string {
   return `# Secrets of gateway.config.json. Keep this file out of version control, and keep a copy of the key.
 RPC_URL="${new URL(rpcUrl).href}"

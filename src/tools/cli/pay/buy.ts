@@ -47,7 +47,6 @@ export interface Purchase {
   readonly privateKey: Hex
   readonly limits: Limits
   readonly signal: AbortSignal
-  /** Receives a description of each step. */
   readonly tell: (step: string) => void
 }
 
@@ -210,7 +209,6 @@ function prepare({ requirements, asset }: PayableOffer, from: Address) {
   return { ...payment, from, validBefore }
 }
 
-/** The members of a 402 that a payment repeats. */
 interface Offered {
   readonly resource?: unknown
   readonly extensions?: unknown

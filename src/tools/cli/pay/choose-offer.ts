@@ -17,7 +17,6 @@ export interface Limits {
   readonly isPublicKey: boolean
 }
 
-/** An offer within the limits. */
 export interface PayableOffer {
   /** Sent back unchanged. */
   readonly requirements: PaymentRequirements
@@ -29,7 +28,6 @@ export type Choice =
   | { readonly kind: 'chosen'; readonly offer: PayableOffer }
   | { readonly kind: 'none'; readonly reasons: readonly string[] }
 
-/** Chooses the first offer within the limits. */
 export function chooseOffer(accepts: readonly unknown[], limits: Limits): Choice {
   const reasons: string[] = []
   for (const entry of accepts) {

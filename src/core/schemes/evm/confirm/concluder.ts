@@ -16,9 +16,7 @@ import { isUnpaid, type Decision, type PaidDecision } from '../transfer/decision
 /** Payments that are remembered as announced. */
 const REMEMBERED = 100_000
 
-/** Dependencies of confirming payments. */
 export interface ConfirmContext {
-  /** By chain id. */
   readonly byChainId: ReadonlyMap<number, SettlementNetwork>
   readonly ledger: LedgerStore
   readonly events: EventBus
@@ -135,7 +133,6 @@ export class Concluder {
   }
 }
 
-/** The token of a payment, as configured here. */
 export function tokenOf({ assets }: SettlementNetwork, { asset }: Pick<LedgerEntry, 'asset'>) {
   return assets.get(lowerHex(asset))
 }

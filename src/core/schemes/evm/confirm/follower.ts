@@ -17,7 +17,6 @@ const FOLLOW_STEP_MS = { unknown: 1000, accepted: 5000, longest: 10_000 }
 /** How long a transaction is followed closely (ms); after that, rounds are enough. */
 const FOLLOW_MS = 120_000
 
-/** How a payment that is followed was sent. */
 export interface FollowedTransaction {
   /** Whether the node's answer was lost: it may not have the transaction. */
   readonly isUnknown: boolean
@@ -28,7 +27,6 @@ export interface FollowedTransaction {
    * @returns The transaction that went out, if one did.
    */
   readonly resend?: (() => Promise<Submission | undefined>) | undefined
-  /** See {@link TakesPaid}. */
   readonly takesPaid?: TakesPaid | undefined
 }
 
@@ -62,7 +60,6 @@ export class Follower {
     this.#options = options
   }
 
-  /** Whether a record is followed now. */
   isFollowing(id: string): boolean {
     return this.#followed.has(id)
   }

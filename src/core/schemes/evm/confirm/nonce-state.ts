@@ -3,7 +3,6 @@ import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
 import { methodOf } from '../transfer-methods.js'
 import { clockCall, wordOf } from '../transfer/reads.js'
 
-/** What the chain says of a payment's nonce, at one block. */
 export interface NonceState {
   /** Used or cancelled; unknown where its contract does not say. */
   readonly isUsed: boolean | undefined

@@ -85,8 +85,6 @@ export async function judgeReceipt(
  *
  * This happens to a transaction that was recorded, but not sent before its process was killed, when
  * the next process starts at the same nonce; and to one that a reorganisation dropped.
- *
- * @throws {@link ChainError}
  */
 export async function isSuperseded(
   network: SettlementNetwork,
@@ -107,8 +105,6 @@ export async function isSuperseded(
  * A stranger's transaction pays like any other. So does one that a relayer of ours sent for another
  * record of this ledger: both shared a transaction, and a killed process left this record behind. One
  * of our relayers' that this ledger does not know does not count: another ledger answers for it.
- *
- * @throws {@link ChainError}
  */
 export async function findUse(
   network: SettlementNetwork,

@@ -26,13 +26,11 @@ const MOST_ROUNDS_SKIPPED = 16
 /** How soon the next round starts after a reorganisation (ms). */
 const AFTER_REORG_MS = 2000
 
-/** Records that rounds remember to skip. */
 const REMEMBERED = 100_000
 
 export interface ReconcilerOptions extends Omit<FollowerOptions, 'byChainId' | 'concluder'> {
   /** By CAIP-2 id. */
   readonly networks: ReadonlyMap<string, SettlementNetwork>
-  /** How often a round starts (ms). */
   readonly reconcileIntervalMs: number
 }
 
@@ -58,10 +56,8 @@ export class Reconciler {
   readonly follower: Follower
   readonly reorgWatch: ReorgWatch
   readonly #options: ReconcilerOptions
-  /** By chain id. */
   readonly #byChainId: ReadonlyMap<number, SettlementNetwork>
   readonly #revisits = new LRUCache<string, Revisit>(growingTo(REMEMBERED))
-  /** The round that is under way. */
   #round: Promise<void> | undefined
   /** Starts a round early, after a reorganisation. */
   #soon: NodeJS.Timeout | undefined
@@ -87,7 +83,6 @@ export class Reconciler {
     this.#startRound()
   }
 
-  /** Starts a round, unless one is under way. */
   #startRound(): void {
     const { closed, logger, reconcileIntervalMs } = this.#options
     if (closed.aborted || this.#round !== undefined) return

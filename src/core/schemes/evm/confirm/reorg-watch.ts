@@ -83,8 +83,6 @@ export class ReorgWatch {
   /**
    * Watches what became final since the last check, whichever process recorded it, and asks the chain
    * about all that is watched. What a reorganisation dropped is sent again.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
    */
   async check(): Promise<void> {
     await this.#watchAllFinal()
@@ -95,11 +93,7 @@ export class ReorgWatch {
     }
   }
 
-  /**
-   * Checks whether the authorization of a payment that failed was used after all.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
-   */
+  /** Checks whether the authorization of a payment that failed was used after all. */
   async review(record: LedgerRecord): Promise<void> {
     const network = this.#options.byChainId.get(record.chainId)
     if (network === undefined || record.state !== 'failed') return
@@ -189,8 +183,6 @@ export class ReorgWatch {
   /**
    * Whether the payment of a dropped refund is on the chain. Otherwise the relayer looks after the refund's
    * nonce: it may count it as mined.
-   *
-   * @throws {@link ChainError}, {@link LedgerError}
    */
   async #mayPayBack({ network }: Watched, refund: SentRefund): Promise<boolean> {
     const { chain } = network
@@ -252,7 +244,6 @@ function toWatched(network: SettlementNetwork, entry: Watched['entry'], until: n
   return { network, entry, until, drops: 0, droppedAt: 0, resentAs: [] }
 }
 
-/** Whether the bytes of its transaction are known. */
 function hasBytes<T extends FinalRecord>(
   record: T,
 ): record is T & { readonly submission: Submission; readonly transaction: Hex } {

@@ -29,7 +29,6 @@ const STUCK_MS = 60_000
 /** How often it is sent with a new nonce: its payer may have no money left. */
 const MAX_RESENDS = 5
 
-/** A settled payment that the chain may have dropped. */
 export interface DroppedPayment {
   readonly network: SettlementNetwork
   readonly entry: FinalEntry
@@ -41,7 +40,6 @@ export interface DroppedPayment {
   resentAs: readonly Hex[]
 }
 
-/** The ledger's record of it. */
 type SentRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }> & {
   readonly submission: Submission
   readonly transaction: Hex
@@ -52,8 +50,6 @@ type SentRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }> & {
  * authorization can pay only once, however often it is sent.
  *
  * Members of a batch are each sent again alone: only what a record names is known to have paid it.
- *
- * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
  */
 export async function resendPayment(
   ledger: LedgerStore,
@@ -86,7 +82,6 @@ export async function resendPayment(
  *
  * @returns The transaction that it is in now; `undefined` if it was not sent: it may still be mined, a
  * request is working on it, or its authorization is good no more.
- * @throws {@link ChainError}, {@link LedgerError} or {@link RelayerError}
  */
 export async function sendSuperseded(
   ledger: LedgerStore,
@@ -153,7 +148,6 @@ async function prepareAgain(
   return { call, ...most, via: { address: executor, callGas: most.gas - intrinsicGas(call.data) } }
 }
 
-/** Whether a transaction is with the node, and not mined yet. */
 async function isWaiting(chain: Chain, transaction: Hex): Promise<boolean> {
   if ((await chain.getReceipt(transaction)) !== undefined) return false
   return chain.hasTransaction(transaction)

@@ -26,7 +26,6 @@ const TRANSFERS = [
   ),
 ]
 
-/** The call of `transferWithAuthorization`. */
 export function transferCall(
   transfer: SignedTransfer,
   { asset, from }: { asset: SettlementAsset; from?: Address | undefined },
@@ -54,7 +53,6 @@ export function isTransferCall({ data }: Call): boolean {
   return TRANSFERS.some((selector) => data.startsWith(selector))
 }
 
-/** Asks whether an authorization was used or cancelled. */
 export function authorizationStateCall({ contract: to, from, nonce }: PaymentKey): Call {
   const functionName = 'authorizationState'
   return { to, data: encodeFunctionData({ abi: tokenAbi, functionName, args: [from, nonce] }) }
@@ -66,7 +64,6 @@ export function toIsUsed(result: CallResult | undefined): boolean | undefined {
   return value === undefined ? undefined : value !== 0n
 }
 
-/** Asks for the EIP-712 domain of a token. */
 export function separatorCall({ address: to }: SettlementAsset): Call {
   return { to, data: encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' }) }
 }

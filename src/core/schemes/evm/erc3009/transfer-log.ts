@@ -31,17 +31,14 @@ export function judgeLogs(receipt: Receipt, payment: LedgerEntry): Decision {
   return { kind: 'paid', transaction, transfer: transferId(receipt, transfer) }
 }
 
-/** The logs of an authorization's use. */
 export function usesOf(receipt: Receipt, key: UsedAuthorization): readonly Log[] {
   return runsOf(receipt, key).uses.filter((log) => isUseOf(log, key))
 }
 
-/** Whether a payer's use of an authorization is of this one. */
 function isUseOf({ topics }: Log, { nonce }: UsedAuthorization): boolean {
   return topics[2]?.toLowerCase() === nonce
 }
 
-/** The transfers that belong to a payer's uses of authorizations. */
 export function transfersOfUses(receipt: Receipt, payer: TokenPayer): ReadonlySet<Log> {
   const runs = runsOf(receipt, payer)
   return new Set(runs.uses.flatMap((use) => nearestOf(runs, use).transfer ?? []))
@@ -113,7 +110,6 @@ function nearestOf(
   return { transfer: run?.transfers.at(isUseFirst ? 0 : -1), run }
 }
 
-/** The transfer that belongs to the use of an authorization, if it is the authorized one. */
 function transferOf(runs: Runs, payment: LedgerEntry, use: Log): Log | undefined {
   const { transfer, run } = nearestOf(runs, use)
   if (transfer === undefined || run === undefined || !isMove(transfer, payment)) return undefined

@@ -42,7 +42,6 @@ export class CodeGas {
   readonly #options: CodeGasOptions
   /** As the ledger had it when it was read last, and what this process has added since. */
   #all = new Map<Hex, GasOfCode>()
-  /** Counts that this process has added since. */
   #own: Count[] = []
   #readAt = -Infinity
   #reading: Promise<void> | undefined
@@ -52,7 +51,6 @@ export class CodeGas {
     this.chainId = options.chainId
   }
 
-  /** Adds gas that a payment took. */
   add(codeHash: Hex, became: 'paid' | 'lost', gas: bigint): void {
     const { counters, now } = this.#options
     const kind = became === 'paid' ? PAID : LOST

@@ -9,7 +9,6 @@ const LONGEST_MS = 120_000
 /** Accounts whose last deployment's end is remembered. */
 const REMEMBERED = 1000
 
-/** A payment that deploys its payer's account. */
 interface Deployment {
   readonly id: string
   readonly ended: Promise<void>
@@ -50,7 +49,6 @@ export class Deployments {
     return undefined
   }
 
-  /** Ends what {@link claim} began. */
   end(key: PaymentKey): void {
     const running = this.#running.get(key.from)
     if (running?.id === recordId(key)) running.end()

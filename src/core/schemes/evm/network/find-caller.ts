@@ -11,7 +11,6 @@ export type Caller =
  * Finds the caller that a payer has named.
  *
  * @returns `undefined` if it is no relayer of this network, and not their executor.
- * @throws {@link ChainError}
  */
 export async function findCaller(
   { relayers }: Pick<SettlementNetwork, 'relayers'>,

@@ -37,10 +37,8 @@ const NETWORK_GAS_MAX_AGE_MS = 600_000
 /** Most gas that a network is believed to take for them; Arbitrum takes some 100,000. */
 const MAX_NETWORK_GAS = 2_000_000n
 
-/** Why there is no limit for a transfer. */
 export type NoGasLimit = 'reverts' | 'exceeds_cap'
 
-/** How much gas a transfer may take. */
 export interface GasLimit {
   /** In a transaction of its own. */
   readonly gas: bigint
@@ -61,7 +59,6 @@ export interface CheckedTransfer {
   readonly deployment?: Call | undefined
 }
 
-/** The call of a transfer that was simulated. */
 interface MeasuredCall {
   readonly call: Call
   readonly token: Address
@@ -91,7 +88,6 @@ export class GasLimits {
    * The gas limit of a transfer whose payer has no code, from its simulation.
    *
    * @returns Or that it would fail.
-   * @throws {@link ChainError}
    */
   async limitOf(
     { payer, payTo: payee }: PaymentFacts,
@@ -117,7 +113,6 @@ export class GasLimits {
    *
    * @param isSender - Whether the call comes from a relayer; an executor could not pay fees. @defaultValue true
    * @returns Or that it would fail, or cost more than we pay.
-   * @throws {@link ChainError}
    */
   async estimate(call: Call, { isSender = true } = {}): Promise<GasLimit | NoGasLimit> {
     const fees = isSender ? await this.#chain.getFees() : undefined
@@ -127,7 +122,6 @@ export class GasLimits {
     return { gas: percent(gas, HEADROOM_PERCENT), isAlone: true }
   }
 
-  /** Where the node does not measure simulations. */
   async #estimateByNode(call: Call): Promise<GasLimit | 'reverts'> {
     const gas = await this.#chain.estimateGas(call)
     if (typeof gas !== 'bigint') return 'reverts'

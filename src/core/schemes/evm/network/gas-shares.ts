@@ -10,7 +10,6 @@ import { isSettlement } from '../permit2/contracts.js'
 /** How many transactions are remembered. */
 const REMEMBERED = 10_000
 
-/** Gas that a transaction took. */
 interface Cost {
   /** In wei, with its part of the fee for data. */
   readonly price: bigint
@@ -30,7 +29,6 @@ export class GasShares {
     this.#assets = assets
   }
 
-  /** Adds what a transaction of ours cost. */
   add({ transaction, logs, gasUsed, gasPrice, l1Fee }: Receipt): void {
     if (this.#costs.has(transaction)) return
     const paid = logs.filter((log) => this.#isUse(log) || isSettlement(log)).length

@@ -60,7 +60,6 @@ interface Failures {
   readonly until: number
 }
 
-/** Gas of a mined transaction. */
 interface MinedGas {
   readonly gasUsed: bigint
   /** Lost, and not counted yet. */
@@ -151,18 +150,15 @@ export class PayerGuard {
     return true
   }
 
-  /** Gas that payers without code have lost beyond what they have earned. */
   #lostWithoutCode(): bigint {
     return uncovered(this.#options.codeGas.all().get(NO_CODE), 0n)
   }
 
-  /** Ends what was counted of a payment: it is over. */
   end(key: PaymentKey): void {
     this.#pending.delete(recordId(key))
     this.places.end(key)
   }
 
-  /** Adds what a mined transaction cost. */
   addReceipt({ transaction, gasUsed, logs }: Receipt): void {
     if (this.#receipts.has(transaction)) return
     // If other members were paid, only the share of those that failed was lost.
@@ -185,7 +181,6 @@ export class PayerGuard {
     this.#countLoss(lost)
   }
 
-  /** Counts a payer's transfer that was mined and moved no money. */
   countFailed(key: PaymentKey, transaction: Hex): void {
     const { gasUsed = 0n, lost = 0n, isForestalled } = this.#receipts.get(transaction) ?? {}
     if (isForestalled) return this.#backOff(key.from, false)
@@ -201,7 +196,6 @@ export class PayerGuard {
     this.#backOff(key.from, codeHash !== undefined)
   }
 
-  /** Counts a payer's transfer that paid the merchant. */
   countPaid(key: PaymentKey, transaction: Hex): void {
     this.#failures.delete(key.from)
     this.places.countPaid(key.from)
@@ -217,7 +211,6 @@ export class PayerGuard {
     return this.#pending.get(recordId(key))?.codeHash ?? this.#codes.get(key.from)
   }
 
-  /** Makes a payer wait after a failure. */
   #backOff(payer: Address, hasCode: boolean): void {
     const count = (this.#failures.get(payer)?.count ?? 0) + 1
     // Without code, the first has no consequence: money can be spent twice by mistake.
@@ -226,7 +219,6 @@ export class PayerGuard {
     this.#failures.set(payer, { count, until: performance.now() + waitMs })
   }
 
-  /** Whether a code may cost us so much more. */
   #mayLose(codeHash: Hex, gas: bigint): boolean {
     const pending = this.#pendingGas()
     pending.set(codeHash, (pending.get(codeHash) ?? 0n) + gas)

@@ -68,7 +68,6 @@ export class PayerPlaces {
    * @param validBefore - Unix seconds.
    * @param isOver - Whether it is not to be sent any more.
    * @returns Whether it had to wait.
-   * @throws {@link LedgerError}
    */
   async take(
     key: PaymentKey & Pick<LedgerEntry, 'refundOf'>,
@@ -96,7 +95,6 @@ export class PayerPlaces {
     return true
   }
 
-  /** Ends what {@link take} counted. */
   end(key: PaymentKey): void {
     const places = this.#places.get(key.from)
     places?.delete(recordId(key))

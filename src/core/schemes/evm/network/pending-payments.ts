@@ -14,7 +14,6 @@ export function dropPayment(network: SettlementNetwork, payment: SpentPayment): 
   endTransaction(network, payment)
 }
 
-/** Ends a payment that the chain has decided about. */
 export function endPayment(network: SettlementNetwork, payment: SpentPayment): void {
   network.pendingSpend.end(payment)
   endTransaction(network, payment)

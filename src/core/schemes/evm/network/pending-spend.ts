@@ -19,10 +19,8 @@ const ENDED = { ...growingTo(10_000), ttl: 60_000 }
 /** Pending payments of one payer that the chain is asked about. */
 const MOST_ASKED = 200
 
-/** Ended payments of one payer that are remembered. */
 const MOST_ENDED = 200
 
-/** A payment that spends its payer's balance. */
 export interface Spend {
   readonly key: PaymentKey
   readonly asset: SettlementAsset
@@ -31,16 +29,13 @@ export interface Spend {
   readonly checked: CheckedTransfer | undefined
 }
 
-/** What names a payment and its token. */
 export type SpentPayment = PaymentKey & Pick<LedgerEntry, 'asset'>
 
-/** A payment that is counted. */
 interface Pending {
   readonly key: PaymentKey
   /** The highest of those that were signed with its nonce: one of them will be spent. */
   value: bigint
   readonly validBefore: bigint
-  /** See {@link Allowed}. */
   readonly allowed: Allowed
   /** Requests that have taken it and not dropped it. */
   takers: number
@@ -51,10 +46,8 @@ interface Pending {
 /** Which allowance a payment takes: none, its payer's to Permit2, or one that it brings and that replaces that. */
 type Allowed = 'unneeded' | 'shared' | 'own'
 
-/** What a payer lacks for a payment. */
 export type Shortage = 'balance' | 'allowance'
 
-/** A payer's balance, at one block. */
 interface Balance {
   /** Unknown where the token does not say. */
   readonly balance: bigint | undefined
@@ -94,7 +87,6 @@ export class PendingSpend {
    * Counts a payment if its payer's balance covers it on top of all that is pending, and so does its allowance.
    *
    * @returns What does not; otherwise it is counted.
-   * @throws {@link ChainError}
    */
   take(spend: Spend): Promise<Shortage | undefined> {
     return this.#whenCovered(spend, () => this.#count(spend))
@@ -216,17 +208,14 @@ export class PendingSpend {
   }
 }
 
-/** Names a payer of one token. */
 function payerId({ asset, from }: SpentPayment): string {
   return `${asset}:${from}`.toLowerCase()
 }
 
-/** Names a nonce among all of a payer's. */
 function nonceId({ contract, nonce }: PaymentKey): string {
   return `${contract}:${nonce}`
 }
 
-/** Which allowance a payment takes. */
 function allowedOf(facts: PaymentFacts): Allowed {
   const { bringsAllowance } = methodOf(facts)
   if (bringsAllowance === undefined) return 'unneeded'

@@ -13,7 +13,6 @@ import type { ProjectGas } from './project-gas.js'
 import type { SettlementAsset } from '../transfer/settlement-asset.js'
 import { TransferSimulator } from './simulate.js'
 
-/** Dependencies of settling on one network. */
 export interface SettlementNetwork {
   readonly chain: Chain
   readonly relayers: RelayerPool
@@ -34,14 +33,12 @@ export interface SettlementNetwork {
   readonly blockMs: number
 }
 
-/** Options of {@link createSettlementNetwork}. */
 export type SettlementNetworkOptions = Pick<
   SettlementNetwork,
   'chain' | 'relayers' | 'assets' | 'onGas' | 'projectGas'
 > &
   PayerGuardOptions & { readonly allowedFactories?: readonly Address[] | undefined }
 
-/** Makes the dependencies of settling on one network. */
 export function createSettlementNetwork(parts: SettlementNetworkOptions): SettlementNetwork {
   const { chain, relayers, assets, onGas, projectGas } = parts
   return {

@@ -21,7 +21,6 @@ const UNSUPPORTED_MS = 60_000
 /** Stands for the signature of an account whose own code has to check it: that is not run here. */
 const NO_SIGNATURE = { v: 27, r: `0x${'0'.repeat(64)}`, s: `0x${'0'.repeat(64)}` } as const
 
-/** The result of simulating a transfer, all at one block. */
 export interface TransferSimulation {
   /** Hash of the payer's code, a delegation (EIP-7702) included; absent for an account without. */
   readonly codeHash: Hex | undefined
@@ -42,7 +41,6 @@ export interface TransferSimulation {
   readonly at: number
 }
 
-/** A transfer to simulate. */
 interface Item {
   readonly transfer: SignedTransfer
   readonly asset: SettlementAsset
@@ -168,7 +166,6 @@ function sharedGasByToken(
   return shared
 }
 
-/** A transfer that was simulated together with others. */
 interface ProbedItem {
   readonly item: Item
   readonly at: number

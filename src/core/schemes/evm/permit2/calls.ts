@@ -21,7 +21,6 @@ const APPROVAL_WORDS = 5
 /** Words of the rest that tell what a call moves. */
 const WORDS_READ = 8
 
-/** The call of `settle`, or of `settleWithPermit` where the payer has signed an approval. */
 export function settleCall({ facts, signature, amount: charge }: SignedTransfer): Call {
   const { payer, payTo, amount, nonce, validAfter, validBefore } = facts
   const permit = signedPermitOf(facts)
@@ -59,7 +58,6 @@ export interface SettleCall {
   readonly facilitator: Address | undefined
 }
 
-/** Reads a call of a spender; `undefined` for any other call. */
 export function readSettleCall({ to, data }: Call): SettleCall | undefined {
   const spender = findSpender(to)
   const start = spender && startOf(spender, lowerHex(data.slice(0, 10)))
@@ -88,12 +86,10 @@ export function nonceBitmapCall({ from, nonce }: Omit<PaymentKey, 'chainId'>): C
   return { to: PERMIT2, data: `${NONCE_BITMAP}${addressWord(from)}${word(BigInt(nonce) >> 8n)}` }
 }
 
-/** Whether a word of used nonces has the bit of a nonce. */
 export function isUsedIn(bits: bigint, nonce: Hex): boolean {
   return ((bits >> (BigInt(nonce) & 255n)) & 1n) === 1n
 }
 
-/** Asks how much of a token Permit2 may take from an account. */
 export function allowanceCall(token: Address, owner: Address): Call {
   return { to: token, data: `${ALLOWANCE}${addressWord(owner)}${addressWord(PERMIT2)}` }
 }

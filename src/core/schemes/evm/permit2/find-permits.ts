@@ -33,7 +33,6 @@ const NOBODY = `0x${'0'.repeat(40)}` as const
 
 export interface FindPermitsOptions {
   readonly assets: readonly Asset[]
-  /** Gets the domains. */
   readonly permits: PermitDomains
   /** @defaultValue {@link WAIT_MS} */
   readonly waitMs?: { readonly unanswered: number; readonly denied: number } | undefined
@@ -69,7 +68,6 @@ export async function findPermits(
  * Reads the domain of a token's approvals by signature.
  *
  * @returns `undefined` if it takes none, or in another form than EIP-2612's.
- * @throws {@link ChainError}
  */
 export async function readPermitDomain(
   chain: Pick<Chain, 'callMany'>,

@@ -9,8 +9,6 @@ import type { JudgedPayment } from '../transfer/transfer-method.js'
 /**
  * Finds the transactions that moved the amount from payer to payee while the payment could be made: after it was
  * reserved, and before its deadline.
- *
- * @throws {@link ChainError}
  */
 export async function findTransfers(chain: Chain, payment: JudgedPayment): Promise<FoundEvents> {
   const { asset: address, from, payTo, validBefore } = payment

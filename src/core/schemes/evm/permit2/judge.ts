@@ -35,8 +35,6 @@ const KEPT_BLOCKS = 64n
  *
  * A stranger's transaction counts where its bytes leave no doubt: all calls are known, and none of the equal
  * ones failed. A payment through a contract whose calls we cannot read buys nothing here: {@link MAY_HAVE_PAID}.
- *
- * @throws {@link ChainError}
  */
 export async function judgePermit(
   network: JudgingNetwork,

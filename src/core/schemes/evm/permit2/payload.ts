@@ -38,7 +38,6 @@ export interface SignedPermit {
   readonly extensions: unknown
 }
 
-/** Whether `payload` is one of a payment by Permit2. */
 export function isPermit2Payload(payload: Readonly<Record<string, unknown>>): boolean {
   return payload['permit2Authorization'] !== undefined
 }
@@ -78,7 +77,6 @@ function readNonce(text: string): bigint | undefined {
   return value < UINT256_LIMIT ? value : undefined
 }
 
-/** What was signed of a payment by Permit2. */
 export function signedPermitOf({ signed }: PaymentFacts): SignedPermit {
   return signed as SignedPermit
 }

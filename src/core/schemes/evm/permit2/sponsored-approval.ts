@@ -42,7 +42,6 @@ function approvalIn(facts: PaymentFacts): SponsoredApproval | 'invalid' | undefi
   return known.get(permit)
 }
 
-/** The readable approval that came with a payment. */
 export function approvalOf(facts: PaymentFacts): SponsoredApproval | undefined {
   const approval = approvalIn(facts)
   return approval === 'invalid' ? undefined : approval
@@ -67,7 +66,6 @@ function readApproval(extensions: unknown): SponsoredApproval | 'invalid' | unde
   }
 }
 
-/** Why an approval is not one for its payment. */
 export function checkApproval(facts: PaymentFacts): Reason | undefined {
   const approval = approvalIn(facts)
   if (approval === undefined) return undefined

@@ -32,7 +32,6 @@ import type { SubmissionPatience, SubmitResult } from './submit.js'
 /** How long the response of a payment waits until the ledger has unlocked it (ms). */
 const UNLOCK_GRACE_MS = 500
 
-/** Dependencies of {@link EvmReservation}. */
 export interface SettleContext extends ReservationContext, VerifyContext, SubmissionPatience {
   readonly reconciler: Reconciler
   /** How long a request waits for its outcome, from the start of settling (ms). */

@@ -11,7 +11,6 @@ import { OPEN, type FailedDecision } from '../transfer/decision.js'
 import { MIN_WAIT_MS, startDeadline } from './deadline.js'
 import type { SubmissionPatience } from './submit.js'
 
-/** The outcome of a payment that was sent before. */
 type ResumedOutcome =
   | { readonly kind: 'paid'; readonly transaction: Hex | '' }
   | FailedDecision

@@ -12,7 +12,6 @@ import { checkOnChain, isFresh } from '../verify/check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 
-/** A transfer that may be sent. */
 export type PreparedTransfer = Pick<
   BatchMember,
   'call' | 'gas' | 'isAlone' | 'sender' | 'via' | 'gasShare' | 'recheck'
@@ -25,7 +24,6 @@ class PayerChanged extends Error {}
  * Makes a transfer ready to be sent, and simulates it again if the last simulation is too old.
  *
  * @returns Why it would fail.
- * @throws {@link ChainError}
  */
 export async function prepareTransfer(
   { network, asset, transfer, key, entry }: VerifiedPayment,

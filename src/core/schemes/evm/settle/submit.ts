@@ -6,7 +6,6 @@ import type { VerifiedPayment } from '../verify/verify.js'
 import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
 import { MIN_WAIT_MS, startDeadline, type Deadline } from './deadline.js'
 
-/** The result of sending a payment's transaction. */
 export type SubmitResult =
   /** A node was given it; `isUnknown` where the node rejected it or its answer was lost. */
   | { readonly kind: 'sent'; readonly submission: Submission; readonly isUnknown: boolean }
@@ -107,7 +106,6 @@ function settlementTimeout(): ChainError {
   )
 }
 
-/** How long to wait for a payment that is being sent. */
 export interface SubmissionPatience {
   readonly settleTimeoutMs: number
   /** Ends the wait: the gateway closes. */

@@ -12,7 +12,6 @@ interface DecidingTransaction {
   readonly lost?: Hex | undefined
 }
 
-/** The merchant was paid by this transaction. */
 export interface PaidDecision extends DecidingTransaction {
   readonly kind: 'paid'
   /** Names the transfer log that paid: the ledger gives it to one record. */
@@ -36,7 +35,6 @@ export const MAY_HAVE_PAID = 'permit2_invalid_nonce' satisfies Reason
 /** A decision of the chain: the transaction that paid, or why none will. */
 export type Decision = PaidDecision | FailedDecision
 
-/** A decision, or that there is none yet. */
 export type Outcome =
   | Decision
   | {

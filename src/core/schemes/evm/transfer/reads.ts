@@ -9,7 +9,6 @@ const BALANCE_OF = toFunctionSelector('balanceOf(address)')
 const PAUSED = toFunctionSelector('paused()')
 const IS_BLACKLISTED = toFunctionSelector('isBlacklisted(address)')
 
-/** Asks for an account's balance of a token. */
 export function balanceCall(token: Address, account: Address): Call {
   return { to: token, data: `${BALANCE_OF}${addressWord(account)}` }
 }

@@ -13,13 +13,11 @@ const MOST_REQUESTS = 40
 /** How much later the ledger's clock may be than that of the chain (s). */
 const CLOCKS_DIFFER_SECONDS = 120n
 
-/** Which events are searched for. */
 interface EventSearch extends Pick<EventFilter, 'address' | 'topics' | 'data' | 'last'> {
   /** The search ends with the first one. */
   readonly isOne?: boolean
 }
 
-/** What a search has found. */
 export interface FoundEvents {
   /** Each transaction once, oldest first. */
   readonly transactions: readonly FoundTransaction[]
@@ -30,8 +28,6 @@ export interface FoundEvents {
 /**
  * Searches the blocks since a payment was reserved, oldest first, by as many requests as the node demands. Where it
  * is not known when that was, the newest blocks are all that is searched.
- *
- * @throws {@link ChainError}
  */
 export async function searchEvents(
   chain: Chain,

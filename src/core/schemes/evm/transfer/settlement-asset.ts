@@ -9,14 +9,12 @@ export interface SettlementAsset {
   readonly address: Address
   /** Absent if it is not taken by ERC-3009. */
   readonly separator?: Hex | undefined
-  /** That of Permit2 on the token's chain. */
   readonly permit2Separator: Hex
   /** As configured here. */
   readonly symbol?: string
   readonly decimals?: number
 }
 
-/** Prepares the tokens of a network. */
 export function settlementAssets(assets: readonly Asset[]): ReadonlyMap<Address, SettlementAsset> {
   return new Map(
     assets.map((asset) => {

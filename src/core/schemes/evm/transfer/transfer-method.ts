@@ -20,7 +20,6 @@ export interface EcdsaSignature {
 /** A signature as contracts take it: split for accounts with a key, whole for contracts. */
 export type TransferSignature = EcdsaSignature | Hex
 
-/** A transfer that is ready to be called. */
 export interface SignedTransfer {
   readonly facts: PaymentFacts
   readonly signature: TransferSignature
@@ -33,7 +32,6 @@ export interface SignedTransfer {
 
 /** Reasons that each way has its own names for. */
 export interface MethodReasons {
-  /** The nonce was used up before. */
   readonly used: Reason
   readonly badSignature: Reason
   readonly tooEarly: Reason
@@ -81,7 +79,6 @@ export interface TransferMethod {
   /** `extra.assetTransferMethod` of its offers. */
   readonly name: 'eip3009' | 'permit2'
   readonly reasons: MethodReasons
-  /** Whether a token is taken in this way. */
   takes(asset: SettlementAsset): boolean
   /** The signature, as the client sent it, in lower case. */
   signatureOf(facts: PaymentFacts): Hex
@@ -95,16 +92,13 @@ export interface TransferMethod {
   checkTerms(facts: PaymentFacts, requirements: PaymentRequirements): Reason | undefined
   /** What the payer's wallet has signed (EIP-712). */
   digest(facts: PaymentFacts, asset: SettlementAsset): Hex
-  /** The call that moves the token. */
   call(
     transfer: SignedTransfer,
     options: { asset: SettlementAsset; from?: Address | undefined },
   ): Call
   /** The only account that may make the call; anybody may where it is left out. */
   callerOf?(facts: PaymentFacts): Address | undefined
-  /** The same, read from the call. */
   callerIn?(call: Call): Address | undefined
-  /** Asks whether the nonce was used up. */
   stateCall(key: PaymentKey): Call
   /** Reads the answer to {@link stateCall}; `undefined` where the contract does not say. */
   isUsed(result: CallResult | undefined, key: PaymentKey): boolean | undefined
@@ -114,13 +108,10 @@ export interface TransferMethod {
    * Tells from a mined transaction whether it has paid the merchant.
    *
    * @returns `open` where the node does not know enough yet.
-   * @throws {@link ChainError}
    */
   judge(network: JudgingNetwork, receipt: Receipt, payment: JudgedPayment): Promise<Outcome>
-  /** Whether a transaction's logs show that it used up the nonce. */
   usedIn(receipt: Receipt, payment: LedgerEntry): boolean
   /** Finds the transactions that may have used up the nonce. @throws {@link ChainError} */
   findUses(chain: Chain, payment: JudgedPayment): Promise<Uses>
-  /** Whether a call makes a payment. */
   pays(call: Call, key: PaymentKey): boolean
 }

@@ -11,7 +11,6 @@ import type { TransferSimulation } from '../network/simulate.js'
 import type { SignedTransfer } from '../transfer/transfer-method.js'
 import { askAccount } from './signature.js'
 
-/** A transfer whose payer has no code yet. */
 type DeployingTransfer = SignedTransfer & { readonly deployment: Call }
 
 /** The call that deploys an account and makes its transfer, or does nothing. */
@@ -26,7 +25,6 @@ export function deployingCall(deployment: Call, { from, ...transfer }: Call): Ca
  * What accounts cost us before they have code counts by their factory.
  *
  * @returns Why it would fail; `is_deployed` if the payer has code by now, and pays without a deployment.
- * @throws {@link ChainError}
  */
 export async function checkDeployment(
   network: SettlementNetwork,

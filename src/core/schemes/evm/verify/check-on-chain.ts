@@ -19,7 +19,6 @@ const MAX_AGE_MS = 500
  * be sent with, because the code may look at either. One that costs more than we pay is refused.
  *
  * @returns Why it would fail.
- * @throws {@link ChainError}
  */
 export async function checkOnChain(
   network: SettlementNetwork,

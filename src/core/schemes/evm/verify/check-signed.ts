@@ -26,7 +26,6 @@ import {
  */
 export type RecentlyVerified = LRUCache<string, Found>
 
-/** Facts about a verified payment. */
 interface Found {
   readonly signature: TransferSignature
   readonly checked: CheckedTransfer
@@ -38,16 +37,13 @@ const RECENT_MS = 5000
 /** Payments that are remembered at most: they take some 700 bytes each. */
 const MOST_RECENT = 4000
 
-/** Remembers what was verified lately. */
 export function createRecentlyVerified(): RecentlyVerified {
   return new LRUCache({ ...growingTo(MOST_RECENT), ttl: RECENT_MS })
 }
 
-/** A payment whose signature is to be checked. */
 interface UncheckedTransfer extends Pick<SignedTransfer, 'isRefund'> {
   readonly key: PaymentKey
   readonly facts: PaymentFacts
-  /** Whether its transaction is out already. */
   readonly isSubmitted: boolean
   /** Whether it counts as good if it was verified a moment ago. */
   readonly trustRecent: boolean
@@ -58,11 +54,7 @@ interface CheckedSignature extends Pick<SignedTransfer, 'signature' | 'deploymen
   readonly checked: CheckedTransfer | undefined
 }
 
-/**
- * Checks a signature, and simulates the transfer unless its transaction is out already.
- *
- * @throws {@link ChainError}
- */
+/** Checks a signature, and simulates the transfer unless its transaction is out already. */
 export async function checkSigned(
   recent: RecentlyVerified,
   { network, asset }: { readonly network: SettlementNetwork; readonly asset: SettlementAsset },

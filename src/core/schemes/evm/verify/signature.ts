@@ -84,7 +84,6 @@ function canonical(point: { r: bigint; s: bigint; odd: boolean }): EcdsaSignatur
   }
 }
 
-/** A signature as its 65 bytes. */
 export function joinSignature({ r, s, v }: EcdsaSignature): Hex {
   return `${r}${s.slice(2)}${v.toString(16)}`
 }
@@ -139,21 +138,18 @@ const accountAbi = parseAbi([
 /** What an account returns for a signature of its own (ERC-1271). */
 const MAGIC_VALUE = '0x1626ba7e'
 
-/** A signature, and the account that is said to have made it. */
 export interface AccountSignature {
   readonly account: Address
   readonly digest: Hex
   readonly signature: Hex
 }
 
-/** An account's answer to a signature. */
 export type AccountAnswer = 'agrees' | 'refuses' | 'has_no_code'
 
 /**
  * Asks a contract account whether a signature is its own (ERC-1271).
  *
  * @param deployment - Deploys the account first, if it has no code.
- * @throws {@link ChainError}
  */
 export async function askAccount(
   chain: Pick<Chain, 'call' | 'callMany'>,

@@ -32,11 +32,9 @@ export interface VerifyContext {
   readonly ledger: LedgerStore
   /** Unix time in seconds. */
   readonly nowSeconds: () => bigint
-  /** Payments that were just verified. */
   readonly recent: RecentlyVerified
 }
 
-/** A payment that could be settled now. */
 export interface VerifiedPayment extends ReservedPayment {
   readonly network: SettlementNetwork
   readonly asset: SettlementAsset
@@ -46,7 +44,6 @@ export interface VerifiedPayment extends ReservedPayment {
   readonly isSubmitted: boolean
   /** The simulation of its transfer; absent if its transaction is out already. */
   readonly checked: CheckedTransfer | undefined
-  /** As {@link PresentedPayment.onSubmitted}. */
   readonly onSubmitted: PresentedPayment['onSubmitted']
 }
 
@@ -93,7 +90,6 @@ export async function verifyPayment(
     : verifyRecorded(context, candidate, await context.ledger.payments.find(key))
 }
 
-/** A payment whose terms are good. */
 interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'network' | 'asset' | 'payer'> {
   readonly payment: ReadablePayment
 }
@@ -102,7 +98,6 @@ interface Candidate extends PresentedPayment, Pick<VerifiedPayment, 'network' | 
  * Verifies a payment whose payee or token the merchant does not take any more.
  *
  * @returns `undefined` unless it is recorded on those terms, for this very purchase.
- * @throws {@link LedgerError}, {@link ChainError}
  */
 async function verifyOnEarlierTerms(
   context: VerifyContext,
@@ -120,8 +115,6 @@ async function verifyOnEarlierTerms(
 /**
  * Verifies a payment that is about to be reserved as if the ledger did not know it: its reservation finds out
  * whether it does. Only where it would be refused, its record is looked up.
- *
- * @throws {@link ChainError}, {@link LedgerError}
  */
 async function verifyNew(
   context: VerifyContext,
