@@ -11,6 +11,7 @@ import {
   list,
   nextCursor,
   object,
+  projectMembers,
   text,
   time,
 } from './fields.js'
@@ -93,7 +94,7 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
         'Who changed it: the name of a person, or the beginning of the hash of an admin token without one; or `merchant`, with the id and the label of its token.',
       ),
       action: z.enum(ACTIONS).meta({ description: 'What was done.' }),
-      project: text('Id of the project; absent for the operator’s own webhooks.').optional(),
+      ...projectMembers,
       token: text('Id of the token, where the change is about one.').optional(),
       before: anyObject(
         'What it was before: of a change, the members that differ. It has no secrets.',
@@ -141,6 +142,7 @@ export const gasReport = document('GasReport', 'What gas has cost for each proje
   gas: list(
     'By project and network; those that cost nothing are left out.',
     z.object({
+      ...projectMembers,
       project: text('Id of the project.'),
       network: text('The network.'),
       wei: text('What its payments and refunds have cost, in wei.'),
