@@ -183,6 +183,7 @@ export const session = document('Session', 'A session of the console.', {
       chainId: integer('Chain id.'),
       name: text('Its name.'),
       testnet: z.boolean().meta({ description: 'Whether its money is worth nothing.' }),
+      gasToken: text('What gas is paid in.', 'ETH'),
       explorerUrl: text('Root URL of its block explorer.').optional(),
       assets: list(
         'Its tokens.',

@@ -30,6 +30,12 @@ export function lastDays(days: number): DateRange {
   return { from: plusDays(to, 1 - days), to }
 }
 
+/** The range of as many days that ends before another one begins. */
+export function rangeBefore({ from, to }: DateRange): DateRange {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
+  return { from: plusDays(from, -days), to: plusDays(from, -1) }
+}
+
 /** Most days of a chart: the API returns no more. */
 const MAX_DAYS = 400
 
