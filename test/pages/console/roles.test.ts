@@ -78,7 +78,8 @@ withBrowser('people in the console', () => {
       await page.getByLabel('Buyers of x402 version 1').selectOption(v1)
       expect(await findViolations(page)).toEqual([])
       await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText(shown, { exact: true }).last().waitFor()
+      const fact = page.locator('.facts > div', { hasText: /Public catalogue|x402 version 1/ })
+      await fact.getByText(shown, { exact: true }).waitFor()
       return (await api.ask('GET', '/projects/acme')).body.merchant
     }
     expect(await save(false, 'yes', 'not listed')).toMatchObject({ listed: false, v1: true })
