@@ -65,7 +65,7 @@ interface DateRangeFieldsProps {
 
 export function DateRangeFields({ value, onValue, mayBeOpen = false }: DateRangeFieldsProps) {
   return (
-    <>
+    <div class="dates">
       <div class="presets" role="group" aria-label="Time">
         {PRESETS.map(([label, days]) => {
           const range = lastDays(days)
@@ -96,6 +96,6 @@ export function DateRangeFields({ value, onValue, mayBeOpen = false }: DateRange
         min={value.from || undefined}
         onValue={(to) => (mayBeOpen || to !== '') && onValue({ ...value, to })}
       />
-    </>
+    </div>
   )
 }

@@ -83,8 +83,8 @@ export function TextField(props: TextFieldProps) {
 
 /** A field for an amount of money. */
 export function AmountField({ error, ...field }: TextFieldProps) {
-  const words = error && (amountError(field.value) ?? error)
-  return <TextField inputMode="decimal" error={words} {...field} />
+  const shown = error && (amountError(field.value) ?? error)
+  return <TextField inputMode="decimal" error={shown} {...field} />
 }
 
 export interface SelectFieldProps extends Omit<FieldProps, 'children'> {

@@ -63,7 +63,9 @@ function Chooser({ value, onValue }: ProjectFieldProps) {
           />
           <datalist id={listId}>
             {found.map(({ id, merchant }) => (
-              <option key={id} value={id} label={merchant?.name ?? id} />
+              <option key={id} value={id}>
+                {merchant?.name ?? id}
+              </option>
             ))}
           </datalist>
         </>

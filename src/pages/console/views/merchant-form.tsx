@@ -89,7 +89,8 @@ interface PaidToProps extends Of<FormState<Draft>> {
 }
 
 function PaidTo({ of: form, isMoved, isAsked }: PaidToProps) {
-  const mayMove = form.project === undefined || useSession().scopes.includes('own')
+  const { scopes } = useSession()
+  const mayMove = form.project === undefined || scopes.includes('own')
   return (
     <>
       <TextField
