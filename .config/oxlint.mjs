@@ -137,7 +137,7 @@ function notForPages({ out, allowed }) {
   const files = [
     ...wingsButShared.map((name) => `${name}/`),
     ...['http', 'money', 'crypto'].map((name) => `shared/${name}/`),
-    'shared/[a-z-]+\\.js$',
+    ...filesBut('shared', ['csv']).filter((name) => name.endsWith('$')),
     ...filesBut('shared/protocol', ['contracts', 'random-hex', 'signable-payment', 'typed-data']),
     'sell/(flow|route|hold|respond|links|discovery)/',
     ...filesBut('sell/paywall', ['page-data']),

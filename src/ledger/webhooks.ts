@@ -128,6 +128,10 @@ export interface WebhookDelivery {
   readonly lastStatus?: number | undefined
   readonly lastError?: string | undefined
   readonly lastResponse?: string | undefined
+  /** The payment as it was after the change; `undefined` if its record is gone. */
+  readonly record?: LedgerRecord | undefined
+  /** The data of an event that is not about a payment. */
+  readonly data?: object | undefined
 }
 
 /** Which deliveries of an endpoint are listed, newest first. */
@@ -146,10 +150,6 @@ export interface ClaimedDelivery extends WebhookDelivery {
   readonly claim: string
   /** How long it has been tried (ms). */
   readonly ageMs: number
-  /** The payment as it was after the change; `undefined` if its record is gone. */
-  readonly record?: LedgerRecord | undefined
-  /** The data of an event that is not about a payment. */
-  readonly data?: object | undefined
 }
 
 /** How long a claim of a delivery lasts (ms): longer than an attempt. */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { AuditEntry } from '../../ledger/projects.js'
 import { OPERATOR } from '../../ledger/webhooks.js'
 import { defineEndpoint } from '../serve/define-endpoint.js'
+import { namedProject } from '../serve/owner.js'
 import { pageOf, cursorParameter, limitParameter } from '../serve/pages.js'
 import type { AdminContext } from './context.js'
 import { projectIdSchema } from './project-ids.js'
@@ -38,15 +39,16 @@ export const auditEndpoints = [
       ...positionQuery,
     }),
     responses: { 200: { description: 'A page.', document: documents('auditLog') } },
-    async handle({ ledger }: AdminContext, { query: { project, cursor: after, limit } }) {
-      const found = await ledger.projects.listAudit({ project, after, limit: limit + 1 })
+    async handle(context: AdminContext, { query: { project, cursor: after, limit } }) {
+      const found = await context.ledger.projects.listAudit({ project, after, limit: limit + 1 })
       const { page, next } = pageOf(found, limit, namePosition)
-      return { entries: page.map(entryOf), ...next }
+      return { entries: page.map((entry) => entryOf(context, entry)), ...next }
     },
   }),
 ]
 
 /** Changes of the operator's own webhooks name no project. */
-function entryOf({ at, position: _position, project, ...entry }: AuditEntry) {
-  return { ...entry, ...(project !== OPERATOR && { project }), at: isoTime(at) }
+function entryOf(context: AdminContext, entry: AuditEntry) {
+  const { at, position: _position, project, ...about } = entry
+  return { ...about, ...(project !== OPERATOR && namedProject(context, project)), at: isoTime(at) }
 }

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../ledger/time-zone.js'
 import { findNetwork, formatNetwork } from '../../shared/protocol/networks.js'
 import { defineEndpoint } from '../serve/define-endpoint.js'
 import type { AdminContext } from './context.js'
+import { namedProject } from '../serve/owner.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
 import { readSpan, shownSpan, spanQuery } from '../settlements/views/view-query.js'
 import { projectIdSchema } from './project-ids.js'
@@ -37,7 +38,8 @@ export const operationEndpoints = [
       project: projectIdSchema.optional().meta({ description: 'Only this project.' }),
     }),
     responses: { 200: { description: 'The sums.', document: documents('gasReport') } },
-    async handle({ ledger, counters, networkNames, now }: AdminContext, { query }) {
+    async handle(context: AdminContext, { query }) {
+      const { ledger, counters, networkNames, now } = context
       const span = readSpan(query, now())
       await counters.flush()
       const sums = await ledger.counts.sumByProject({
@@ -49,6 +51,7 @@ export const operationEndpoints = [
       const gas = sums.map(({ project, label, count }) => {
         const network = findNetwork(`eip155:${label}`)
         return {
+          ...namedProject(context, project),
           project,
           network: network ? formatNetwork(network, networkNames) : `eip155:${label}`,
           wei: (BigInt(count) * GWEI).toString(),

@@ -6,7 +6,7 @@ import { OPERATOR, OPERATOR_EVENTS, WEBHOOK_EVENTS } from '../../ledger/webhooks
 import type { Project } from '../../core/merchants/project.js'
 import { actFor } from '../serve/acting.js'
 import type { EarlyCall } from '../serve/define-endpoint.js'
-import type { Owner, PaymentsOwner } from '../serve/owner.js'
+import { namedProject, type Owner, type PaymentsOwner } from '../serve/owner.js'
 import { settlementOf } from '../settlements/settlement-document.js'
 import { findRecord } from '../settlements/settlement-endpoints.js'
 import type { WebhookOwner } from '../webhooks/webhook-endpoints.js'
@@ -44,9 +44,8 @@ export const operatorPayments: PaymentsOwner<AdminContext> = {
     accepts: assetsOf(context),
   }),
   documentOf(context, record) {
-    const { project } = record
     const shown = settlementOf(record, { accepts: assetsOf(context) }, context.networkNames)
-    return { ...(project !== undefined && { project }), ...shown }
+    return { ...namedProject(context, record.project), ...shown }
   },
   settlement: documents('adminSettlement'),
   settlementList: documents('adminSettlementList'),

@@ -11,6 +11,7 @@ import {
   list,
   nextCursor,
   object,
+  projectMembers,
   text,
   time,
 } from './fields.js'
@@ -91,7 +92,7 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
         'Who changed it: the name of a person, or the beginning of the hash of an admin token without one; or `merchant`, with the id and the label of its token.',
       ),
       action: z.enum(ACTIONS).meta({ description: 'What was done.' }),
-      project: text('Id of the project; absent for the operator’s own webhooks.').optional(),
+      ...projectMembers,
       token: text('Id of the token, where the change is about one.').optional(),
       before: anyObject(
         'What it was before: of a change, the members that differ. It has no secrets.',
@@ -137,6 +138,7 @@ export const gasReport = document('GasReport', 'What gas has cost for each proje
   gas: list(
     'By project and network; those that cost nothing are left out.',
     z.object({
+      ...projectMembers,
       project: text('Id of the project.'),
       network: text('The network.'),
       wei: text('What its payments and refunds have cost, in wei.'),
@@ -175,6 +177,7 @@ export const session = document('Session', 'A session of the console.', {
       chainId: integer('Chain id.'),
       name: text('Its name.'),
       testnet: z.boolean().meta({ description: 'Whether its money is worth nothing.' }),
+      gasToken: text('What gas is paid in.', 'ETH'),
       explorerUrl: text('Root URL of its block explorer.').optional(),
       assets: list(
         'Its tokens.',

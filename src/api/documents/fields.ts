@@ -47,6 +47,12 @@ export const count = (description: string) =>
     .min(0)
     .meta({ description, examples: [3] })
 
+/** The project that a row of a list is about. */
+export const projectMembers = {
+  project: text('Id of the project.').optional(),
+  merchantName: text('Name of its merchant.').optional(),
+}
+
 export const nextCursor = z.string().optional().meta({
   description: '`cursor` of the next page; absent on the last one.',
 })

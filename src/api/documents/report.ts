@@ -10,6 +10,7 @@ import {
   integer,
   list,
   network,
+  projectMembers,
   testnet,
   text,
   time,
@@ -24,7 +25,7 @@ const span = {
 
 const sum = document('RevenueSum', 'What was paid in one token, within one group.', {
   day: text('The day in `timeZone`.', '2026-01-31').optional(),
-  project: text('Id of the project.').optional(),
+  ...projectMembers,
   asset: address('Contract of the token.'),
   resource: text('URL of what was sold.').optional(),
   other: z.literal(true).optional().meta({

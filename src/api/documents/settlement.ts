@@ -10,6 +10,7 @@ import {
   network,
   nextCursor,
   object,
+  projectMembers,
   testnet,
   text,
   time,
@@ -107,7 +108,7 @@ export const adminSettlement = document(
   'AdminSettlement',
   'A payment of any project, and what became of it.',
   {
-    project: text('Id of the project that was paid.').optional(),
+    ...projectMembers,
     ...settlementMembers,
     ...paymentMembers,
   },
@@ -162,7 +163,7 @@ export const adminRefundPage = document('AdminRefundPage', 'A page of refunds.',
   refunds: list(
     'Newest first.',
     document('AdminRefund', 'A payment from the merchant of any project back to the buyer.', {
-      project: text('Id of the project that pays.').optional(),
+      ...projectMembers,
       ...refundMembers,
     }),
   ),

@@ -41,6 +41,7 @@ export const delivery = document('WebhookDelivery', 'One event for one webhook.'
   attempts: integer('Attempts so far.', 1),
   payment: text('Id of the settlement it tells of.').optional(),
   version: integer('Number of this event among those of the settlement.').optional(),
+  body: text('What is posted, as JSON; absent in the response to resend.').optional(),
   createdAt: time('When the event happened.'),
   nextAttemptAt: time('When it is tried next; of pending ones.').optional(),
   deliveredAt: time('When the receiver took it.').optional(),

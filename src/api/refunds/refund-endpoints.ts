@@ -15,7 +15,7 @@ import { AUTHORIZATION, MERCHANT_ADDRESS, PAYER_ADDRESS, SIGNATURE } from '../se
 import type { LedgerRecord } from '../../ledger/index.js'
 import { isRefundRecord } from '../../ledger/refunds.js'
 import { listRecords } from '../settlements/list-records.js'
-import { owned, type Owner, type PaymentsOwner } from '../serve/owner.js'
+import { namedProject, owned, type Owner, type PaymentsOwner } from '../serve/owner.js'
 import { refundPayment } from './refund-payment.js'
 import {
   exceedsPayment,
@@ -118,17 +118,14 @@ export function refundListEndpoints<Context extends RouterContext>(
           { accepts: scope.accepts, access },
           page.filter(isRefundRecord),
         )
-        const refunds = described.map((one, index) => ({ ...ownerOf(page[index], access), ...one }))
+        // Operators see whose refund it is.
+        const ownerOf = (record?: LedgerRecord) =>
+          access === 'admin' ? namedProject(context, record?.project) : {}
+        const refunds = described.map((one, index) => ({ ...ownerOf(page[index]), ...one }))
         return { refunds, ...next }
       },
     }),
   ]
-}
-
-/** Operators see whose refund it is. */
-function ownerOf(record: LedgerRecord | undefined, access: Access): { readonly project?: string } {
-  const project = record?.project
-  return access === 'admin' && project !== undefined ? { project } : {}
 }
 
 export function refundEndpoints<Context extends RouterContext>(

@@ -7,6 +7,7 @@ import { decodePayment, isReadable } from '../../shared/protocol/decoded-payment
 import type { PaymentFacts, ReadablePayment } from '../../shared/protocol/decoded-payment.js'
 import type { DocumentError } from '../../shared/protocol/document.js'
 import type { Erc3009Payload } from '../../shared/protocol/erc3009.js'
+import { formatDecimal, trimDecimal } from '../../shared/money/decimal.js'
 import { sameHex } from '../../shared/protocol/hex.js'
 import { EXACT, X402_VERSION } from '../../shared/protocol/payment.js'
 import type { Reason } from '../../shared/protocol/reasons.js'
@@ -113,13 +114,10 @@ async function makeRefund(
   const left = leftOf(context, refundable, id)
   if (payment.facts.amount > left) throw exceedsPayment(left)
 
-  const amount = payment.facts.amount.toString()
-  const after = {
-    settlement,
-    refund: id,
-    amount,
-    ...(request.reason && { reason: request.reason }),
-  }
+  const { symbol, decimals } = refundable.asset
+  const amount = formatDecimal(trimDecimal({ units: payment.facts.amount, scale: decimals }))
+  const about = { settlement, refund: id, amount: `${amount} ${symbol}` }
+  const after = { ...about, ...(request.reason && { reason: request.reason }) }
   await noteAct(context, res, { action: 'refund.requested', after, change: `refund ${id}` })
   // Sent before, it stays the request of who asked first.
   const noted = known === undefined ? signed : { ...signed, request: undefined }

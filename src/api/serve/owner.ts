@@ -69,6 +69,16 @@ export const MERCHANT: PaymentsOwner = {
   slots: 'projects',
 }
 
+/** The project that a row of a list is about, with the name that people know it by. */
+export function namedProject(
+  { directory }: Pick<RouterContext, 'directory'>,
+  project: string | undefined,
+) {
+  if (project === undefined) return {}
+  const merchantName = directory.findMerchant(project)?.name
+  return { project, ...(merchantName !== undefined && { merchantName }) }
+}
+
 export function owned<Context>(
   { access, idOf, before, ...owner }: Owner<Context>,
   id: string,

@@ -13,7 +13,7 @@ import { clearSessionCookie, cookieScope, setSessionCookie } from './session-coo
 import { lazyDocuments } from '../serve/lazy-documents.js'
 import { ownPackage } from '../../shared/http/own-package.cjs'
 import { takesErc3009 } from '../../shared/money/assets.js'
-import { formatNetwork } from '../../shared/protocol/networks.js'
+import { formatNetwork, gasTokenOf } from '../../shared/protocol/networks.js'
 import { explorerUrl } from '../admin/explorers.js'
 import { scopesOfRole, scopesOfToken, type Admin } from '../../core/merchants/access.js'
 import type { TokenHolder } from '../../core/merchants/project-directory.js'
@@ -165,6 +165,7 @@ function sessionDocument(
         chainId: network.chainId,
         name: network.name,
         testnet: network.testnet,
+        gasToken: gasTokenOf(network),
         ...(explorer !== undefined && { explorerUrl: explorer }),
         assets: assets.map((asset) => {
           const { address, symbol, decimals, currency } = asset

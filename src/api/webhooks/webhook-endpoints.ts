@@ -227,7 +227,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         const { deliveries } = context.ledger.webhooks
         const added = await deliveries.add({ endpoint, data, type: TEST_EVENT })
         context.wakeWebhooks?.(id)
-        return deliveryDocument(added)
+        return deliveryDocument(context, added)
       },
     }),
     ...deliveryEndpoints(owner, params),
@@ -255,7 +255,7 @@ function deliveryEndpoints<Context extends RouterContext>(
         const query = { project, endpoint, state, after, limit: limit + 1 }
         const found = await context.ledger.webhooks.deliveries.list(query)
         const { page, next } = pageOf(found, limit, nameOfPlace)
-        return { deliveries: page.map(deliveryDocument), ...next }
+        return { deliveries: page.map((one) => deliveryDocument(context, one)), ...next }
       },
     }),
     defineEndpoint({
@@ -276,7 +276,7 @@ function deliveryEndpoints<Context extends RouterContext>(
         const after = { webhook: endpoint.id, delivery: id }
         await noteAct(context, call.res, { action: 'delivery.resent', after })
         context.wakeWebhooks?.(endpoint.id)
-        return deliveryDocument(resent)
+        return deliveryDocument(context, resent)
       },
     }),
   ]

@@ -9,7 +9,7 @@ import {
   type WebhookEndpoint,
 } from '../webhooks.js'
 import type { Records } from '../payments/records.js'
-import type { SqlStore } from '../engine/store.js'
+import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 import {
   claimedOf,
@@ -84,13 +84,17 @@ export class WebhookDeliveries {
     const claim = this.#newName()
     return this.#store.run(async (database) => {
       const rows = (await database.run(CLAIM, [endpoint, limit, claim])) as readonly ClaimedRow[]
-      const ids = rows.flatMap(({ payment }) => payment ?? [])
-      const records = ids.length > 0 ? await this.#records.rowsById(database, ids) : new Map()
-      return rows.map((row) => {
-        const record = this.#records.recordOf(records.get(row.payment ?? ''))
-        return claimedOf(row, claim, record)
-      })
+      const recordOf = await this.#recordsOf(database, rows)
+      return rows.map((row) => claimedOf(row, claim, recordOf(row)))
     })
+  }
+
+  /** Reads the payments that deliveries report. */
+  async #recordsOf(database: SqlDatabase, rows: ReadonlyArray<Pick<ClaimedRow, 'payment'>>) {
+    const ids = rows.flatMap(({ payment }) => payment ?? [])
+    const records = ids.length > 0 ? await this.#records.rowsById(database, ids) : new Map()
+    return ({ payment }: (typeof rows)[number]) =>
+      this.#records.recordOf(records.get(payment ?? ''))
   }
 
   /** Records the result of an attempt, unless the claim has lapsed and another process has taken it. */
@@ -121,8 +125,8 @@ export class WebhookDeliveries {
     after,
     limit,
   }: DeliveryQuery): Promise<readonly WebhookDelivery[]> {
-    return this.#store.run(async ({ db }) => {
-      let select = db
+    return this.#store.run(async (database) => {
+      let select = database.db
         .selectFrom('x402_webhook_deliveries')
         .selectAll()
         .where('endpoint', '=', endpoint)
@@ -137,7 +141,8 @@ export class WebhookDeliveries {
         .orderBy('id', 'desc')
         .limit(limit)
         .execute()
-      return rows.map(deliveryOf)
+      const recordOf = await this.#recordsOf(database, rows)
+      return rows.map((row) => deliveryOf(row, recordOf(row)))
     })
   }
 

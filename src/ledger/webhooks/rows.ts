@@ -79,24 +79,14 @@ export function claimedOf(
   claim: string,
   record: LedgerRecord | undefined,
 ): ClaimedDelivery {
-  return {
-    ...deliveryOf(row),
-    claim,
-    ageMs: Number(row.now) - Number(row.retry_from),
-    ...(record && {
-      record: recordAsOf(record, {
-        state: row.payment_state,
-        transaction: row.transaction_hash,
-        reason: row.reason,
-        updatedAt: Number(row.payment_at),
-      }),
-    }),
-    ...(row.data !== null && { data: JSON.parse(row.data) as object }),
-  }
+  return { ...deliveryOf(row, record), claim, ageMs: Number(row.now) - Number(row.retry_from) }
 }
 
-/** Converts a row to a delivery. */
-export function deliveryOf(row: Row<'x402_webhook_deliveries'>): WebhookDelivery {
+/** Converts a row to a delivery. @param record - Of its payment, as it is now. */
+export function deliveryOf(
+  row: Row<'x402_webhook_deliveries'>,
+  record?: LedgerRecord,
+): WebhookDelivery {
   const { id, endpoint, project, type, payment, version, state, attempts } = row
   return {
     id,
@@ -113,5 +103,14 @@ export function deliveryOf(row: Row<'x402_webhook_deliveries'>): WebhookDelivery
     ...(row.last_status !== null && { lastStatus: row.last_status }),
     ...(row.last_error !== null && { lastError: row.last_error }),
     ...(row.last_response !== null && { lastResponse: row.last_response }),
+    ...(record && {
+      record: recordAsOf(record, {
+        state: row.payment_state,
+        transaction: row.transaction_hash,
+        reason: row.reason,
+        updatedAt: Number(row.payment_at),
+      }),
+    }),
+    ...(row.data !== null && { data: JSON.parse(row.data) as object }),
   }
 }

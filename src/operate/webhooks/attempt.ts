@@ -3,6 +3,7 @@ import type {
   AttemptFailure,
   AttemptOutcome,
   ClaimedDelivery,
+  WebhookDelivery,
   WebhookEndpoint,
 } from '../../ledger/webhooks.js'
 import { LIFETIME_MS, nextAttemptInMs } from './backoff.js'
@@ -27,8 +28,8 @@ export interface AttemptOptions {
 }
 
 /** The body of a delivery; `undefined` if the record of its payment is gone. */
-function bodyOf(
-  { type, createdAt, version, record, data }: ClaimedDelivery,
+export function bodyOf(
+  { type, createdAt, version, record, data }: WebhookDelivery,
   describe: AttemptOptions['describe'],
 ): string | undefined {
   const described = data ?? (record && describe(record))

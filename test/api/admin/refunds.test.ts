@@ -107,7 +107,7 @@ describe('refunds by the admin API', () => {
     const made = await api.ask('POST', refundsOf(id), signed)
     expect((await api.ask('POST', refundsOf(id), signed)).body).toEqual(made.body)
     const { entries } = (await api.ask('GET', '/audit-log?project=shop')).body
-    const after = { settlement: id, refund: made.body.id, amount: PAID.toString() }
+    const after = { settlement: id, refund: made.body.id, amount: '0.25 USDC' }
     const about = entries.filter(
       (one: { after: { settlement: string } }) => one.after.settlement === id,
     )

@@ -57,7 +57,7 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
           admin: { tokens: [ADMIN_TOKEN] },
           projects: [
             ...projects!,
-            { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo: OTHER_PAYEE } },
+            { id: 'other', tokens: [OTHER_TOKEN], merchant: { payTo: OTHER_PAYEE, name: 'Other' } },
           ],
         },
       )
@@ -121,10 +121,14 @@ function describeViews(name: string, open: () => Promise<Opened>): void {
       const byDay = (await asMerchant('/revenue')).body
       expect(byDay.revenue).toMatchObject([{ day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) }])
       const byProject = (await asAdmin('/revenue?by=project')).body.revenue
-      expect(byProject.map(({ project }: { project: string }) => project)).toEqual([
-        'other',
-        'shop',
+      expect(byProject).toMatchObject([
+        { project: 'other', merchantName: 'Other' },
+        { project: 'shop' },
       ])
+      expect(byProject[1]).not.toHaveProperty('merchantName')
+      expect((await asAdmin('/settlements?project=other')).body.settlements[0]).toMatchObject({
+        merchantName: 'Other',
+      })
     })
 
     it('count requests, payments, refusals and settlements', async () => {

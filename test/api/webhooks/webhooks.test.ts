@@ -93,6 +93,7 @@ describe('a webhook', () => {
           attempts: 1,
           payment: listed.id,
           version: 1,
+          body: told!.text,
           createdAt: told!.timestamp,
           deliveredAt: expect.any(String),
           lastStatus: 204,

@@ -44,6 +44,8 @@ describe('amounts in the console', () => {
     expect(formatFiat('1234.5', 'EUR', 'de-DE')).toBe('1.234,50\u00A0€')
     expect(formatFiat('0.001', 'USD', 'en-US')).toBe('$0.001')
     expect(formatFiat('5', 'JPY', 'en-US')).toBe('¥5')
+    expect(formatFiat('40.791', 'USD', 'en-US')).toBe('$40.79')
+    expect(formatFiat('0.0125', 'USD', 'en-US')).toBe('$0.0125')
   })
 
   it('show the value of a payment: its quote, or what the token is pegged to', () => {

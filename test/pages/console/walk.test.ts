@@ -247,6 +247,23 @@ withBrowser('the console', () => {
     await page.getByText('Revenue by day as a table').click()
     const row = page.getByRole('table', { name: 'Revenue by day' }).getByRole('row').last()
     expect(await row.textContent()).toMatch(/0\.26 USDC.*0\.25 USDC.*0\.01 USDC/)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download CSV' }).click(),
+    ])
+    const sums = readCsv(await readFile(await download.path(), 'utf8'))
+    expect(sums).toMatchObject([
+      { project: 'shop', merchantName: 'Configured shop', count: '1', net: '0.01' },
+      { project: CREATED, merchantName: 'Acme reports', count: '1', net: '0', netBefore: '0' },
+    ])
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'Acme reports' })
+      .getByRole('link', { name: '1' })
+      .click()
+    await page.getByRole('heading', { level: 1, name: 'Settlements' }).waitFor()
+    await page.getByRole('row').filter({ hasText: 'order-7' }).waitFor()
+    expect(await page.getByText('another').count()).toBe(0)
   })
 
   step('lists refunds with their reasons', async () => {

@@ -34,7 +34,7 @@ withBrowser('payment links in the console', () => {
     await page.locator('.field-bad .field-error').waitFor()
     expect(await field(page, 'Price').getAttribute('aria-invalid')).toBe('true')
     await field(page, 'Price').fill('0.25')
-    await field(page, 'For').fill('Two books')
+    await field(page, 'Description').fill('Two books')
     await field(page, 'Reference').fill('order-7')
     await button(page, 'Create link').click()
     const url = (await dialog(page).locator('.copyable code').textContent()) ?? ''

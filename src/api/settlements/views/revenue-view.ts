@@ -5,7 +5,7 @@ import { findKnownAsset, type Asset } from '../../../shared/money/assets.js'
 import { sameHex } from '../../../shared/protocol/hex.js'
 import { findNetwork, formatNetwork, type Network } from '../../../shared/protocol/networks.js'
 import type { RouterContext } from '../../context.js'
-import type { ViewScope } from '../../serve/owner.js'
+import { namedProject, type ViewScope } from '../../serve/owner.js'
 
 /** Which networks' sums are shown. */
 export interface Money {
@@ -15,10 +15,11 @@ export interface Money {
 }
 
 export async function revenueOf(
-  { revenue, networkNames }: RouterContext,
+  context: RouterContext,
   { project, accepts }: ViewScope,
   { network: only, testnet, ...query }: Omit<RevenueQuery, 'project'> & Money,
 ) {
+  const { revenue, networkNames } = context
   const groups = ofKind(await revenue.read({ ...query, project }), { network: only, testnet })
   const sorted = query.by === 'day' ? groups.toSorted(byDay) : groups
   const shown = sorted.map((group) => {
@@ -30,6 +31,7 @@ export async function revenueOf(
       (network && findKnownAsset(network, asset))
     return {
       ...keyOf(group, query.by),
+      ...(query.by === 'project' && namedProject(context, group.key || undefined)),
       network: network ? formatNetwork(network, networkNames) : caip2,
       ...(network?.testnet && { testnet: true as const }),
       asset: checksumAddress(asset),

@@ -74,7 +74,10 @@ export async function ask<T>(
   try {
     return await send<T>(method, apiUrl(path), options)
   } catch (error) {
-    if (error instanceof Problem && error.status === 401) onSessionEnd()
+    if (error instanceof Problem && error.status === 401) {
+      error.message = 'Your session ended. Nothing was changed: try again.'
+      onSessionEnd()
+    }
     throw error
   }
 }
@@ -112,6 +115,7 @@ function problemOf(response: Response, document: unknown): Problem {
   const wait = response.headers.get('retry-after')
   if (response.status === 429 && wait !== null)
     problem.message = `Too many requests. Try again in ${wait} seconds.`
+  if (problem.code === 'precondition_failed') problem.message = 'Somebody changed this merchant.'
   return problem
 }
 

@@ -21,6 +21,13 @@ export function unitsOf(text: string, decimals: number): bigint | undefined {
   return BigInt(whole + fraction.padEnd(decimals, '0'))
 }
 
+/** What to write instead of a text that was refused as an amount; `undefined` if it is one. */
+export function amountError(text: string): string | undefined {
+  if (unitsOf(text, MAX_DIGITS) !== undefined) return undefined
+  const hasComma = /^\d+,\d{1,2}$/.test(text.trim())
+  return hasComma ? `Write ${text.trim().replace(',', '.')}.` : 'Write an amount like 12.50.'
+}
+
 /** A decimal with the separators of a locale, exact: Intl takes decimals as text. */
 export function formatDecimal(decimal: string, locale?: string): string {
   const format = new Intl.NumberFormat(locale, {
@@ -39,13 +46,14 @@ export function formatToken(
   return `${formatDecimal(decimalOf(amount, decimals), locale)} ${symbol ?? 'tokens'}`
 }
 
-/** An amount of a currency: `€0.01`. Amounts below its smallest coin keep their digits. */
+/** An amount of a currency: `€40.79`. Amounts below one keep their digits: `€0.0125`. */
 export function formatFiat(decimal: string, currency: string, locale?: string): string {
   try {
+    const kept = Math.abs(Number(decimal)) < 1 ? digitsOf(decimal) : 0
     const format = new Intl.NumberFormat(locale, {
       style: 'currency',
       currency,
-      maximumFractionDigits: Math.max(fractionDigits(currency, locale), digitsOf(decimal)),
+      maximumFractionDigits: Math.max(fractionDigits(currency, locale), kept),
     })
     return format.format(decimal as Intl.StringNumericLiteral)
   } catch {

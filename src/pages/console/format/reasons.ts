@@ -2,6 +2,7 @@
 import { words } from './text.js'
 
 const REASONS: Readonly<Record<string, string>> = {
+  handler_failed: 'Your app failed: the buyer was not charged',
   insufficient_funds: 'The payer does not have enough of the token',
   invalid_exact_evm_nonce_already_used: 'The authorization was used or cancelled before',
   invalid_exact_evm_payload_signature: 'The signature is not the payer’s',

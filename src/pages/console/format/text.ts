@@ -54,6 +54,16 @@ export const formatNumber = (value: number): string => NUMBER.format(value)
 export const formatShare = (part: number, whole: number): string =>
   whole === 0 ? '–' : PERCENT.format(part / whole)
 
+const CHANGE = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  maximumFractionDigits: 0,
+  signDisplay: 'exceptZero',
+})
+
+/** A change in percent; `new` from zero. */
+export const formatChange = (now: number, before: number): string =>
+  before === 0 ? 'new' : CHANGE.format((now - before) / Math.abs(before))
+
 const STEPS = [
   [86_400, 'day'],
   [3600, 'hour'],

@@ -75,14 +75,13 @@ export function Chart({ label, days, series, format, isOpen = false }: ChartProp
 
 const secondsOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1000
 
-/** The values of a series: those of days that are over, and what leads to the day that is not. */
-function partsOf({ values, isBars }: Series, isOpen: boolean): readonly (number | null)[][] {
+/** The values of a series: those of days that are over, and that of the day that is not, which no line leads to. */
+function partsOf({ values }: Series, isOpen: boolean): readonly (number | null)[][] {
   if (!isOpen) return [[...values]]
   const last = values.length - 1
-  const first = isBars ? last : last - 1
   return [
     values.map((value, index) => (index < last ? value : null)),
-    values.map((value, index) => (index >= first ? value : null)),
+    values.map((value, index) => (index === last ? value : null)),
   ]
 }
 
@@ -128,15 +127,13 @@ function optionsOf(
       {},
       ...series.flatMap((one) => {
         const line = lineOf(one, colour)
-        return isOpen ? [line, { ...line, ...UNFINISHED }] : [line]
+        const today = { ...line, alpha: 0.45, points: { ...line.points, show: !one.isBars } }
+        return isOpen ? [line, today] : [line]
       }),
     ],
     hooks: { setCursor: [({ cursor }) => onIndex(cursor.idx ?? undefined)] },
   }
 }
-
-/** How a day that is not over looks. */
-const UNFINISHED = { dash: [4, 4], alpha: 0.45 }
 
 function lineOf(
   { label, colour: name, values, isBars }: Series,

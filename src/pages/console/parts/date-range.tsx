@@ -30,6 +30,12 @@ export function lastDays(days: number): DateRange {
   return { from: plusDays(to, 1 - days), to }
 }
 
+/** The range of as many days that ends before another one begins. */
+export function rangeBefore({ from, to }: DateRange): DateRange {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
+  return { from: plusDays(from, -days), to: plusDays(from, -1) }
+}
+
 /** Most days of a chart: the API returns no more. */
 const MAX_DAYS = 400
 
@@ -59,7 +65,7 @@ interface DateRangeFieldsProps {
 
 export function DateRangeFields({ value, onValue, mayBeOpen = false }: DateRangeFieldsProps) {
   return (
-    <>
+    <div class="dates">
       <div class="presets" role="group" aria-label="Time">
         {PRESETS.map(([label, days]) => {
           const range = lastDays(days)
@@ -90,6 +96,6 @@ export function DateRangeFields({ value, onValue, mayBeOpen = false }: DateRange
         min={value.from || undefined}
         onValue={(to) => (mayBeOpen || to !== '') && onValue({ ...value, to })}
       />
-    </>
+    </div>
   )
 }

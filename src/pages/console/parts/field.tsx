@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { amountError } from '../format/money.js'
 import { words } from '../format/text.js'
 
 interface FieldProps {
@@ -50,6 +51,7 @@ interface TextFieldProps extends Omit<FieldProps, 'children'> {
   readonly inputMode?: 'decimal' | 'numeric' | 'url'
   readonly placeholder?: string
   readonly isRequired?: boolean
+  readonly isReadOnly?: boolean
   readonly autoComplete?: string
   readonly min?: string | undefined
   readonly max?: string | undefined
@@ -57,7 +59,8 @@ interface TextFieldProps extends Omit<FieldProps, 'children'> {
 
 /** A field for one line of text. */
 export function TextField(props: TextFieldProps) {
-  const { label, hint, error, onValue, type = 'text', isRequired = false, ...rest } = props
+  const { label, hint, error, onValue, type = 'text', ...others } = props
+  const { isRequired = false, isReadOnly = false, ...rest } = others
   return (
     <Field label={label} hint={hint} error={error}>
       {(control) => (
@@ -66,6 +69,7 @@ export function TextField(props: TextFieldProps) {
           // Preact's types tell the kinds of inputs apart by literals.
           {...({ type } as { readonly type: 'text' })}
           required={isRequired}
+          readOnly={isReadOnly}
           autoComplete="off"
           {...rest}
           spellcheck={false}
@@ -77,7 +81,13 @@ export function TextField(props: TextFieldProps) {
   )
 }
 
-interface SelectFieldProps extends Omit<FieldProps, 'children'> {
+/** A field for an amount of money. */
+export function AmountField({ error, ...field }: TextFieldProps) {
+  const shown = error && (amountError(field.value) ?? error)
+  return <TextField inputMode="decimal" error={shown} {...field} />
+}
+
+export interface SelectFieldProps extends Omit<FieldProps, 'children'> {
   readonly value: string
   readonly onValue: (value: string) => void
   readonly options: ReadonlyArray<readonly [value: string, label: string]>

@@ -1,19 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { ask, newKey } from '../api/client.js'
+import type { Project } from '../api/documents.js'
 import { useAction, type Action } from '../api/use-load.js'
 import { Button } from './button.js'
-import { ProblemNotice } from './notice.js'
+import { Changes, type Change } from './changes.js'
+import { Notice, ProblemNotice } from './notice.js'
 import type { Of } from './of.js'
 
 interface FormOptions<Values, Saved> {
-  readonly initial: () => Values
+  readonly initial: (project: Project | undefined) => Values
   /** The endpoint. What it creates, a retry does not create twice. */
   readonly method: 'POST' | 'PATCH'
   readonly path: string
-  /** The version to change. */
-  readonly version?: number | undefined
-  readonly bodyOf: (values: Values) => object
+  /** The project to change, which is asked for again at `path` if somebody else has changed it. */
+  readonly project?: Project | undefined
+  readonly bodyOf: (values: Values, project: Project | undefined) => object
   /** Where the API's errors name a field. @defaultValue the field's own name */
   readonly pathOf?: (name: keyof Values & string) => string
   readonly onSaved: (saved: Saved) => void
@@ -22,6 +24,12 @@ interface FormOptions<Values, Saved> {
 /** What was typed into a form, and what became of it. */
 export interface FormState<Values> extends Action {
   readonly values: Values
+  /** What was changed by somebody else, once it was asked for. */
+  readonly foreign: Change | undefined
+  /** The project as it was last read. */
+  readonly project: Project | undefined
+  /** Reads the project again. What was typed stays; the other fields follow. */
+  review(): void
   change(members: Partial<Values>): void
   errorOf(name: keyof Values & string): string | undefined
   /** The value of a field, its setter and its error. */
@@ -40,21 +48,36 @@ export interface FieldState<Value> {
 export function useForm<Values extends object, Saved = unknown>(
   options: FormOptions<Values, Saved>,
 ): FormState<Values> {
-  const { initial, method, path, version, bodyOf, pathOf = (name) => name, onSaved } = options
-  const [values, setValues] = useState(initial)
-  const body = bodyOf(values)
+  const { initial, method, path, bodyOf, pathOf = (name) => name, onSaved } = options
+  const [project, setProject] = useState(options.project)
+  const [foreign, setForeign] = useState<Change>()
+  const [values, setValues] = useState(() => initial(project))
+  const body = bodyOf(values, project)
   const content = method === 'POST' && JSON.stringify(body)
   // oxlint-disable-next-line react/exhaustive-deps -- another content has another key
   const key = useMemo(newKey, [content])
-  const action = useAction(async () =>
-    onSaved(await ask(method, path, { body, version, key: content ? key : undefined })),
-  )
+  const review = async (): Promise<void> => {
+    const now = await ask<Project>('GET', path)
+    const isTyped = changedMembers(initial(project), values)
+    setValues({ ...initial(now), ...isTyped })
+    setForeign({ before: project?.merchant, after: now.merchant })
+    setProject(now)
+  }
+  const action = useAction(async (isReview = false) => {
+    if (isReview) return review()
+    const { version } = project ?? {}
+    onSaved(await ask(method, path, { body, version, key: content ? key : undefined }))
+  })
   const change = (members: Partial<Values>): void =>
     setValues((before) => ({ ...before, ...members }))
   const errorOf = (name: keyof Values & string) => action.problem?.errorOf(pathOf(name))
   return {
     ...action,
+    run: () => action.run(),
     values,
+    foreign,
+    project,
+    review: () => void action.run(true),
     change,
     errorOf,
     field: (name) => ({
@@ -69,7 +92,18 @@ export function useForm<Values extends object, Saved = unknown>(
   }
 }
 
-interface FormProps extends Of<Pick<FormState<unknown>, 'problem' | 'isBusy' | 'run' | 'isShown'>> {
+/** The members of an object that are not what they were. */
+function changedMembers<Values extends object>(before: Values, after: Values): Partial<Values> {
+  const is = (value: unknown) => JSON.stringify(value)
+  const changed = (Object.keys(after) as (keyof Values)[]).filter(
+    (name) => is(after[name]) !== is(before[name]),
+  )
+  return Object.fromEntries(changed.map((name) => [name, after[name]])) as Partial<Values>
+}
+
+type Shown = 'problem' | 'isBusy' | 'run' | 'isShown' | 'foreign' | 'review'
+
+interface FormProps extends Of<Pick<FormState<unknown>, Shown>> {
   readonly verb: string
   readonly onCancel: () => void
   /** @defaultValue sends it */
@@ -81,6 +115,7 @@ interface FormProps extends Of<Pick<FormState<unknown>, 'problem' | 'isBusy' | '
 
 /** A form with what went wrong above its fields, and with Cancel and the button that submits it below. */
 export function Form({ of, verb, onCancel, onSubmit, lead, children }: FormProps) {
+  const isConflict = of.problem?.code === 'precondition_failed'
   return (
     <form
       class="form"
@@ -92,7 +127,15 @@ export function Form({ of, verb, onCancel, onSubmit, lead, children }: FormProps
       }}
     >
       {lead}
-      <ProblemNotice problem={of.problem} shownElsewhere={of.isShown} />
+      <ProblemNotice problem={of.problem} shownElsewhere={of.isShown}>
+        {isConflict && <Button onClick={of.review}>Show the change</Button>}
+      </ProblemNotice>
+      {of.foreign && !isConflict && (
+        <Notice>
+          <p>Somebody changed this. What you typed is kept. Save again if it still fits.</p>
+          <Changes {...of.foreign} />
+        </Notice>
+      )}
       {children}
       <div class="actions dialog-foot">
         <Button onClick={onCancel}>Cancel</Button>

@@ -9,10 +9,13 @@ interface ProblemNoticeProps {
   readonly onRetry?: () => void
   /** Members whose errors are shown next to their fields. */
   readonly shownElsewhere?: (path: string) => boolean
+  /** What to do about it. */
+  readonly children?: ComponentChildren
 }
 
 /** Shows a problem in the gateway's own words. */
-export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNoticeProps) {
+export function ProblemNotice(props: ProblemNoticeProps) {
+  const { problem, onRetry, shownElsewhere, children } = props
   if (problem === undefined) return null
   const errors = problem.errors.filter(({ path }) => !shownElsewhere?.(path))
   // Of one's own mistake, nobody looks for the request in a log.
@@ -30,6 +33,7 @@ export function ProblemNotice({ problem, onRetry, shownElsewhere }: ProblemNotic
           ))}
         </ul>
       )}
+      {children}
       {(requestId !== undefined || onRetry) && (
         <p class="notice-foot">
           {onRetry && <Button onClick={onRetry}>Try again</Button>}

@@ -56,22 +56,27 @@ export function NetworkName({ of: { network } }: Of<Pick<TokenAmount, 'network'>
 }
 
 /** A merchant, linked for operators: a merchant has no page about others. */
-export function MerchantLink({ id }: { readonly id: string | undefined }) {
+export function MerchantLink({ of: { project: id, merchantName } }: Of<MerchantMembers>) {
   const { role } = useSession()
   if (id === undefined) return <>–</>
   if (role !== 'admin') return <>{id}</>
   return (
-    <a class="above" href={linkTo(['merchants', id])}>
-      {id}
-    </a>
+    <>
+      <a class="above" href={linkTo(['merchants', id])}>
+        {merchantName ?? id}
+      </a>
+      {merchantName !== undefined && <small class="sub">{id}</small>}
+    </>
   )
 }
 
+type MerchantMembers = Pick<Settlement, 'project' | 'merchantName'>
+
 /** The column of merchants: for operators. */
-export const merchantColumns = <Row extends { readonly project?: string | undefined }>(
+export const merchantColumns = <Row extends MerchantMembers>(
   role: 'admin' | 'merchant',
 ): ReadonlyArray<Column<Row>> =>
-  role === 'admin' ? [['Merchant', ({ project }) => <MerchantLink id={project} />, 'minor']] : []
+  role === 'admin' ? [['Merchant', (row) => <MerchantLink of={row} />, 'minor']] : []
 
 interface HexProps {
   readonly value: string

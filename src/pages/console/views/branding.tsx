@@ -30,7 +30,7 @@ function BrandingFacts({ of: { logo, accent, texts } }: Of<Branding>) {
     <Facts
       of={[
         ['Logo', logo === undefined ? 'none' : <Logo of={logo} />],
-        ['Button colour', accent === undefined ? 'the usual one' : <Swatch of={accent} />],
+        ['Button colour', accent === undefined ? 'Gateway default' : <Swatch of={accent} />],
         ...Object.entries(texts ?? {}).map(([key, text]) => [`Text “${key}”`, text] as const),
       ]}
     />
@@ -79,10 +79,10 @@ interface BrandingFormProps extends Omit<OfProject, 'onChange'> {
 
 function BrandingForm({ of, path, onCancel, onSaved }: BrandingFormProps) {
   const form = useForm({
-    initial: () => valuesOf(of.merchant ?? {}),
+    initial: (project) => valuesOf(project?.merchant ?? {}),
     method: 'PATCH',
     path,
-    version: of.version,
+    project: of,
     bodyOf,
     pathOf: (name) => PATHS[name],
     onSaved,

@@ -77,16 +77,26 @@ function readAccepted(text: string): { readonly network: string; readonly asset:
 export function choicesOf(
   networks: readonly SessionNetwork[],
   chosen: readonly string[],
-): ReadonlyArray<readonly [value: string, label: string]> {
+): ReadonlyArray<readonly [value: string, label: string, currency?: string | undefined]> {
   const offered = networks.flatMap(({ network, name, chainId, assets }) =>
-    assets.map(({ symbol, address }) => {
+    assets.map(({ symbol, address, currency }) => {
       const same = [network, `eip155:${chainId}`].flatMap((one) =>
         [symbol, address].map((asset) => `${one} ${asset}`.toLowerCase()),
       )
       const value = chosen.find((one) => same.includes(one.toLowerCase()))
-      return [value ?? `${network} ${symbol}`, `${symbol} on ${name}`] as const
+      return [value ?? `${network} ${symbol}`, `${symbol} on ${name}`, currency] as const
     }),
   )
   const others = chosen.filter((one) => !offered.some(([value]) => value === one))
   return [...offered, ...others.map((one) => [one, one.replace(' ', ': ')] as const)]
+}
+
+/** Whether prices in the merchant's currency can be paid: in a token that is worth it, or at a rate. */
+export function canSell(
+  networks: readonly SessionNetwork[],
+  { accepts, currency, crossCurrency }: Draft,
+): boolean {
+  const isTaken = (value: string): boolean => accepts.length === 0 || accepts.includes(value)
+  const choices = choicesOf(networks, accepts)
+  return crossCurrency || choices.some(([value, , peg]) => peg === currency && isTaken(value))
 }

@@ -1,10 +1,14 @@
+import { useState } from 'preact/hooks'
 import type { Project } from '../api/documents.js'
-import { CheckField, SelectField, TextField } from '../parts/field.js'
+import { CurrencyField } from '../parts/currency-field.js'
+import { AmountField, CheckField, SelectField, TextField } from '../parts/field.js'
 import { Form, useForm, type FormState } from '../parts/form.js'
+import { Notice } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
 import { useSession } from '../state/session.js'
 import {
   changesOf,
+  canSell,
   choicesOf,
   draftOf,
   isRepeated,
@@ -22,22 +26,24 @@ interface MerchantFormProps {
 /** Creates or changes a merchant. The gateway's errors are shown next to the fields. */
 export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) {
   const form = useForm({
-    initial: () => draftOf(project),
+    initial: draftOf,
     method: project ? 'PATCH' : 'POST',
     path: project ? `admin/projects/${encodeURIComponent(project.id)}` : 'admin/projects',
-    version: project?.version,
-    bodyOf: (draft) =>
-      project
-        ? { merchant: changesOf(project, draft) }
+    project,
+    bodyOf: (draft, read) =>
+      read
+        ? { merchant: changesOf(read, draft) }
         : { id: draft.id.trim(), merchant: newSettingsOf(draft) },
     pathOf: (name) => (name === 'id' ? 'id' : `merchant.${name}`),
     onSaved,
   })
+  const [isAsked, setAsked] = useState(false)
   const { values, problem, field } = form
-  const isMoved = project !== undefined && values.payTo.trim() !== project.merchant?.payTo
+  const isMoved = project !== undefined && values.payTo.trim() !== form.project?.merchant?.payTo
   const conflict = CONFLICTS.includes(problem?.code ?? '') ? problem?.message : undefined
   const submit = async (element: HTMLFormElement): Promise<void> => {
-    if (isMoved && !isRepeated(values)) focusFirstError(element)
+    setAsked(true)
+    if (isMoved && !isRepeated(values)) requestAnimationFrame(() => focusFirstError(element))
     else if (!(await form.run())) requestAnimationFrame(() => focusFirstError(element))
   }
   return (
@@ -56,15 +62,13 @@ export function MerchantForm({ project, onCancel, onSaved }: MerchantFormProps) 
         />
       )}
       <TextField label="Name" hint="Shown to buyers." {...field('name')} />
-      <PaidTo of={form} isMoved={isMoved} />
-      <SelectField
-        label="Currency"
-        hint="Of prices that name none."
-        options={currenciesWith(values.currency)}
-        {...field('currency')}
-      />
+      <PaidTo of={form} isMoved={isMoved} isAsked={isAsked} />
+      <CurrencyField hint="Of prices that name none." {...field('currency')} />
       <Accepted of={form} />
       <More of={form} />
+      <div role="status">
+        <Unsellable of={values} />
+      </div>
     </Form>
   )
 }
@@ -78,13 +82,22 @@ function focusFirstError(form: HTMLFormElement): void {
   first?.focus()
 }
 
-function PaidTo({ of: form, isMoved }: Of<FormState<Draft>> & { readonly isMoved: boolean }) {
+interface PaidToProps extends Of<FormState<Draft>> {
+  readonly isMoved: boolean
+  /** Whether it was to be saved: until then, nothing is missing. */
+  readonly isAsked: boolean
+}
+
+function PaidTo({ of: form, isMoved, isAsked }: PaidToProps) {
+  const { scopes } = useSession()
+  const mayMove = form.project === undefined || scopes.includes('own')
   return (
     <>
       <TextField
         label="Paid to"
         placeholder="0x…"
-        hint="The address that receives every payment."
+        hint={`The address that receives every payment.${mayMove ? '' : ' Only an owner can change it.'}`}
+        isReadOnly={!mayMove}
         {...form.field('payTo')}
       />
       {isMoved && (
@@ -93,19 +106,24 @@ function PaidTo({ of: form, isMoved }: Of<FormState<Draft>> & { readonly isMoved
           placeholder="0x…"
           hint="Payments to a wrong address are lost. The merchant’s webhooks are told of the new one."
           {...form.field('payToAgain')}
-          error={isRepeated(form.values) ? undefined : 'Enter the new address a second time.'}
+          error={
+            !isAsked || isRepeated(form.values) ? undefined : 'Enter the new address a second time.'
+          }
         />
       )}
     </>
   )
 }
 
-/** The currencies that the browser knows, with their names, and one that is set already. */
-function currenciesWith(chosen: string): ReadonlyArray<readonly [value: string, label: string]> {
-  const names = new Intl.DisplayNames(undefined, { type: 'currency' })
-  const known = Intl.supportedValuesOf('currency')
-  const codes = known.includes(chosen) ? known : [chosen, ...known]
-  return codes.map((code) => [code, `${code} – ${names.of(code) ?? code}`] as const)
+/** Says that nothing can be sold in the merchant's currency. */
+export function Unsellable({ of }: Of<Draft>) {
+  if (canSell(useSession().networks, of)) return null
+  return (
+    <Notice>
+      Prices in {of.currency} are refused: no accepted token is worth one {of.currency}. Accept such
+      a token, or tokens of other currencies at a rate.
+    </Notice>
+  )
 }
 
 /** Which tokens are taken: all, also those that the gateway gets later, or some. */
@@ -143,8 +161,8 @@ function More({ of: { values, change, field } }: Of<FormState<Draft>>) {
     <details>
       <summary>Limits, rates and protocol</summary>
       <div class="form">
-        <TextField label="Minimum amount" inputMode="decimal" {...field('minAmount')} />
-        <TextField label="Maximum amount" inputMode="decimal" {...field('maxAmount')} />
+        <AmountField label="Minimum amount" {...field('minAmount')} />
+        <AmountField label="Maximum amount" {...field('maxAmount')} />
         <CheckField
           label="Accept tokens of other currencies, at a rate"
           isChecked={values.crossCurrency}
@@ -180,7 +198,7 @@ function More({ of: { values, change, field } }: Of<FormState<Draft>>) {
           label="Buyers of x402 version 1"
           hint="Many buyers still speak it. They retry from their address, because it has no offer id."
           options={[
-            ['', 'Default: as the gateway does'],
+            ['', 'Gateway default'],
             ['yes', 'Served'],
             ['no', 'Not served'],
           ]}

@@ -15,7 +15,8 @@ import { Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
 import { linkTo, navigate } from '../state/route.js'
 import { BrandingSection } from './branding.js'
-import { MerchantForm } from './merchant-form.js'
+import { draftOf } from './merchant-draft.js'
+import { MerchantForm, Unsellable } from './merchant-form.js'
 import { PauseButton, PausedNotice } from './pause.js'
 import { Tokens } from './tokens.js'
 import { WebhookList } from './webhook-list.js'
@@ -132,6 +133,7 @@ function Settings({ of, path, onChange }: OfProject) {
               manage its tokens and webhooks here.
             </Notice>
           )}
+          {of.merchant && <Unsellable of={draftOf(of)} />}
           {of.errors && (
             <Notice>
               This merchant cannot be paid: its settings are no longer valid for this gateway:{' '}
@@ -173,7 +175,7 @@ function NextPayTo({ of: { merchant, nextPayTo, version }, path, onChange }: OfP
   )
 }
 
-const V1 = { true: 'served', false: 'not served', default: 'as the gateway does' }
+const V1 = { true: 'served', false: 'not served', default: 'Gateway default' }
 
 /** Settings of a merchant, with defaults. */
 function MerchantFacts({ of: { merchant, createdAt, updatedAt } }: Of<Project>) {

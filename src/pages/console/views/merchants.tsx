@@ -12,6 +12,8 @@ import { Search } from '../parts/search.js'
 import { List } from '../parts/table.js'
 import { Time } from '../parts/values.js'
 import { cursorOf, linkTo, navigate, queryOf, type Route } from '../state/route.js'
+import { useSession } from '../state/session.js'
+import { canSell, draftOf } from './merchant-draft.js'
 import { MerchantForm } from './merchant-form.js'
 
 /** Merchants, searched and sorted as the URL says. */
@@ -108,9 +110,12 @@ const PaidTo = ({ of: { merchant } }: Of<Project>) =>
   merchant?.payTo ? <code title={merchant.payTo}>{shorten(merchant.payTo)}</code> : null
 
 /** Whether a merchant can be paid. */
-function State({ of: { errors, merchant, paused } }: Of<Project>) {
+function State({ of }: Of<Project>) {
+  const { errors, merchant, paused } = of
+  const { networks } = useSession()
   if (paused) return <Badge tone="wait">paused</Badge>
   if (errors !== undefined || merchant === undefined)
     return <Badge tone="bad">cannot be paid</Badge>
+  if (!canSell(networks, draftOf(of))) return <Badge tone="wait">sells nothing</Badge>
   return <Badge tone="good">active</Badge>
 }

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Activity, Funnel, Revenue, RevenueGroup } from '../api/documents.js'
-import { useFresh, type Loaded } from '../api/use-load.js'
+import { useFresh, useLoad, useReloadWhile, type Loaded } from '../api/use-load.js'
 import { formatToken } from '../format/money.js'
 import { reasonInWords } from '../format/reasons.js'
 import { formatDay, formatNumber, formatShare } from '../format/text.js'
@@ -10,12 +10,13 @@ import {
   DateRangeFields,
   daysOf,
   lastDays,
+  rangeBefore,
   spanOf,
   today,
   type DateRange,
 } from '../parts/date-range.js'
 import { NetworkField, networkQuery } from '../parts/network-field.js'
-import { Empty, LoadedView } from '../parts/notice.js'
+import { LoadedView } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
 import { Page, Section } from '../parts/page.js'
 import { ProjectField } from '../parts/project-field.js'
@@ -23,7 +24,15 @@ import { Table } from '../parts/table.js'
 import { Money } from '../parts/values.js'
 import { linkTo, navigate, queryOf, type Route } from '../state/route.js'
 import { useSession } from '../state/session.js'
-import { netOf, RevenueChart, RevenueShares, sumByToken, tokenOf } from './overview-revenue.js'
+import {
+  Change,
+  netOf,
+  PaymentsLink,
+  RevenueChart,
+  RevenueShares,
+  sumByToken,
+  tokenOf,
+} from './overview-revenue.js'
 
 export function Overview({ route }: { readonly route: Route }) {
   const { role } = useSession()
@@ -33,13 +42,21 @@ export function Overview({ route }: { readonly route: Route }) {
   const go = (
     change: Partial<DateRange & { readonly project: string; readonly network: string }>,
   ): void => navigate(linkTo(['overview'], { ...range, project, network, ...change }))
-  const path = (view: string, money?: object): string =>
-    `${role}/${view}${queryOf({ ...spanOf(range), project, ...money })}`
-  const revenueBy = (by: string): string => path('revenue', { by, ...networkQuery(network) })
+  const path = (view: string, money?: object, days = range): string =>
+    `${role}/${view}${queryOf({ ...spanOf(days), project, ...money })}`
+  const revenueBy = (by: string, days = range): string =>
+    path('revenue', { by, ...networkQuery(network) }, days)
   const sharesBy = role === 'admin' && project === '' ? 'project' : 'resource'
   const revenue = useFresh<Revenue>(revenueBy('day'))
-  const funnel = useFresh<Funnel>(path('funnel'))
-  const shares = useFresh<Revenue>(revenueBy(sharesBy))
+  // One outage is told once.
+  const told = <T,>(of: Loaded<T>): Loaded<T> =>
+    revenue.problem ? { ...of, problem: undefined } : of
+  const funnel = told(useFresh<Funnel>(path('funnel')))
+  const shares = told(useFresh<Revenue>(revenueBy(sharesBy)))
+  // The gateway makes few sums at once: this one is asked for last.
+  const before = useLoad<Revenue>(shares.data && revenueBy(sharesBy, rangeBefore(range)))
+  useReloadWhile(before, before.problem !== undefined)
+  const { total } = funnel.data ?? {}
   return (
     <Page title="Overview">
       <div class="toolbar">
@@ -47,33 +64,33 @@ export function Overview({ route }: { readonly route: Route }) {
         <NetworkField value={network} onValue={(chosen) => go({ network: chosen })} isSum />
         <ProjectField value={project} onValue={(chosen) => go({ project: chosen })} />
       </div>
-      <Headline revenue={revenue} funnel={funnel} />
+      <Headline of={{ revenue, before }} funnel={funnel} days={{ ...range, project }} />
       <Section
         title="Revenue by day"
         note={`Settled payments less refunds, by day (${shownZone()}).`}
       >
         <LoadedView of={revenue} room="tall">
-          {(data) => <RevenueChart of={data} range={range} />}
+          {(data) => <RevenueChart of={data} range={range} project={project} />}
         </LoadedView>
       </Section>
-      <Section
-        title="Conversion"
-        note={`Prices shown, payments attempted, and payments settled${network === '' ? '' : ', on all networks'}.`}
-      >
-        <LoadedView of={funnel} room="tall">
-          {(data) => <FunnelChart of={data} range={range} />}
-        </LoadedView>
-      </Section>
-      <div class="columns">
-        <Section title="Refused and failed payments">
-          <LoadedView of={funnel}>{({ total }) => <Reasons of={total} />}</LoadedView>
-        </Section>
-        <Section title={sharesBy === 'project' ? 'Revenue by merchant' : 'Revenue by resource'}>
-          <LoadedView of={shares}>
-            {(data) => <RevenueShares of={data.revenue} by={sharesBy} />}
+      {(!total || total.asked + total.presented + total.settled > 0) && (
+        <Section
+          title="Conversion"
+          note={`Prices shown, payments attempted, and payments settled${network === '' ? '' : ', on all networks'}.`}
+        >
+          <LoadedView of={funnel} room="tall">
+            {(data) => <FunnelChart of={data} range={range} />}
           </LoadedView>
         </Section>
-      </div>
+      )}
+      {total && Object.keys(total.reasons).length > 0 && (
+        <Section title="Payments that were not settled">
+          <Reasons of={total} />
+        </Section>
+      )}
+      {shares.data && shares.data.revenue.length > 0 && (
+        <RevenueShares of={shares.data} before={before.data} range={range} project={project} />
+      )}
     </Page>
   )
 }
@@ -88,15 +105,17 @@ function rangeOf({ query }: Route): DateRange {
   return isRange ? { from, to } : usual
 }
 
-interface HeadlineProps {
-  readonly revenue: Loaded<Revenue>
+interface HeadlineProps extends Of<Readonly<Record<'revenue' | 'before', Loaded<Revenue>>>> {
   readonly funnel: Loaded<Funnel>
+  /** Filters of lists: days and merchant. */
+  readonly days: Readonly<Record<string, string>>
 }
 
-function Headline({ revenue, funnel }: HeadlineProps) {
+function Headline({ of: { revenue, before }, funnel, days }: HeadlineProps) {
   const sums = sumByToken(revenue.data?.revenue ?? [])
   const total = funnel.data?.total
   const attempts = total && total.presented - total.repeated
+  const broken = total?.reasons[APP_FAILED] ?? 0
   return (
     <dl class="headline">
       <div class="headline-main">
@@ -104,15 +123,29 @@ function Headline({ revenue, funnel }: HeadlineProps) {
         <dd>
           <Sums of={sums} isLoaded={revenue.data !== undefined} />
         </dd>
-        <Refunds of={sums} />
+        {sums.map((sum) => (
+          <dd key={tokenOf(sum)} class="headline-note">
+            <Change of={sum} before={before.data && sumByToken(before.data.revenue)} />
+            {sum.refunds > 0 && (
+              <a href={linkTo(['refunds'], days)}>
+                {formatToken(sum)} paid, {formatToken({ ...sum, amount: sum.refunded })} refunded
+              </a>
+            )}
+          </dd>
+        ))}
       </div>
       <div>
         <dt>Payments settled</dt>
-        <dd>{total ? formatNumber(total.settled) : '–'}</dd>
+        <dd>{total ? <PaymentsLink of={days}>{total.settled}</PaymentsLink> : '–'}</dd>
       </div>
       <div>
         <dt>Success rate</dt>
         <dd>{total ? formatShare(total.settled, attempts ?? 0) : '–'}</dd>
+        {broken > 0 && (
+          <dd class="headline-note">
+            {formatNumber(broken)} lost because your app failed; nobody was charged
+          </dd>
+        )}
       </div>
     </dl>
   )
@@ -133,26 +166,18 @@ function Sums({ of, isLoaded }: SumsProps) {
   )
 }
 
-/** What was paid before refunds, where there were any. */
-function Refunds({ of }: Of<readonly RevenueGroup[]>) {
-  return (
-    <>
-      {of
-        .filter(({ refunds }) => refunds > 0)
-        .map((sum) => (
-          <dd key={tokenOf(sum)} class="headline-note">
-            {formatToken(sum)} paid, {formatToken({ ...sum, amount: sum.refunded })} refunded
-          </dd>
-        ))}
-    </>
-  )
-}
+/** The reason of payments that were not charged because the app's handler failed. */
+const APP_FAILED = 'handler_failed'
 
 const STEPS = [
   ['asked', 'Prices shown', 'line-1'],
   ['presented', 'Payments attempted', 'line-2'],
   ['settled', 'Settled', 'accent'],
+  [APP_FAILED, 'Your app failed', 'bad'],
 ] as const
+
+const countOf = (one: Activity, step: (typeof STEPS)[number][0]): number =>
+  step === APP_FAILED ? (one.reasons[APP_FAILED] ?? 0) : one[step]
 
 interface FunnelChartProps extends Of<Funnel> {
   readonly range: DateRange
@@ -162,14 +187,17 @@ function FunnelChart({ of: { total, days: counted }, range }: FunnelChartProps) 
   const days = useMemo(() => daysOf(range), [range])
   const series = useMemo(() => {
     const byDay = new Map(counted.map((one) => [one.day, one]))
-    return STEPS.map(([step, label, colour]) => ({
-      label,
-      colour,
-      values: days.map((day) => byDay.get(day)?.[step] ?? 0),
-    }))
-  }, [counted, days])
-  if (total.asked + total.presented + total.settled === 0)
-    return <Empty title="No visits in this period." />
+    return STEPS.filter(([step]) => step !== APP_FAILED || countOf(total, step) > 0).map(
+      ([step, label, colour]) => ({
+        label,
+        colour,
+        values: days.map((day) => {
+          const one = byDay.get(day)
+          return one ? countOf(one, step) : 0
+        }),
+      }),
+    )
+  }, [counted, days, total])
   return (
     <>
       <Chart
@@ -190,7 +218,8 @@ function FunnelChart({ of: { total, days: counted }, range }: FunnelChartProps) 
             ['Prices shown', ({ asked }) => formatNumber(asked), 'number'],
             ['Attempted', ({ presented }) => formatNumber(presented), 'number'],
             ['Repeated', ({ repeated }) => formatNumber(repeated), 'number'],
-            ['Refused', ({ refused }) => formatNumber(refused), 'number'],
+            ['Your app failed', (one) => formatNumber(countOf(one, APP_FAILED)), 'number'],
+            ['Refused', (one) => formatNumber(one.refused - countOf(one, APP_FAILED)), 'number'],
             ['Free', ({ waived }) => formatNumber(waived), 'number'],
             ['Settled', ({ settled }) => formatNumber(settled), 'number'],
             ['Failed', ({ failed }) => formatNumber(failed), 'number'],
@@ -208,35 +237,16 @@ const formatCount = (value: number): string => (Number.isInteger(value) ? format
 function Reasons({ of: { reasons, refused, failed } }: Of<Activity>) {
   const rows = Object.entries(reasons).toSorted(([, one], [, other]) => other - one)
   const sum = refused + failed
-  if (rows.length === 0) return <Empty title="No refused or failed payments." />
   return (
     <Table
       caption="Reasons of refusals and failures"
       rows={rows}
       keyOf={([reason]) => reason}
       columns={[
-        [
-          'Reason',
-          ([reason, count]) => (
-            <>
-              <span title={reason}>{reasonInWords(reason)}</span>
-              <Bar share={count / sum} />
-            </>
-          ),
-        ],
+        ['Reason', ([reason]) => <span title={reason}>{reasonInWords(reason)}</span>],
         ['Payments', ([, count]) => formatNumber(count), 'number'],
         ['Share', ([, count]) => formatShare(count, sum), 'number minor'],
       ]}
     />
-  )
-}
-
-/** A bar that illustrates a number next to it. @param share - From 0 to 1. */
-function Bar({ share }: { readonly share: number }) {
-  const width = `${Math.min(1, share) * 100}%`
-  return (
-    <span class="bar" aria-hidden="true">
-      <span class="bar-fill" style={{ width }} />
-    </span>
   )
 }

@@ -7,8 +7,9 @@ import { formatFiat } from '../format/money.js'
 import { StatusBadge } from '../parts/badge.js'
 import { Button } from '../parts/button.js'
 import { Copyable } from '../parts/copy.js'
+import { CurrencyField } from '../parts/currency-field.js'
 import { Dialog } from '../parts/dialog.js'
-import { optionsOf, SelectField, TextField } from '../parts/field.js'
+import { AmountField, optionsOf, SelectField, TextField } from '../parts/field.js'
 import { Form, useForm } from '../parts/form.js'
 import { Empty, NoResults, ProblemNotice } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
@@ -148,29 +149,33 @@ function NewLink({ path, onClose, onSaved }: NewLinkProps) {
   return (
     <Dialog title="New payment link" onClose={onClose}>
       <Form of={form} verb="Create link" onCancel={onClose}>
-        <TextField label="Price" inputMode="decimal" placeholder="15.00" {...field('amount')} />
-        <TextField label="Currency" hint="ISO 4217, like EUR." {...field('currency')} />
-        <TextField label="For" hint="What is bought. Buyers see it." {...field('description')} />
+        <AmountField label="Price" placeholder="15.00" {...field('amount')} />
+        <CurrencyField {...field('currency')} />
+        <TextField
+          label="Description"
+          hint="What is bought. Buyers see it."
+          {...field('description')}
+        />
         <TextField
           label="Reference"
           hint="Your own name for the payment, like an order number."
           {...field('reference')}
         />
         <TextField
-          label="Then go to"
+          label="After payment, go to"
           type="url"
           placeholder="https://shop.example/thanks"
-          hint="The page that buyers get once they have paid."
+          hint="The page that buyers see once they have paid."
           {...field('successUrl')}
         />
         <TextField
-          label="Back to"
+          label="Cancel URL"
           type="url"
           placeholder="https://shop.example/cart"
           hint="The page for those who do not want to pay."
           {...field('cancelUrl')}
         />
-        <SelectField label="Can be paid for" options={LIFETIMES} {...field('expiresIn')} />
+        <SelectField label="Valid for" options={LIFETIMES} {...field('expiresIn')} />
       </Form>
     </Dialog>
   )
@@ -212,13 +217,13 @@ function PaymentLink({ path, of, onClose, onCancel }: PaymentLinkProps) {
         of={[
           ['Status', <Status of={checkout} />],
           ['Price', formatFiat(amount, currency)],
-          ['For', description],
+          ['Description', description],
           ['Reference', reference],
           ['Paid', paidAt && <Time at={paidAt} />],
           ['Expires', isOpen && <Time at={expiresAt} />],
           ['Settlement', toSettlement && <a href={toSettlement}>View settlement</a>],
-          ['Then go to', successUrl && <StrangerUrl url={successUrl} />],
-          ['Back to', cancelUrl && <StrangerUrl url={cancelUrl} />],
+          ['After payment, go to', successUrl && <StrangerUrl url={successUrl} />],
+          ['Cancel URL', cancelUrl && <StrangerUrl url={cancelUrl} />],
         ]}
       />
       <ProblemNotice problem={cancel.problem} />

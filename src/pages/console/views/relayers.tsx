@@ -9,6 +9,7 @@ import type { Of } from '../parts/of.js'
 import { Page, Section } from '../parts/page.js'
 import { List } from '../parts/table.js'
 import { Hex, MerchantLink, NetworkName } from '../parts/values.js'
+import { findNetwork, useSession } from '../state/session.js'
 
 const COIN_DECIMALS = 18
 
@@ -73,18 +74,20 @@ const Accounts = ({ of }: Of<Loaded<ListOf<'relayers', Relayer>>>) => (
       columns={[
         ['Account', (one) => <Account of={one} />],
         ['State', (one) => <State of={one} />, 'minor'],
-        ['Balance', ({ balance }) => coins(balance), 'number minor'],
+        ['Balance', (one) => <Coins of={one} wei={one.balance} />, 'number minor'],
         [
           'Enough for',
           (one) => (
             <>
               <Runway of={one} />
-              <small class="sub phone">{coins(one.balance)} left</small>
+              <small class="sub phone">
+                <Coins of={one} wei={one.balance} /> left
+              </small>
             </>
           ),
           'number',
         ],
-        ['Spent in 30 days', ({ spent }) => coins(spent), 'number minor'],
+        ['Spent in 30 days', (one) => <Coins of={one} wei={one.spent} />, 'number minor'],
         ['Pending', ({ pending = [] }) => formatNumber(pending.length), 'number minor'],
       ]}
     />
@@ -114,9 +117,9 @@ const Gas = ({ of }: Of<Loaded<ListOf<'gas', GasOfProject>>>) => (
       caption="Gas by merchant"
       keyOf={({ project, network }) => `${network} ${project}`}
       columns={[
-        ['Merchant', ({ project }) => <MerchantLink id={project} />],
+        ['Merchant', (one) => <MerchantLink of={one} />],
         ['Network', (one) => <NetworkName of={one} />],
-        ['Gas', ({ wei }) => coins(wei), 'number'],
+        ['Gas', (one) => <Coins of={one} wei={one.wei} />, 'number'],
       ]}
     />
   </Section>
@@ -144,11 +147,21 @@ const Pending = ({ of }: Of<Loaded<ListOf<'relayers', Relayer>>>) => (
   </Section>
 )
 
-/** Native currency, to a millionth. */
-function coins(wei: string | undefined): string {
-  if (wei === undefined) return '–'
+interface CoinsProps extends Of<Pick<Relayer, 'network'>> {
+  readonly wei: string | undefined
+}
+
+/** An amount of the network's gas token, to a millionth. */
+function Coins({ of: { network }, wei }: CoinsProps) {
+  const { gasToken = '' } = findNetwork(useSession(), network) ?? {}
+  if (wei === undefined) return <>–</>
   const [whole = '0', fraction = ''] = decimalOf(wei, COIN_DECIMALS).split('.')
-  return formatDecimal(`${whole}.${fraction.slice(0, 6).padEnd(1, '0')}`)
+  const decimal = `${whole}.${fraction.slice(0, 6).padEnd(1, '0')}`
+  return (
+    <>
+      {formatDecimal(decimal)} {gasToken}
+    </>
+  )
 }
 
 function State({ of: { error, isLow } }: Of<Relayer>) {

@@ -54,7 +54,7 @@ function Purchase({ of }: Of<Settlement>) {
   return (
     <Facts
       of={[
-        ['Merchant', project && <MerchantLink id={project} />],
+        ['Merchant', project && <MerchantLink of={of} />],
         ['Reference', reference],
         ['Resource', resource && <StrangerUrl url={resource} />],
         ['Route', route && `${method ?? ''} ${route}`],

@@ -172,7 +172,7 @@ function Deliveries({ path, route }: DeliveriesProps) {
           ['Event', (one) => <Event of={one} />],
           ['State', (one) => <State of={one} />],
           ['Attempts', ({ attempts }) => attempts, 'number minor'],
-          ['Response', (one) => <Answer of={one} path={path} onSent={loaded.reload} />],
+          ['Last attempt', (one) => <Answer of={one} path={path} onSent={loaded.reload} />],
         ]}
       />
     </Section>
@@ -206,14 +206,25 @@ const State = ({ of: { state, nextAttemptAt } }: Of<Delivery>) => (
   </>
 )
 
+function Text({ of, title }: Of<string | undefined> & { readonly title: string }) {
+  if (!of) return null
+  return (
+    <details class="answer">
+      <summary>{title}</summary>
+      <pre tabIndex={0}>{of}</pre>
+    </details>
+  )
+}
+
 interface AnswerProps extends Of<Delivery> {
   readonly path: string
   readonly onSent: () => void
 }
 
-/** Shows the receiver's response as text, and sends the event again. */
+/** Shows what was posted and the receiver's response, and sends the event again. */
 function Answer({ of, path, onSent }: AnswerProps) {
-  const { id, type, state, lastStatus, lastError, lastResponse } = of
+  const { id, type, state, body, lastStatus, lastError, lastResponse } = of
+  const verb = state === 'pending' ? 'Send now' : 'Resend'
   const [isSent, setSent] = useState(false)
   const resend = useAction(async () => {
     await ask('POST', `${path}/${encodeURIComponent(id)}/resend`)
@@ -226,24 +237,16 @@ function Answer({ of, path, onSent }: AnswerProps) {
       {lastStatus === undefined && lastError === undefined ? (
         '–'
       ) : (
-        <div class="answer">
-          {lastStatus === undefined ? lastError : `HTTP ${lastStatus}`}
-          {lastResponse && (
-            <details>
-              <summary>Response</summary>
-              <pre tabIndex={0}>{lastResponse}</pre>
-            </details>
-          )}
-        </div>
+        <div class="answer">{lastStatus === undefined ? lastError : `HTTP ${lastStatus}`}</div>
       )}
-      {state !== 'pending' && (
-        <May scope="webhooks">
-          <Button kind="small" label={`Resend ${type}`} action={resend}>
-            {isSent ? 'Sent' : 'Resend'}
-          </Button>
-          <ProblemNotice problem={resend.problem} />
-        </May>
-      )}
+      <Text of={body && JSON.stringify(JSON.parse(body), null, 2)} title="Request" />
+      <Text of={lastResponse} title="Response" />
+      <May scope="webhooks">
+        <Button kind="small" label={`${verb}: ${type}`} action={resend}>
+          {isSent ? 'Sent' : verb}
+        </Button>
+        <ProblemNotice problem={resend.problem} />
+      </May>
     </>
   )
 }
