@@ -108,6 +108,7 @@ export { fromEnvironment } from './gateway/config/read/from-environment.js'
 export type { GatewayRouterOptions } from './api/gateway-router.js'
 export type { Finding, FindingCode, FindingSubject } from './operate/health/finding.js'
 export type { Ledger } from './ledger/index.js'
+export type { ProjectEvent } from './ledger/webhooks.js'
 export type { PaymentDetails } from './ledger/payment-details.js'
 export type { RedeemWithoutProof } from './ledger/purchase.js'
 export type { AdminRole } from './core/merchants/access.js'
@@ -127,6 +128,7 @@ export type {
   NetworkOptions,
 } from './gateway/config/options/network.js'
 export type {
+  DeclaredWebhook,
   GatewayOptions,
   MetricsOptions,
   RateLimitOptions,

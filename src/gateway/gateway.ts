@@ -30,7 +30,6 @@ import { ProjectDirectory } from '../core/merchants/project-directory.js'
 import { quoteSecret } from '../core/quotes/quote-secret.js'
 import { QuoteSigner } from '../core/quotes/signed-quote.js'
 import type { Asset } from '../shared/money/assets.js'
-import type { Core } from './parts/core.js'
 import { HeaderSizes } from '../sell/route/header-size.js'
 import { createX402Protect, openPaidRoutes, type X402Protect } from '../sell/flow/x402-protect.js'
 import type { Network } from '../shared/protocol/networks.js'
@@ -275,8 +274,8 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
   const base = openBase(resolved)
   const { requests, events, directory } = base
   const parts = lazyParts(resolved, base, opening)
-  const { core, dispatcher, watch, readiness, checked } = parts
-  const facilitator = lazyFacilitator(core, base.formats, requests)
+  const { core, declared, dispatcher, watch, readiness, checked } = parts
+  const facilitator = lazyFacilitator(parts, base.formats, requests)
   const probes = { isServed: false }
   const { wakeWebhooks } = parts
   const selling = sellingContext(resolved, base)
@@ -295,7 +294,7 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
   )
   const { metrics } = base.telemetry
   const isWatched = resolved.adminTokens.length > 0 || metrics !== undefined
-  startSoon([core, dispatcher, ...(isWatched ? [watch] : [])], {
+  startSoon([core, declared, dispatcher, ...(isWatched ? [watch] : [])], {
     logger: resolved.logger,
     stopping: requests.stopping,
   })
@@ -406,6 +405,10 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
     const { openWebhooks } = await import('./parts/webhooks.js')
     return openWebhooks(resolved, { ledger, events, directory, telemetry })
   })
+  const declared = new Lazy(async () => {
+    const { declareWebhooks } = await import('./parts/webhooks.js')
+    await declareWebhooks(resolved, ledger)
+  })
   const wakeWebhooks = (endpoint?: string): void =>
     // If it cannot be loaded, that was logged; this tries again.
     void dispatcher.get().then(
@@ -421,7 +424,7 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
     const { cores } = await core.get()
     return openWatch(resolved, { ledger, cores, recent, telemetry, wakeWebhooks, stopping })
   })
-  return { core, openCores, checked, dispatcher, wakeWebhooks, readiness, watch }
+  return { core, openCores, checked, declared, dispatcher, wakeWebhooks, readiness, watch }
 }
 
 /** What paid routes and the API have in common, apart from what settles. */
@@ -451,15 +454,21 @@ function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly A
   return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 
-/** A facilitator whose core is loaded by the first payment, if it was not before. */
+/**
+ * A facilitator whose core is loaded by the first payment, if it was not before. A payment waits until the ledger has
+ * the declared webhooks: they are told of it.
+ */
 function lazyFacilitator(
-  core: Lazy<Core>,
+  { core, declared }: Pick<ReturnType<typeof lazyParts>, 'core' | 'declared'>,
   formats: SchemeFormats,
   requests: OpenRequests,
 ): ReservingFacilitator {
   const { verifyPayment, reserve }: Pick<ReservingFacilitator, 'verifyPayment' | 'reserve'> = {
     verifyPayment: async (...given) => (await core.get()).facilitator.verifyPayment(...given),
-    reserve: async (...given) => (await core.get()).facilitator.reserve(...given),
+    async reserve(...given) {
+      await declared.get()
+      return (await core.get()).facilitator.reserve(...given)
+    },
   }
   // Its request has been answered. If it cannot be released, its lock ends with this process.
   const release = (late: Reservation | Refusal): void =>
@@ -517,14 +526,15 @@ function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway[
 /** Closes what a gateway consists of, the ledger last. */
 async function closeParts(
   resolved: ResolvedOptions,
-  { counters, catalogue, directory, core, dispatcher, ledger }: Base & ReturnType<typeof lazyParts>,
+  parts: Base & ReturnType<typeof lazyParts>,
 ): Promise<void> {
+  const { counters, catalogue, directory, core, declared, dispatcher, ledger } = parts
   const last = Promise.all([counters.close(), catalogue.flush()])
   await Promise.race([last, sleep(LAST_COUNTS_MS, undefined, { ref: false })])
   await directory.close()
   await closeSharedCounts(resolved)
   // A part that could not be loaded has been reported.
-  await core.loaded?.catch(() => undefined)
+  await Promise.allSettled([core.loaded, declared.loaded])
   await dispatcher.loaded?.then((loaded) => loaded.close()).catch(() => undefined)
   await ledger.close()
 }

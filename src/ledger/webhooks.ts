@@ -4,7 +4,7 @@
  * A delivery is written in the same change as the record that it reports, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { CHECKOUT_EVENTS } from './checkouts.js'
 import type { Hex } from '../shared/protocol/payment.js'
 import { REMOTE_SUBMISSION } from './record-transaction.js'
@@ -29,7 +29,21 @@ export const WEBHOOK_EVENTS = [
   /** A final record of a refund has changed, as `payment.corrected`. */
   'refund.corrected',
   ...CHECKOUT_EVENTS,
-] as const
+] as const satisfies readonly ProjectEvent[]
+
+/**
+ * An event of payments, refunds and payment links, of which a webhook is told.
+ *
+ * @example
+ * ```ts
+ * import type { ProjectEvent } from 'express-x402-gateway'
+ *
+ * const events: ProjectEvent[] = ['payment.settled', 'payment.corrected']
+ * ```
+ */
+export type ProjectEvent =
+  | `${'payment' | 'refund'}.${'settled' | 'failed' | 'pending' | 'corrected'}`
+  | `checkout.${'paid' | 'expired'}`
 
 /** Another address is, or will be, paid. Every endpoint of its project is told, whatever events it wants. */
 export const PAY_TO_CHANGED = 'merchant.pay_to_changed'
@@ -54,7 +68,7 @@ export const OPERATOR_EVENTS = [
 export type OperatorEvent = (typeof OPERATOR_EVENTS)[number]
 
 /** The name of an event. */
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number] | OperatorEvent
+export type WebhookEvent = ProjectEvent | OperatorEvent
 
 /** Stands for the operator where endpoints name their project: no project has this id. */
 export const OPERATOR = ''
@@ -78,6 +92,20 @@ export interface WebhookEndpoint {
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** How ids of endpoints begin that the configuration declares. */
+export const DECLARED = 'we_config_'
+
+/** An endpoint that the configuration declares, and that is changed there only. */
+export type DeclaredEndpoint = Pick<WebhookEndpoint, 'project' | 'url' | 'events' | 'secret'>
+
+/** The id of a declared endpoint: the same in every process. */
+export function declaredIdOf({ project, url }: Pick<WebhookEndpoint, 'project' | 'url'>): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([project, url]))
+    .digest('hex')
+  return DECLARED + hash.slice(0, 32)
 }
 
 /** A change of an endpoint. */

@@ -6,14 +6,17 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { privateKeyToAccount } from 'viem/accounts'
+import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts'
 import { runCli } from '../../src/tools/cli/cli.js'
+import { sendBatch } from '../../src/tools/devnet/send-batch.js'
 import { page, ROOT } from '../docs/documents.js'
+import { install, run } from '../support/packed.js'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { freePort } from '../support/free-port.js'
 import { startProgram, type Program } from '../support/program.js'
 import { useShop } from '../support/shop.js'
+import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { permit2Of } from '../tools/devnet/permit2.js'
 
@@ -39,6 +42,22 @@ interface Start {
   readonly port?: number
 }
 
+/** The variables of a shop on the devnet. */
+const variables = (relayerKey: string | undefined) => ({
+  X402_NETWORK: 'base-sepolia',
+  X402_RPC_URL: devnet.rpcUrl,
+  X402_RELAYER_KEY: relayerKey,
+  X402_PAY_TO: devnet.merchant.address,
+})
+
+/** The variables of a shop with a relayer of its own. */
+async function ownVariables() {
+  const key = newNonce()
+  const ether = `0x${(10n ** 18n).toString(16)}`
+  await sendBatch(devnet.rpcUrl, [['anvil_setBalance', privateKeyToAddress(key), ether]])
+  return variables(key)
+}
+
 /** Starts a program of a page; relayers are not shared, because these ledgers are in memory. */
 async function start(file: string, { relayer, env = {}, port: given }: Start): Promise<Started> {
   const port = String(given ?? (await freePort()))
@@ -47,13 +66,7 @@ async function start(file: string, { relayer, env = {}, port: given }: Start): P
   await writeFile(join(project, file), code.replaceAll('4021', port))
   const program = startProgram([file], {
     cwd: project,
-    env: {
-      X402_NETWORK: 'base-sepolia',
-      X402_RPC_URL: devnet.rpcUrl,
-      X402_RELAYER_KEY: devnet.relayerKeys[relayer],
-      X402_PAY_TO: devnet.merchant.address,
-      ...env,
-    },
+    env: { ...variables(devnet.relayerKeys[relayer]), ...env },
   })
   toEnd.push(() => program.end('SIGKILL'))
   const url = `http://127.0.0.1:${port}`
@@ -215,5 +228,59 @@ describe('webhooks.md', () => {
     await buy(`${shop.url}/report`, 2)
     await prints(/(Paid: order-7)/)
     expect(await listening.end()).toBe(0)
+  })
+})
+
+/** A project of its own, with packages that this one does not have. */
+async function projectWith(packages: readonly string[]): Promise<string> {
+  const folder = temporaryFolder(toEnd)
+  await install(folder, packages)
+  await symlink(ROOT, join(folder, 'node_modules/express-x402-gateway'))
+  return folder
+}
+
+describe('nestjs.md', () => {
+  const nest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@11`)
+  const options = ['--module', 'nodenext', '--target', 'es2023', '--skipLibCheck']
+  const decorators = ['--experimentalDecorators', '--emitDecoratorMetadata']
+  const started = { url: '', program: undefined as Program | undefined }
+
+  beforeAll(async () => {
+    const folder = await projectWith([...nest, 'reflect-metadata', 'rxjs', 'express@5'])
+    await symlink(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'))
+    const port = String(await freePort())
+    const { code } = page('nestjs.md').blocks.find(({ meta }) => meta === 'file=main.ts')!
+    await writeFile(join(folder, 'main.ts'), code.replaceAll('4021', port))
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const args = [compiler, ...options, ...decorators, 'main.ts']
+    await run(process.execPath, args, { cwd: folder })
+    started.program = startProgram(['main.js'], { cwd: folder, env: await ownVariables() })
+    toEnd.push(() => started.program?.end('SIGKILL'))
+    await started.program.prints(/(successfully started)/)
+    started.url = `http://127.0.0.1:${port}`
+  })
+
+  it('sells the routes of a controller, one of them by its body', async () => {
+    const weather = await buy(`${started.url}/weather/paris`, 3)
+    expect(JSON.parse(weather.text)).toEqual({ city: 'paris', forecast: 'sunny' })
+    expect(weather.earned).toBe(10_000n)
+    const long = 'hello '.repeat(200)
+    const translated = await buy(`${started.url}/translate`, 3, json({ text: long }))
+    expect(JSON.parse(translated.text)).toEqual({ translated: long.toUpperCase() })
+    expect(translated.earned).toBe(20_000n)
+  })
+
+  it('charges nothing for what is not found below a path, and lists its routes', async () => {
+    const missing = await buy(`${started.url}/weather/paris/tomorrow`, 3)
+    expect([missing.status, missing.earned]).toEqual([404, 0n])
+    const { paths } = (await (await fetch(`${started.url}/openapi.json`)).json()) as {
+      paths: object
+    }
+    expect(Object.keys(paths)).toEqual(['/weather/{city}', '/translate'])
+  })
+
+  it('ends when it is told to', async () => {
+    await started.program!.end('SIGTERM')
+    await expect(fetch(started.url)).rejects.toThrow()
   })
 })

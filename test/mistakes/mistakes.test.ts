@@ -20,6 +20,7 @@ const PAY_TO = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C'
 const KEY = `0x${'5e'.repeat(32)}`
 const BASE = { rpcUrl: 'http://127.0.0.1:9', relayerKeys: [KEY] }
 const FACILITATOR = 'http://127.0.0.1:9/facilitator'
+const WEBHOOK = { url: 'https://shop.example/hooks', secret: `whsec_${'A'.repeat(32)}` }
 const VARIABLES = {
   X402_PAY_TO: PAY_TO,
   X402_NETWORK: 'base',
@@ -201,9 +202,62 @@ const declarations: readonly Row[] = [
     ...(['payTo', 'belongs to a merchant', 'projects[].merchant.payTo'] as const),
   ],
   [
-    'webhooks in a list',
+    'webhooks as a URL',
+    configure({ webhooks: 'https://shop.example' }),
+    ...(['webhooks', 'must be a list', "[{ url: 'https://shop.example/hooks', secret }]"] as const),
+  ],
+  [
+    'a webhook without a secret',
     configure({ webhooks: [{ url: 'https://shop.example' }] }),
-    ...(['webhooks', 'must be an object', 'POST /api/v2/merchant/webhooks'] as const),
+    ...(['webhooks.0.secret', 'is missing', 'what deliveries are signed with'] as const),
+  ],
+  [
+    'a webhook with a short secret',
+    configure({ webhooks: [{ ...WEBHOOK, secret: 'whsec_c2hvcnQ=' }] }),
+    ...(['webhooks.0.secret', "must be 'whsec_' and 24 to 64 bytes", 'openssl rand'] as const),
+  ],
+  [
+    'a webhook with a secret that is not base64',
+    configure({ webhooks: { endpoints: [{ ...WEBHOOK, secret: `whsec_${'-'.repeat(40)}` }] } }),
+    ...(['webhooks.endpoints.0.secret', "must be 'whsec_'", 'in base64'] as const),
+  ],
+  [
+    'a webhook at this machine',
+    configure({ webhooks: [{ ...WEBHOOK, url: 'https://127.0.0.1/hooks' }] }),
+    ...(['webhooks.0.url', 'not on the public Internet', 'webhooks.allowPrivate'] as const),
+  ],
+  [
+    'a webhook that is declared twice',
+    configure({ webhooks: [WEBHOOK, { ...WEBHOOK, url: 'https://SHOP.example:443/hooks' }] }),
+    ...(['webhooks.1.url', 'is there already', 'already'] as const),
+  ],
+  [
+    'a webhook with an unknown event',
+    configure({ webhooks: [{ ...WEBHOOK, events: ['payment.paid'] }] }),
+    ...(['webhooks.0.events.0', 'must be', "'payment.settled'"] as const),
+  ],
+  [
+    'eleven webhooks',
+    configure({
+      webhooks: Array.from({ length: 11 }, (_, index) => ({
+        ...WEBHOOK,
+        url: `https://shop.example/${index}`,
+      })),
+    }),
+    ...(['webhooks', 'at most 10', 'entries'] as const),
+  ],
+  [
+    'a webhook and two merchants',
+    configure({
+      webhooks: [WEBHOOK],
+      projects: ['one', 'two'].map((id) => ({ id, merchant: { payTo: PAY_TO } })),
+    }),
+    ...(['webhooks', 'there are several', 'register them by the API'] as const),
+  ],
+  [
+    'a webhook and no merchant',
+    configure({ webhooks: [WEBHOOK], projects: [{ id: 'one' }] }),
+    ...(['webhooks', 'need a project with a merchant', 'projects'] as const),
   ],
   [
     'a token as admin',

@@ -21,7 +21,8 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   idempotency_conflict:
     'The `Idempotency-Key`, or the payment’s `payment-identifier`, was used for another request.',
   project_exists: 'The id belongs to another project, or did before.',
-  project_configured: 'The project comes from the configuration, and is changed there only.',
+  project_configured:
+    'The project, token or webhook comes from the configuration, and is changed there only.',
   settlement_not_refundable: 'The settlement was not paid, or cannot be refunded now.',
   refund_exceeds_payment: 'The refund is more than what is left of the payment.',
   refund_refused: 'The signed refund was refused, and nothing was sent; see `errorReason`.',

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { notFound, RequestProblem } from '../../shared/http/respond-problem.js'
 import {
+  DECLARED,
   DELIVERY_STATES,
   MAX_ENDPOINTS,
   OPERATOR,
@@ -12,7 +13,7 @@ import {
   type WebhookEvent,
 } from '../../ledger/webhooks.js'
 import { findReceiver } from '../../operate/webhooks/receiver-url.js'
-import { createWebhookSecret } from '../../operate/webhooks/signature.js'
+import { createWebhookSecret } from '../../operate/webhooks/secret.js'
 import { endpointsFor, keyScopeOf, nameOf, noteAct } from '../serve/acting.js'
 import { ownProject } from '../serve/authenticate.js'
 import type { RouterContext } from '../context.js'
@@ -32,7 +33,7 @@ const documents = lazyDocuments(() => import('../documents/webhook.js'))
 const ROTATION_MS = 24 * 3_600_000
 
 /** The forms of ids. The ledger is not asked for any other. */
-const ENDPOINT_ID = /^we_[0-9a-f]{32}$/
+const ENDPOINT_ID = /^we_(config_)?[0-9a-f]{32}$/
 const DELIVERY_ID = /^msg_[0-9a-f]{32}$/
 
 /** The owner of webhooks, and their events. */
@@ -70,7 +71,10 @@ export function webhookEndpoints<Context extends RouterContext>(
   owner: WebhookOwner<Context>,
 ): readonly Endpoint<Context>[] {
   const path = `${owner.prefix}/webhooks`
-  const params = { ...owner.params, id: 'Id of the webhook: `we_` and 32 hexadecimal digits.' }
+  const params = {
+    ...owner.params,
+    id: 'Id of the webhook: `we_` or `we_config_`, and 32 hexadecimal digits.',
+  }
   const { url, events, about } = membersOf(owner.events)
   const list = { ...(owner.params && { params: owner.params }) }
   return [
@@ -161,12 +165,17 @@ export function webhookEndpoints<Context extends RouterContext>(
       responses: {
         200: { description: 'The webhook, as it is now.', document: documents('webhook') },
       },
+      problems: ['project_configured'],
       async handle(context: Context, call) {
         const { url: given, events: wanted } = call.readBody()
         const checked = given === undefined ? undefined : await checkedUrl(given, context.webhooks)
         const change = { url: checked, events: wanted }
         const endpoints = endpointsFor(context, call.res)
-        const changed = await endpoints.change(ownProject(call.res).id, endpointIdOf(call), change)
+        const changed = await endpoints.change(
+          ownProject(call.res).id,
+          changeableIdOf(call),
+          change,
+        )
         context.wakeWebhooks?.(changed?.id)
         return endpointDocument(changed ?? noWebhook(), context.now())
       },
@@ -180,9 +189,10 @@ export function webhookEndpoints<Context extends RouterContext>(
       summary: 'Delete a webhook',
       description: 'Deletes it, with its deliveries. What waits is not sent.',
       responses: { 204: { description: 'Deleted.' } },
+      problems: ['project_configured'],
       async handle(context: Context, call) {
         const endpoints = endpointsFor(context, call.res)
-        if (!(await endpoints.delete(ownProject(call.res).id, endpointIdOf(call)))) noWebhook()
+        if (!(await endpoints.delete(ownProject(call.res).id, changeableIdOf(call)))) noWebhook()
         return undefined
       },
     }),
@@ -198,12 +208,13 @@ export function webhookEndpoints<Context extends RouterContext>(
       responses: {
         200: { description: 'With its new secret.', document: documents('webhookWithSecret') },
       },
+      problems: ['project_configured'],
       async handle(context: Context, call) {
         const rotation = { secret: createWebhookSecret(), previousForMs: ROTATION_MS }
         const endpoints = endpointsFor(context, call.res)
         const rotated = await endpoints.rotate(
           ownProject(call.res).id,
-          endpointIdOf(call),
+          changeableIdOf(call),
           rotation,
         )
         const endpoint = rotated ?? noWebhook()
@@ -305,6 +316,16 @@ async function endpointOf({ ledger }: RouterContext, call: EarlyCall): Promise<W
 function endpointIdOf({ param }: EarlyCall): string {
   const id = param('id')
   return ENDPOINT_ID.test(id) ? id : noWebhook()
+}
+
+/** The id of an endpoint that a request is to change. @throws {@link RequestProblem} 409 for a declared one. */
+function changeableIdOf(call: EarlyCall): string {
+  const id = endpointIdOf(call)
+  if (!id.startsWith(DECLARED)) return id
+  throw new RequestProblem(
+    'project_configured',
+    'This webhook comes from the configuration: change it there, and start the gateway anew.',
+  )
 }
 
 const noWebhook = () => notFound('There is no webhook of that id here.')

@@ -2,6 +2,7 @@
 import type { Facilitator } from '../../core/facilitator/facilitator.js'
 import type { RateLimitOptions } from '../../shared/http/rate-limiter.js'
 import type { Ledger } from '../../ledger/index.js'
+import type { ProjectEvent } from '../../ledger/webhooks.js'
 import type { FieldsFirstLogger, Logger } from '../../shared/logger.js'
 import type { HttpRatesOptions } from '../../shared/money/http-rates.js'
 import type { RateSource } from '../../shared/money/rates.js'
@@ -14,7 +15,35 @@ import type { NetworkOptions } from './options/network.js'
 export type { RateLimitOptions }
 
 /**
- * Settings of webhooks, which projects register at the API.
+ * A webhook that the configuration declares, for the payments of the only configured merchant. The API lists it, and
+ * does not change it.
+ *
+ * When the gateway starts, the ledger's declared webhooks become these: one that is no longer declared is deleted, with
+ * what waits for it. Gateways that share a ledger declare the same.
+ *
+ * @example
+ * ```ts
+ * import { createGateway, fromEnvironment, type DeclaredWebhook } from 'express-x402-gateway'
+ *
+ * const webhook: DeclaredWebhook = {
+ *   url: 'https://shop.example/hooks',
+ *   secret: process.env['X402_WEBHOOK_SECRET'] ?? '',
+ *   events: ['payment.settled', 'payment.corrected'],
+ * }
+ * const open = () => createGateway({ ...fromEnvironment(), webhooks: [webhook] })
+ * ```
+ */
+export interface DeclaredWebhook {
+  /** Where events are posted: an `https:` URL on the public Internet, unless `allowPrivate`. */
+  readonly url: string
+  /** Signs deliveries, as Standard Webhooks does: `whsec_` and 24 to 64 bytes in base64. */
+  readonly secret: string
+  /** What is told, such as `'payment.settled'`. @defaultValue everything */
+  readonly events?: readonly ProjectEvent[] | undefined
+}
+
+/**
+ * Settings of webhooks, which projects register at the API, and which `endpoints` declares.
  *
  * @example
  * ```ts
@@ -33,6 +62,8 @@ export interface WebhookOptions {
    * merchants are your own. @defaultValue false
    */
   readonly allowPrivate?: boolean | undefined
+  /** Webhooks of the only configured merchant, ten at most. @defaultValue none */
+  readonly endpoints?: readonly DeclaredWebhook[] | undefined
 }
 
 /**
@@ -156,8 +187,8 @@ export interface GatewayOptions {
         readonly docsUrl?: string | undefined
       }
     | undefined
-  /** Settings of webhooks. @defaultValue none */
-  readonly webhooks?: WebhookOptions | undefined
+  /** Webhooks that are declared, as a list, or settings of webhooks. @defaultValue none */
+  readonly webhooks?: readonly DeclaredWebhook[] | WebhookOptions | undefined
   /** Verifies and settles elsewhere: `httpFacilitator({ url, token })`. @defaultValue in this process */
   readonly facilitator?: Facilitator | undefined
   /** Where payments are recorded. @defaultValue in memory */

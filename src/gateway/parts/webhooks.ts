@@ -1,4 +1,5 @@
 import { watchCheckouts } from '../../sell/links/watch-checkouts.js'
+import type { LedgerStore } from '../../ledger/index.js'
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { ProjectDirectory } from '../../core/merchants/project-directory.js'
 import { checkoutDocument } from '../../api/checkouts/payment-link-document.js'
@@ -8,6 +9,20 @@ import type { CoreParts } from './core.js'
 
 /** Delivers webhooks, until it is closed. */
 export type Webhooks = Pick<WebhookDispatcher, 'wake' | 'close'>
+
+/** Makes the ledger's declared webhooks those of the configuration. */
+export async function declareWebhooks(
+  { webhooks: { declared }, projects, logger }: ResolvedOptions,
+  ledger: Pick<LedgerStore, 'isInMemory' | 'webhooks'>,
+): Promise<void> {
+  if (ledger.isInMemory && declared.length === 0) return
+  const ids = new Set(projects.map(({ id }) => id))
+  for (const { id, project } of await ledger.webhooks.endpoints.declare(ids, declared))
+    logger.warn('A webhook was deleted: the configuration no longer declares it.', {
+      webhook: id,
+      project,
+    })
+}
 
 /** Delivers webhooks: what this process has settled at once, and what others have left. */
 export function openWebhooks(

@@ -2,7 +2,10 @@ import type { Kysely } from 'kysely'
 import type { AuditAction, ChangeAuthor } from '../projects.js'
 import {
   auditedEndpoint,
+  DECLARED,
+  declaredIdOf,
   MAX_ENDPOINTS,
+  type DeclaredEndpoint,
   type EndpointChange,
   type SecretRotation,
   type WebhookEndpoint,
@@ -129,6 +132,53 @@ export class WebhookEndpoints {
       return before && { before }
     })
     return isDeleted
+  }
+
+  /**
+   * Makes declared endpoints what the configuration says, and deletes those of its projects that it no longer
+   * declares. Processes do so in turn. Registered endpoints stay, however many there are.
+   *
+   * @returns Those that were deleted.
+   */
+  declare(
+    projects: ReadonlySet<string>,
+    declared: readonly DeclaredEndpoint[],
+  ): Promise<readonly WebhookEndpoint[]> {
+    return this.#store.run((database) =>
+      database.db.transaction().execute(async (db) => {
+        const { now } = database
+        await takeTurn({ ...database, db }, DECLARED)
+        const table = 'x402_webhook_endpoints'
+        for (const { project, url, events, secret } of declared) {
+          const given = { events: eventsColumn(events), secret, updated_at: now }
+          const id = declaredIdOf({ project, url })
+          await db
+            .insertInto(table)
+            .values({ id, project, url, ...given, created_at: now })
+            .onConflict((conflict) =>
+              conflict
+                .column('id')
+                .doUpdateSet(given)
+                .where((where) =>
+                  where.or([
+                    where(`${table}.events`, '!=', given.events),
+                    where(`${table}.secret`, '!=', secret),
+                  ]),
+                ),
+            )
+            .execute()
+        }
+        const ids = declared.map(declaredIdOf)
+        const rows = await db
+          .selectFrom(table)
+          .selectAll()
+          .where('id', 'like', `${DECLARED}%`)
+          .execute()
+        const gone = rows.filter(({ id, project }) => projects.has(project) && !ids.includes(id))
+        for (const { id, project } of gone) await deleteFrom(db, project, id)
+        return gone.map(endpointOf)
+      }),
+    )
   }
 
   /**

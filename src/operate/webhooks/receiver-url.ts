@@ -34,7 +34,7 @@ export function receiverRules(allowPrivate: boolean): ReceiverRules {
 const OTHERWISE = "the gateway's operator can allow others with webhooks.allowPrivate"
 
 /** Checks a URL without resolving its host. */
-function parseReceiverUrl(
+export function parseReceiverUrl(
   text: string,
   { allowPrivate }: Pick<ReceiverRules, 'allowPrivate'>,
 ): { readonly url: URL } | { readonly message: string } {

@@ -1,30 +1,11 @@
 /** Webhook signatures by Standard Webhooks (https://www.standardwebhooks.com). */
-import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-
-const SECRET_PREFIX = 'whsec_'
-
-/** Size of a secret in bytes. The specification allows 24 to 64. */
-const SECRET_BYTES = 32
-const LEAST_SECRET_BYTES = 24
-const MOST_SECRET_BYTES = 64
 
 export interface SignedMessage {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly sentAt: number
   readonly body: string
-}
-
-export function createWebhookSecret(): string {
-  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
-}
-
-/** A secret is `whsec_` and 24 to 64 bytes in base64. */
-export function isWebhookSecret(text: string): boolean {
-  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return false
-  const { length } = Buffer.from(text.slice(SECRET_PREFIX.length), 'base64')
-  return length >= LEAST_SECRET_BYTES && length <= MOST_SECRET_BYTES
 }
 
 /** Makes the headers of a message. During a rotation it is signed with both secrets. */

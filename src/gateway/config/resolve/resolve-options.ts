@@ -15,7 +15,6 @@ import {
   callback,
   hasMethod,
   instanceWith,
-  instead,
   mistake,
   omitUndefined,
   rootUrl,
@@ -23,16 +22,16 @@ import {
 } from './fields.js'
 import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
-import type { GatewayOptions, RateLimitOptions, WebhookOptions } from '../options.js'
+import type { GatewayOptions, RateLimitOptions } from '../options.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
 import { paywallSchema, type CheckedPaywall } from '../../../sell/paywall/options.js'
 import { resolveProjects } from './projects.js'
 import { resolveRates } from './rates.js'
 import { RedisCounts } from './redis-counts.js'
-import { receiverRules, type ReceiverRules } from '../../../operate/webhooks/receiver-url.js'
 import { isObject } from '../../../shared/protocol/document.js'
 import { readOption, type Report } from './report.js'
 import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
+import { resolveWebhooks, webhooksSchema, type ResolvedWebhooks } from './webhooks.js'
 
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
 const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
@@ -64,13 +63,6 @@ const rateLimit = z
     ...mistake('conflicting_options', 'is another place for counts than `store`: give one of them'),
   })
   .transform((limits) => limits && omitUndefined(limits))
-
-const webhooks = z.strictObject(
-  { allowPrivate: z.boolean().optional() } satisfies FieldsOf<WebhookOptions>,
-  instead(
-    'must be an object, like { allowPrivate: true }; projects register theirs at POST /api/v2/merchant/webhooks',
-  ),
-)
 
 /** The outermost options. Networks, projects and rates are checked one by one. */
 const optionsSchema = z.strictObject({
@@ -105,9 +97,7 @@ const optionsSchema = z.strictObject({
   paymentRateLimit: rateLimit.optional(),
   paywall: paywallSchema.default({}),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
-  webhooks: webhooks
-    .default({})
-    .transform(({ allowPrivate = false }) => receiverRules(allowPrivate)),
+  webhooks: webhooksSchema,
   facilitator: z
     .custom<Facilitator>(
       (value) => ['verify', 'settle', 'supported'].every((name) => hasMethod(value, name)),
@@ -170,7 +160,7 @@ export interface ResolvedOptions extends ResolvedAdmin {
   readonly paymentRateLimit: RateLimitOptions | false
   /** The page of paid routes; `false` for JSON to all. */
   readonly paywall: CheckedPaywall
-  readonly webhooks: ReceiverRules
+  readonly webhooks: ResolvedWebhooks
   readonly facilitator?: Facilitator | undefined
   readonly ledger?: LedgerStore | undefined
   readonly logger: Logger
@@ -199,7 +189,9 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     report('console', 'missing_option', 'needs the option admin, whose tokens open the console')
   const assets = networks.flatMap((network) => network.assets)
   const rates = resolveRates(options, assets, report)
-  if (settings === undefined || issues.length > 0) throw new ConfigError(issues)
+  const webhooks = settings && resolveWebhooks(settings.webhooks, projects, report)
+  if (settings === undefined || webhooks === undefined || issues.length > 0)
+    throw new ConfigError(issues)
   const { ucp, admin: _admin, ...others } = settings
   return {
     ...others,
@@ -209,6 +201,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     ...resolvedAdmin,
     rates,
     hasRates: options.rates !== undefined,
+    webhooks,
     console: settings.console ?? resolvedAdmin.adminTokens.length > 0,
     rateLimit: withCounts(settings.rateLimit, 'rateLimit'),
     paymentRateLimit: withCounts(paymentLimitOf(settings), 'paymentRateLimit'),
