@@ -10,7 +10,7 @@ import { createPaymentRateLimit, type PaymentRateLimitContext } from './payment-
 import { viewOf } from '../route/request-view.js'
 import { declareRoute } from '../route/route-finder.js'
 import type { MerchantRoutesContext } from '../route/merchant-routes.js'
-import type { DeclaredPrice } from '../route/up-to.js'
+import type { DeclaredPrice } from '../route/up-to-price.js'
 import { WaivedCounter } from './waiver.js'
 
 /**

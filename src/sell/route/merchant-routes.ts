@@ -6,7 +6,7 @@ import { parsePrice } from '../../shared/money/price.js'
 import type { RouteOptions } from './options.js'
 import { MOST_PREPARED, newDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext } from './route.js'
-import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
+import { readDeclaredPrice, type DeclaredPrice } from './up-to-price.js'
 
 /** How often the same route is reported (ms): every request could cause a report. */
 const REPORT_EVERY_MS = 60_000

@@ -9,7 +9,7 @@ import type { MerchantFunction, ProtectOptions } from './options.js'
 import type { RequestView } from './request-view.js'
 import { PaidRoute } from './route.js'
 import { nameOfRoute, RouteWarnings } from './route-warnings.js'
-import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
+import { readDeclaredPrice, type DeclaredPrice } from './up-to-price.js'
 
 /**
  * Finds the route that a request pays, and with it the merchant. Called once for each request.

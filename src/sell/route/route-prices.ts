@@ -7,11 +7,11 @@ import { formatDecimal } from '../../shared/money/decimal.js'
 import { parsePrice, type ParsedPrice, type Price } from '../../shared/money/price.js'
 import type { AppliedRate } from '../../shared/money/rates.js'
 import { checkSmallest } from './checked-price.js'
-import { Meter, type MeteredPayment } from './meter.js'
+import { Meter, type MeteredPayment } from './up-to-charge.js'
 import type { PriceFunction, RouteOptions } from './options.js'
 import type { RequestView } from './request-view.js'
 import { nameOfRoute } from './route-warnings.js'
-import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to.js'
+import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to-price.js'
 
 export interface AskedPrice {
   readonly price: ParsedPrice

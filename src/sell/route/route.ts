@@ -9,7 +9,7 @@ import { RouteOffers, type OffersContext } from './make-offer.js'
 import { RoutePrices } from './route-prices.js'
 import { RouteResource, type ResourceContext } from './route-resource.js'
 import { RouteWarnings } from './route-warnings.js'
-import { readDeclaredPrice, type DeclaredPrice } from './up-to.js'
+import { readDeclaredPrice, type DeclaredPrice } from './up-to-price.js'
 import { Version1 } from './version-1.js'
 import { Version2 } from './version-2.js'
 

@@ -6,7 +6,7 @@ import { findKnownAsset } from '../../../src/shared/money/assets.js'
 import { uptoFormat } from '../../../src/core/schemes/evm/upto.js'
 import { parsePrice, type Price } from '../../../src/shared/money/price.js'
 import type { AppliedRate } from '../../../src/shared/money/rates.js'
-import { Meter, refuseCharge } from '../../../src/sell/route/meter.js'
+import { Meter, refuseCharge } from '../../../src/sell/route/up-to-charge.js'
 import { findNetwork } from '../../../src/shared/protocol/networks.js'
 
 const format = uptoFormat({ facilitatorOf: () => undefined, findPermitDomain: () => undefined })
