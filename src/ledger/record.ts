@@ -148,7 +148,7 @@ export type LedgerRecord = LedgerEntry &
 /** Stands for all projects, and payments without one. Only the operator may ask for it. */
 export const EVERY_PROJECT = Symbol('every project')
 
-/** Which records are listed, newest first. */
+/** Which records are listed: newest first, or by payer or reference where its beginning is searched for. */
 export interface LedgerQuery {
   /** Id of the project. */
   readonly project: string | typeof EVERY_PROJECT
@@ -201,13 +201,10 @@ export type RecordSearch =
   | { readonly resource: string }
   /** The merchant's own name for the payment. */
   | { readonly reference: string }
-  /** The beginning of the payer's address, if `isFew` has found few. */
-  | PayerStart
-
-/** `0x`, and at least one digit. */
-export interface PayerStart {
-  readonly payerStart: Hex
-}
+  /** The beginning of the payer's address: `0x` and digits; and an even number of its last digits. */
+  | { readonly payerStart: Hex; readonly payerEnd?: string }
+  /** The beginning of that name. */
+  | { readonly referenceStart: string }
 
 /** Default number of records in a page of submitted ones. */
 export const SUBMITTED_PAGE = 500
