@@ -41,7 +41,11 @@ export function ledgerAt(location: string): LedgerPlace {
   const execute = async (statement: string): Promise<void> => {
     const client = new pg.Client({ connectionString: location })
     await client.connect()
-    await client.query(statement).finally(() => client.end())
+    try {
+      await client.query(statement)
+    } finally {
+      await client.end()
+    }
   }
   return { location, dialect: POSTGRES, execute, tidy: tidyPostgres(execute), drop }
 }
