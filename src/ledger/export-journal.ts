@@ -44,7 +44,7 @@ interface Entry {
   readonly currency?: string | undefined
 }
 
-/** Writes a journal as CSV. It keeps the entries of one merchant's day. */
+/** Writes a journal as CSV. It keeps the entries of one day. */
 export class JournalWriter {
   readonly head = csvLine(COLUMNS)
   readonly #assets: readonly Asset[]
@@ -57,16 +57,15 @@ export class JournalWriter {
   }
 
   /**
-   * Adds a payment or refund. One merchant's follow each other, the oldest first.
+   * Adds a payment or refund, the oldest first.
    *
    * @returns The entries of the day before, once that is complete.
    */
   line(payment: ExportedPayment): string {
     if (payment.state !== 'settled') return ''
     const { units, value, ...entry } = entryOf(payment, findAsset(payment, this.#assets))
-    const day = JSON.stringify([entry.date, entry.merchant])
-    const complete = day === this.#day ? '' : this.#flush()
-    this.#day = day
+    const complete = entry.date === this.#day ? '' : this.#flush()
+    this.#day = entry.date
     const name = JSON.stringify(entry)
     const sum = this.#entries.get(name)
     this.#entries.set(name, {

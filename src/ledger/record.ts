@@ -135,7 +135,7 @@ export type LedgerRecord = LedgerEntry &
 /** Stands for all projects, and payments without one. Only the operator may ask for it. */
 export const EVERY_PROJECT = Symbol('every project')
 
-/** Which records are listed, newest first. */
+/** Which records are listed: newest first, or by payer or reference where its beginning is searched for. */
 export interface LedgerQuery {
   readonly project: string | typeof EVERY_PROJECT
   readonly id?: string | undefined
@@ -180,13 +180,10 @@ export type RecordSearch =
   | { readonly resource: string }
   /** The merchant's own name for the payment. */
   | { readonly reference: string }
-  /** The beginning of the payer's address, if `isFew` has found few. */
-  | PayerStart
-
-/** `0x`, and at least one digit. */
-export interface PayerStart {
-  readonly payerStart: Hex
-}
+  /** The beginning of the payer's address: `0x` and digits; and an even number of its last digits. */
+  | { readonly payerStart: Hex; readonly payerEnd?: string }
+  /** The beginning of that name. */
+  | { readonly referenceStart: string }
 
 export const SUBMITTED_PAGE = 500
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
+import pg from 'pg'
 import { POSTGRES, SQLITE, type SqlDialect } from '../../src/ledger/engine/dialect.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 
@@ -30,12 +31,29 @@ export async function createLedger(kind: DurableLedger): Promise<LedgerPlace> {
   const root = await postgres
   if (root === undefined) throw new Error('There is no PostgreSQL.')
   const { url, execute, drop } = await createSchema(root)
-  const tidy = async (): Promise<void> => {
-    await execute('VACUUM (ANALYZE) x402_authorizations')
-    await execute('CHECKPOINT')
-    await writeBack()
+  return { location: url, dialect: POSTGRES, execute, tidy: tidyPostgres(execute), drop }
+}
+
+/** A ledger that stays where it is. */
+export function ledgerAt(location: string): LedgerPlace {
+  const drop = async (): Promise<void> => undefined
+  if (!location.startsWith('postgres')) return { ...fileAt(location), drop }
+  const execute = async (statement: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: location })
+    await client.connect()
+    try {
+      await client.query(statement)
+    } finally {
+      await client.end()
+    }
   }
-  return { location: url, dialect: POSTGRES, execute, tidy, drop }
+  return { location, dialect: POSTGRES, execute, tidy: tidyPostgres(execute), drop }
+}
+
+const tidyPostgres = (execute: LedgerPlace['execute']) => async (): Promise<void> => {
+  await execute('VACUUM (ANALYZE) x402_authorizations')
+  await execute('CHECKPOINT')
+  await writeBack()
 }
 
 /** Leaves out those who need a PostgreSQL where there is none. */
@@ -48,7 +66,11 @@ export async function onlyPossible<T extends { readonly ledger?: DurableLedger }
 
 async function createFile(): Promise<LedgerPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'x402-bench-'))
-  const location = join(folder, 'ledger.db')
+  const drop = () => rm(folder, { recursive: true, force: true })
+  return { ...fileAt(join(folder, 'ledger.db')), drop }
+}
+
+function fileAt(location: string): Omit<LedgerPlace, 'drop'> {
   const execute = async (statement: string): Promise<void> => {
     const database = new DatabaseSync(location)
     database.exec('PRAGMA busy_timeout = 5000')
@@ -60,13 +82,7 @@ async function createFile(): Promise<LedgerPlace> {
     await execute('PRAGMA wal_checkpoint(TRUNCATE)')
     await writeBack()
   }
-  return {
-    location,
-    dialect: SQLITE,
-    execute,
-    tidy,
-    drop: () => rm(folder, { recursive: true, force: true }),
-  }
+  return { location, dialect: SQLITE, execute, tidy }
 }
 
 /** Has the machine write to its disk what it keeps in memory for it. */

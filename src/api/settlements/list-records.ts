@@ -5,7 +5,7 @@ import type { RouterContext } from '../context.js'
 import { cursorOf, nameOfPlace, pageOf } from '../serve/pages.js'
 import type { ViewScope } from '../serve/owner.js'
 import { ledgerFilters, type listQuery, type refundQuery } from './settlement-query.js'
-import { findBy, lookThrough } from './settlement-search.js'
+import { lookThrough, pricedBy } from './settlement-search.js'
 import { momentOf } from './time-query.js'
 
 export type Listed = { readonly scope: ViewScope } & (
@@ -27,9 +27,8 @@ export async function listRecords(
   const { project } = scope
   const filters: Omit<LedgerQuery, 'limit'> = { ...ledgerFilters(query), project, kind }
   if (updatedSince === undefined) {
-    const parts = listed.kind === 'payment' ? listed.query : {}
-    const { isWanted, ...by } = await findBy(ledger, scope, parts)
-    const asked = { ...filters, ...by, after: cursor, limit: limit + 1 }
+    const isWanted = listed.kind === 'payment' ? pricedBy(listed.query, scope.accepts) : undefined
+    const asked = { ...filters, after: cursor, limit: limit + 1 }
     const { found, end } = await lookThrough(ledger, asked, isWanted)
     if (end === undefined) return pageOf(found, limit, nameOfPlace)
     return { page: found, next: { nextCursor: cursorOf(nameOfPlace(end)) } }

@@ -7,6 +7,7 @@ import { lowerHex } from '../../shared/protocol/hex.js'
 import { findNetwork, UNKNOWN_NETWORK } from '../../shared/protocol/networks.js'
 import { suggestNetwork } from '../../shared/protocol/suggest-network.js'
 import { limitParameter, placeParameter } from '../serve/pages.js'
+import { readSearch } from './settlement-search.js'
 import { momentOf, timeSchema, timeZoneParameter } from './time-query.js'
 
 /**
@@ -89,9 +90,9 @@ const filterMembers = {
     .optional()
     .meta({
       description:
-        'What people see of a payment: the beginning or the end of the payer’s address (`0x12`, `…ab`, `0x12…ab`), or a part of the reference, in any case. A whole address, transaction, URL or reference is found at once, however old it is. Of anything else, each page looks through the next 1,000 payments: it may be short or empty while there is a `nextCursor`.',
+        'The beginning of a reference, in its own case, or of the payer’s address (`0x12`, `0x12…ab`); or a whole address, transaction or URL. What begins so is sorted by reference or address, everything else by time.',
       as: { type: 'string', minLength: 1, maxLength: MAX_SEARCH },
-      examples: ['1007', '0x12…ab'],
+      examples: ['order-10', '0x12…ab'],
     }),
   token: textSchema
     .max(100, 'must have at most 100 characters')
@@ -224,11 +225,13 @@ function spanOf({ from, to, timeZone }: Times) {
 }
 
 function searchOf({
+  search,
   payer,
   transaction,
   resource,
   reference,
 }: Partial<Pick<Filters, Search>>): RecordSearch | undefined {
+  if (search !== undefined) return readSearch(search)
   if (payer !== undefined) return { payer: lowerHex(payer) }
   if (transaction !== undefined) return { transaction: lowerHex(transaction) }
   if (resource !== undefined) return { resource }

@@ -1,10 +1,10 @@
-/** Searches by what people see of a payment: a part of its payer's address or reference, its amount and its token. */
+/** Searches by what people see of a payment: its payer's address or reference, its amount and its token. */
 import { amountOf } from '../../ledger/index.js'
 import type { LedgerQuery, LedgerRecord, LedgerStore, RecordSearch } from '../../ledger/index.js'
-import { isReference } from '../../ledger/payment-details.js'
 import type { Asset } from '../../shared/money/assets.js'
 import { ceilToUnits, powerOfTen, type Decimal } from '../../shared/money/decimal.js'
 import { lowerHex } from '../../shared/protocol/hex.js'
+import type { Hex } from '../../shared/protocol/payment.js'
 import { recordPages } from './record-pages.js'
 import { tokenOf } from './settlement-document.js'
 
@@ -13,84 +13,33 @@ const MAX_LOOKED_AT = 1000
 
 const PAGE = 250
 
-/** Filters of the API that no index answers alone. */
-export interface PartialFilters {
-  readonly search?: string | undefined
+/** Filters of the API that have no index. */
+export interface PriceFilters {
   /** A symbol, or an address. */
   readonly token?: string | undefined
   readonly minAmount?: Decimal | undefined
   readonly maxAmount?: Decimal | undefined
 }
 
-type IsWanted = (record: LedgerRecord) => boolean
+export type IsWanted = (record: LedgerRecord) => boolean
 
-/** What the ledger is asked for, and which of that is wanted. */
-export interface FoundBy {
-  readonly search?: RecordSearch | undefined
-  /** `undefined` if all is. */
-  readonly isWanted?: IsWanted | undefined
+/** The begin of an address, and perhaps its end, as lists show it: `0x12…ab`. */
+const ADDRESS_PART = /^(0x[0-9a-f]{1,40})(?:(?:…|\.{2,3})((?:[0-9a-f]{2})*))?$/
+
+/** Reads what a text searches for: a whole address, transaction or URL, or the beginning of an address or a reference. */
+export function readSearch(text: string): RecordSearch {
+  const digits = lowerHex(text)
+  if (/^0x[0-9a-f]{40}$/.test(digits)) return { payer: digits }
+  if (/^0x[0-9a-f]{64}$/.test(digits)) return { transaction: digits }
+  if (/^https?:\/\//i.test(text)) return { resource: text }
+  const [, payerStart, payerEnd = ''] = ADDRESS_PART.exec(digits) ?? []
+  if (payerStart === undefined) return { referenceStart: text }
+  return { payerStart: payerStart as Hex, payerEnd }
 }
 
-/** Reads a text that is a whole address, transaction or URL. */
-function wholeSearch(text: string): RecordSearch | undefined {
-  if (/^0x[0-9a-f]{40}$/i.test(text)) return { payer: lowerHex(text) }
-  if (/^0x[0-9a-f]{64}$/i.test(text)) return { transaction: lowerHex(text) }
-  return /^https?:\/\//i.test(text) ? { resource: text } : undefined
-}
-
-/** The two ends of an address, as lists show it: `0x12…ab`. */
-const ADDRESS_PART = /^(?=0x|…|\.\.)(0x[0-9a-f]{0,40})?(?:(?:…|\.{2,3})([0-9a-f]{0,40}))?$/
-
-/** Digits that may be either end of an address: fewer would match too many. */
-const END_OF_ADDRESS = /^[0-9a-f]{4,40}$/
-
-/** Tells the ledger's part of a search, which has an index, from the part that is looked through. */
-export async function findBy(
-  { payments }: Pick<LedgerStore, 'payments'>,
-  {
-    project,
-    accepts,
-  }: { readonly project: LedgerQuery['project']; readonly accepts: readonly Asset[] },
-  { search: text, ...filters }: PartialFilters,
-): Promise<FoundBy> {
-  const isPriced = pricedBy(filters, accepts)
-  if (text === undefined) return { isWanted: isPriced }
-  const whole = wholeSearch(text)
-  if (whole !== undefined) return { search: whole, isWanted: isPriced }
-  const wanted = text.toLowerCase()
-  const both =
-    (is: IsWanted): IsWanted =>
-    (record) =>
-      is(record) && (isPriced?.(record) ?? true)
-  const ends = ADDRESS_PART.exec(wanted)
-  if (ends !== null) {
-    const [, start = '0x', end = ''] = ends
-    const search = { payerStart: start as `0x${string}` }
-    const isFew = start.length > 2 && (await payments.isFew(search, project))
-    return {
-      ...(isFew && { search }),
-      isWanted: both(({ from }) => from.startsWith(start) && from.endsWith(end)),
-    }
-  }
-  const reference = { reference: text }
-  if (
-    isReference(text) &&
-    (await payments.list({ project, search: reference, limit: 1 })).length > 0
-  )
-    return { search: reference, isWanted: isPriced }
-  const isEnd = END_OF_ADDRESS.test(wanted)
-  return {
-    isWanted: both(
-      ({ details, from }) =>
-        details?.reference?.toLowerCase().includes(wanted) === true ||
-        (isEnd && (from.endsWith(wanted) || from.startsWith(`0x${wanted}`))),
-    ),
-  }
-}
-
-/** @returns `undefined` if any token and amount will do. */
-function pricedBy(
-  { token, minAmount, maxAmount }: PartialFilters,
+/** Tells which payments are of a token and amount. @returns `undefined` if any will do. */
+export function pricedBy(
+  { token, minAmount, maxAmount }: PriceFilters,
   accepts: readonly Asset[],
 ): IsWanted | undefined {
   if (token === undefined && minAmount === undefined && maxAmount === undefined) return undefined

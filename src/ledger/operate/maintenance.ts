@@ -4,10 +4,10 @@ import { pruneCheckouts } from '../checkouts/checkouts.js'
 import { GAS_COST, SPENT } from '../counters.js'
 import type { Count } from '../counts.js'
 import { exportedOf, withRefunds, type ExportedPayment } from '../export-format.js'
-import { listPages } from '../payments/list-rows.js'
-import { projectsOf } from '../payments/recorded-projects.js'
+import { listPage } from '../payments/list-rows.js'
 import { readRefunded, readRequests } from '../payments/refund-notes.js'
 import { recordOf } from '../payments/rows.js'
+import { EVERY_PROJECT } from '../record.js'
 import { appliedMigrations, migrations } from '../schema/migrate.js'
 import type { SqlDatabase } from '../engine/store.js'
 import { copyLedger, type CopyOptions, type CopySource, type LedgerCopy } from './copy-ledger.js'
@@ -62,25 +62,22 @@ export class LedgerMaintenance {
     return copyLedger(this.#connection, target.#connection, options)
   }
 
-  /** Reads payments page by page: one project after the other, oldest first in each. */
+  /** Reads payments page by page, oldest first. */
   async *export({ from, until, refunds }: ExportQuery): AsyncGenerator<ExportedPayment> {
     const kind = refunds ? 'any' : 'payment'
-    for (const project of await projectsOf(this.#connection)) {
-      let after: Pick<ExportedPayment, 'createdAt' | 'id'> = { createdAt: from, id: '' }
-      for (;;) {
-        const query = { project, states: EXPORTED, kind, until, after, limit: PAGE } as const
-        const rows = await listPages(this.#connection, [query], 'asc')
-        const page = rows.map((row) => exportedOf(recordOf(row)))
-        const ids = page.map(({ id }) => id)
-        const notes = {
-          refunded: await readRefunded(this.#connection, ids),
-          requests: await readRequests(this.#connection, refunds ? ids : []),
-        }
-        yield* page.map((payment) => withRefunds(payment, notes))
-        const last = page.at(-1)
-        if (last === undefined || page.length < PAGE) break
-        after = last
+    const all = { project: EVERY_PROJECT, states: EXPORTED, kind, until, limit: PAGE } as const
+    for (let after: Pick<ExportedPayment, 'createdAt' | 'id'> = { createdAt: from, id: '' }; ;) {
+      const rows = await listPage(this.#connection, { ...all, after }, 'ASC')
+      const page = rows.map((row) => exportedOf(recordOf(row)))
+      const ids = page.map(({ id }) => id)
+      const notes = {
+        refunded: await readRefunded(this.#connection, ids),
+        requests: await readRequests(this.#connection, refunds ? ids : []),
       }
+      yield* page.map((payment) => withRefunds(payment, notes))
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) return
+      after = last
     }
   }
 

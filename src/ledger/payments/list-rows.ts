@@ -1,205 +1,200 @@
 /** The lists of records: pages of one project, or of all. */
-import type { ExpressionBuilder, RawBuilder, SqlBool } from 'kysely'
+import type { ExpressionBuilder, RawBuilder } from 'kysely'
 import { bytesOf } from '../../shared/protocol/hex.js'
 import type { Hex } from '../../shared/protocol/payment.js'
+import { resourceHash } from '../payment-details.js'
 import { EVERY_PROJECT } from '../record.js'
-import type { FinalQuery, LedgerQuery, LedgerRecord, PayerStart } from '../record.js'
+import type { FinalQuery, LedgerQuery, LedgerRecord, RecordSearch } from '../record.js'
 import { REMOTE_SUBMISSION } from '../record-transaction.js'
 import type { TimedRow } from './rows.js'
 import { idBytes, idOf } from '../engine/bytes.js'
-import { isFound, newestLists, REFUNDS, type IndexedSearch } from './recorded-projects.js'
-import type { LedgerDatabase } from '../schema/tables.js'
+import { FINAL, type LedgerDatabase } from '../schema/tables.js'
 import { timeOnce, type SqlDatabase } from '../engine/store.js'
 
-/** Lists whose pages one statement reads. SQLite puts at most 500 together. */
-const LISTS_AT_ONCE = 200
+/** Records of one transaction that are read. A batch is smaller. */
+const MAX_FEW = 800
 
-/** Records that are read together. A batch is smaller. */
-const MAX_FEW = 400
+const STATES = ['reserved', 'submitted', 'settled', 'failed'] as const
+
+type State = (typeof STATES)[number]
 
 type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
 
-/** A page of one project, or of payments without one. */
-interface PageQuery extends Pick<
-  LedgerQuery,
-  'kind' | 'chainId' | 'from' | 'until' | 'after' | 'limit'
-> {
-  readonly project: string | null | RawBuilder<string>
-  readonly states: readonly LedgerRecord['state'][]
-  readonly search?: IndexedSearch | undefined
+interface PageQuery extends Omit<LedgerQuery, 'id' | 'state'> {
+  /** @defaultValue all */
+  readonly states?: readonly State[] | undefined
 }
 
-/** Reads the rows of a list, newest first. */
+/** Reads the rows of a list: newest first, or by what a search for a beginning compares. */
 export async function listRows(
   database: SqlDatabase,
-  { search: asked, ...query }: LedgerQuery,
+  { state, ...query }: LedgerQuery,
 ): Promise<readonly TimedRow[]> {
-  const { project, state, kind = 'payment', chainId, from, until, after, limit } = query
-  if (asked !== undefined && ('transaction' in asked || 'payerStart' in asked))
-    return listFew(database, query, asked)
-  if (query.id !== undefined) return listFew(database, query)
-  const search = asked ?? (kind === 'refund' ? REFUNDS : undefined)
-  const states = state ? [state] : (['reserved', 'submitted', 'settled', 'failed'] as const)
-  const page = { states, search, kind, chainId, from, until, after, limit }
-  if (project !== EVERY_PROJECT) return listPages(database, [{ ...page, project }])
-  const newestOf = (of: LedgerRecord['state']) => {
-    const one = { ...page, project: database.sql.ref<string>('found.project'), limit: 1 }
-    return placesOf(database, { ...one, state: of }, 'desc')
-      .clearSelect()
-      .select('created_at')
-  }
-  const lists = await newestLists(database, { ...page, newestOf })
-  // As many are newer than what was before.
-  const newer = { ...page, from: Math.max(from ?? 0, lists[limit - 1]?.newest ?? 0) }
-  const pages: PageQuery[] = [
-    { ...newer, project: null },
-    ...lists.map((list) => ({ ...newer, project: list.project, states: [list.state] })),
-  ]
-  let rows: readonly TimedRow[] = []
-  for (let start = 0; start < pages.length; start += LISTS_AT_ONCE) {
-    const some = await listPages(database, pages.slice(start, start + LISTS_AT_ONCE))
-    rows = [...rows, ...some].toSorted(newestFirst).slice(0, limit)
-  }
-  return rows
-}
-
-/** The records of several projects, merged. Each page is read from where it begins. */
-export async function listPages(
-  database: SqlDatabase,
-  queries: readonly PageQuery[],
-  order: 'asc' | 'desc' = 'desc',
-): Promise<readonly TimedRow[]> {
-  const { db, now } = database
-  // The indexes of lists begin with project and state.
-  const [first, ...others] = queries.flatMap((query, index) =>
-    query.states.map((state) => {
-      const places = placesOf(database, { ...query, state }, order)
-      return db.selectFrom(places.as(`${state}_${index}`)).selectAll()
-    }),
-  )
-  if (first === undefined) return []
-  const ids = db
-    .selectFrom(others.reduce((sum, one) => sum.unionAll(one), first).as('listed'))
-    .selectAll()
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .limit(queries[0]?.limit ?? 0)
-  return db
-    .selectFrom('x402_authorizations as a')
-    .innerJoin(ids.as('page'), 'page.id', 'a.id')
-    .selectAll('a')
-    .select(now.as('now'))
-    .orderBy('a.created_at', order)
-    .orderBy('a.id', order)
-    .execute()
-}
-
-/** The places of a page of one state. */
-function placesOf(
-  database: SqlDatabase,
-  query: PageQuery & Pick<LedgerRecord, 'state'>,
-  order: 'asc' | 'desc',
-) {
-  const { db, now } = database
-  const { project, search, state, kind, chainId, from, until, after } = query
-  let select = db
-    .selectFrom('x402_authorizations')
-    .select(['created_at', 'id'])
-    .where('project', project === null ? 'is' : '=', project)
-    .where('state', '=', state)
-  if (state === 'reserved')
-    select = select.where((where) =>
-      where.or([where('lock_owner', 'is', null), where('locked_until', '>=', now)]),
-    )
-  if (kind !== 'any') select = select.where('kind', '=', database.sql.lit(kind ?? 'payment'))
-  if (chainId !== undefined) select = select.where('chain_id', '=', chainId)
-  if (search !== undefined) select = select.where(isFound(database, search))
-  if (from !== undefined) select = select.where('created_at', '>=', from)
-  if (until !== undefined) select = select.where('created_at', '<', until)
-  if (after !== undefined)
-    select = select.where((where) => comparedTo(where, order === 'asc' ? '>' : '<', after))
-  return select.orderBy('created_at', order).orderBy('id', order).limit(query.limit)
+  const { id, search } = query
+  if (id !== undefined) return listFew(database, { ...query, state }, sqlId(database, id))
+  if (search !== undefined && 'transaction' in search)
+    return listFew(database, { ...query, state }, sqlTransaction(database, search.transaction))
+  return listPage(database, { ...query, ...(state && { states: [state] }) })
 }
 
 /**
- * The ids of records whose payers begin so, up to one more than are few: the final ones of all projects, because their
- * index begins with the payer, and the pending ones of this project, so that no other project's can hide them.
+ * Reads a page. Of each state, an index is walked from where the page begins, as far as the page is long.
+ *
+ * @param order - Of time. What a search for a beginning finds is always sorted ascendingly by its own key.
  */
-function startingWith(
-  { db, sql }: SqlDatabase,
-  { payerStart }: PayerStart,
-  project: LedgerQuery['project'],
-) {
-  const [least, greatest] = ['0', 'f'].map((digit) => bytesOf(payerStart.padEnd(42, digit) as Hex))
-  const select = db
-    .selectFrom('x402_authorizations')
-    .select('id')
-    .where(sql<SqlBool>`payer BETWEEN ${least} AND ${greatest}`)
-    .limit(MAX_FEW + 1)
-  const final = select.where(sql<SqlBool>`(state = 'settled' OR state = 'failed')`)
-  const allPending = select
-    .where(sql<SqlBool>`(state = 'reserved' OR state = 'submitted')`)
-    // By the index of the few that are under way, which has this order.
-    .orderBy('project')
-  const pending = project === EVERY_PROJECT ? allPending : allPending.where('project', '=', project)
-  return { final, pending }
-}
-
-/** All of them, where {@link isFew}. */
-function idsStartingWith(
+export async function listPage(
   database: SqlDatabase,
-  search: PayerStart,
-  project: LedgerQuery['project'],
-) {
-  const { final, pending } = startingWith(database, search, project)
-  return database.db
-    .selectFrom(final.as('final'))
-    .select('id')
-    .unionAll(database.db.selectFrom(pending.as('pending')).select('id'))
-}
-
-/** Whether so few records begin so that they are read together. */
-export async function isFew(
-  database: SqlDatabase,
-  search: PayerStart,
-  project: LedgerQuery['project'],
-): Promise<boolean> {
-  const { final, pending } = startingWith(database, search, project)
-  for (const some of [final, pending]) if ((await some.execute()).length > MAX_FEW) return false
-  return true
-}
-
-/** The records of an id or a search that finds few, so that the rest of the query is compared here. */
-async function listFew(
-  database: SqlDatabase,
-  query: LedgerQuery,
-  search?: { readonly transaction: Hex } | PayerStart,
+  { states = STATES, ...query }: PageQuery,
+  order: 'ASC' | 'DESC' = 'DESC',
 ): Promise<readonly TimedRow[]> {
-  const { db, now } = database
+  const { db, sql, now } = database
+  const key = query.search && keyOf(query.search)
+  const sorted = key === undefined ? ['created_at', 'id'] : [key, 'state', 'created_at', 'id']
+  const direction = key === undefined ? order : 'ASC'
+  const by = (columns: readonly string[]) =>
+    sql.raw(columns.map((column) => `${column} ${direction}`).join(', '))
+  // The index of a beginning has both final states in one order.
+  const parts =
+    key === undefined || states.length === 1
+      ? states.map((state) => [state] as const)
+      : ([['settled', 'failed'], ['reserved'], ['submitted']] as const)
+  const walks = parts.map((part) => {
+    const conditions = sql.join(
+      conditionsOf(database, query, { part, sorted, direction }),
+      sql` AND `,
+    )
+    return sql`SELECT * FROM (
+      SELECT ${sql.raw(sorted.map((column, place) => `${column} AS k${place}`).join(', '))}
+      FROM x402_authorizations ${sql.raw(indexedBy(database, query, part))}
+      WHERE ${conditions} ORDER BY ${by(sorted)} LIMIT ${query.limit}) AS one`
+  })
+  const keys = sorted.map((_column, place) => `k${place}`)
+  const { rows } = await sql<TimedRow>`
+    SELECT a.*, ${now} AS now FROM x402_authorizations AS a JOIN (
+      SELECT * FROM (${sql.join(walks, sql` UNION ALL `)}) AS walks ORDER BY ${by(keys)} LIMIT ${query.limit}
+    ) AS page ON a.id = ${sql.ref(keys.at(-1)!)} ORDER BY ${by(keys)}`.execute(db)
+  return rows
+}
+
+/** What a search for a beginning compares. @returns `undefined` for another search */
+function keyOf(search: RecordSearch): string | undefined {
+  if ('payerStart' in search) return 'payer'
+  return 'referenceStart' in search ? 'reference' : undefined
+}
+
+/** One walk of an index. */
+interface Walk {
+  readonly part: readonly State[]
+  readonly sorted: readonly string[]
+  readonly direction: 'ASC' | 'DESC'
+}
+
+/**
+ * Has SQLite walk the index that the list was made for: it would choose by the statistics of a table that has
+ * grown since, and of two columns that are equal it knows neither's share.
+ */
+function indexedBy(
+  { locksRows }: SqlDatabase,
+  { project, search, kind }: PageQuery,
+  [state]: Walk['part'],
+): string {
+  const isOfAll = project === EVERY_PROJECT
+  const nameOf = (): string => {
+    if (state === 'reserved' || state === 'submitted') return 'pending'
+    if (search === undefined && kind === 'refund') return isOfAll ? 'all_refunded' : 'refunded'
+    if (search === undefined) return isOfAll ? 'all_listed' : 'listed'
+    if ('payer' in search || 'payerStart' in search) return 'payer'
+    if ('resource' in search) return 'resource'
+    return isOfAll ? 'all_reference' : 'reference'
+  }
+  return locksRows ? '' : `INDEXED BY x402_authorizations_${nameOf()}`
+}
+
+function conditionsOf(
+  { sql, now }: SqlDatabase,
+  { project, search, kind = 'payment', chainId, from, until, after }: PageQuery,
+  { part, sorted, direction }: Walk,
+): readonly RawBuilder<unknown>[] {
+  const [state] = part
+  const all = [part.length > 1 ? sql.raw(FINAL) : sql`state = ${sql.lit(state)}`]
+  if (state === 'reserved') all.push(sql`(lock_owner IS NULL OR locked_until >= ${now})`)
+  if (project !== EVERY_PROJECT) all.push(sql`project = ${project}`)
+  if (kind !== 'any') all.push(sql`kind = ${sql.lit(kind)}`)
+  if (chainId !== undefined) all.push(sql`chain_id = ${chainId}`)
+  if (from !== undefined) all.push(sql`created_at >= ${from}`)
+  if (until !== undefined) all.push(sql`created_at < ${until}`)
+  if (search !== undefined) all.push(...searchConditions({ sql }, search, after === undefined))
+  if (after !== undefined) {
+    const id = idBytes(after.id)
+    const places = sorted.map((column) => {
+      if (column === 'id') return sql`${id}`
+      if (column === 'created_at') return sql`${after.createdAt}`
+      return sql`(SELECT ${sql.raw(column)} FROM x402_authorizations WHERE id = ${id})`
+    })
+    const operator = sql.raw(direction === 'ASC' ? '>' : '<')
+    all.push(sql`(${sql.raw(sorted.join(', '))}) ${operator} (${sql.join(places)})`)
+  }
+  return all
+}
+
+/** @param isFirst - Whether the page is the first: others begin where the one before has ended. */
+function searchConditions(
+  { sql }: Pick<SqlDatabase, 'sql'>,
+  search: RecordSearch,
+  isFirst: boolean,
+): readonly RawBuilder<unknown>[] {
+  if ('payer' in search) return [sql`payer = ${bytesOf(search.payer)}`]
+  if ('resource' in search) return [sql`resource_hash = ${resourceHash(search.resource)}`]
+  if ('payerStart' in search) {
+    const [least, greatest] = ['0', 'f'].map((digit) =>
+      bytesOf(search.payerStart.padEnd(42, digit) as Hex),
+    )
+    const end = bytesOf(`0x${search.payerEnd ?? ''}`)
+    return [
+      ...(isFirst ? [sql`payer >= ${least}`] : []),
+      sql`payer <= ${greatest}`,
+      ...(end.length > 0 ? [sql`substr(payer, ${sql.lit(21 - end.length)}) = ${end}`] : []),
+    ]
+  }
+  if ('referenceStart' in search) {
+    const { referenceStart: least } = search
+    // No reference has the last character of Unicode, which follows all others.
+    const end = sql`reference < ${`${least}\u{10FFFF}`}`
+    return [...(isFirst ? [sql`reference >= ${least}`] : []), end]
+  }
+  return 'reference' in search ? [sql`reference = ${search.reference}`] : []
+}
+
+const sqlId = ({ sql }: SqlDatabase, id: string) => sql<boolean>`id = ${idBytes(id)}`
+
+function sqlTransaction({ sql }: SqlDatabase, transaction: Hex) {
   // Stands for transactions that only a remote facilitator knows.
-  if (search && 'transaction' in search && search.transaction === REMOTE_SUBMISSION.transaction)
-    return []
-  const { project, id = '', state, kind = 'payment', chainId, after, limit } = query
+  if (transaction === REMOTE_SUBMISSION.transaction) return sql<boolean>`1 = 0`
+  return sql<boolean>`transaction_hash = ${bytesOf(transaction)}`
+}
+
+/** The records of a condition that finds few: the rest of the query is compared here. */
+async function listFew(
+  { db, now }: SqlDatabase,
+  query: LedgerQuery,
+  condition: RawBuilder<boolean>,
+): Promise<readonly TimedRow[]> {
+  const { project, state, kind = 'payment', chainId, after, limit } = query
   const { from = 0, until = Infinity } = query
-  const select = db
-    .selectFrom('x402_authorizations as a')
-    .selectAll('a')
+  const rows = await db
+    .selectFrom('x402_authorizations')
+    .selectAll()
     .select(now.as('now'))
-    .limit(2 * MAX_FEW)
-  const few =
-    search === undefined
-      ? select.where('a.id', '=', idBytes(id))
-      : 'transaction' in search
-        ? select.where('a.transaction_hash', '=', bytesOf(search.transaction))
-        : select.innerJoin(idsStartingWith(database, search, project).as('few'), 'few.id', 'a.id')
-  const rows = await few.execute()
+    .where(condition)
+    .limit(MAX_FEW)
+    .execute()
   const isListed = (row: TimedRow): boolean => {
     const createdAt = Number(row.created_at)
     return (
       (project === EVERY_PROJECT || row.project === project) &&
       (kind === 'any' || row.kind === kind) &&
       (chainId === undefined || Number(row.chain_id) === chainId) &&
-      (query.id === undefined || idOf(row.id) === id) &&
+      (query.id === undefined || idOf(row.id) === query.id) &&
       (state === undefined || row.state === state) &&
       (row.state !== 'reserved' || row.lock_owner === null || row.locked_until >= row.now) &&
       createdAt >= from &&

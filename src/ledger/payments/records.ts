@@ -7,13 +7,12 @@ import type {
   FinalQuery,
   LedgerQuery,
   LedgerRecord,
-  PayerStart,
   SubmittedQuery,
 } from '../record.js'
 import { changedIds } from './changed-ids.js'
 import { entryOf, recordOf, type TimedRow } from './rows.js'
 import { idOf } from '../engine/bytes.js'
-import { comparedTo, finalRows, isFew, listRows } from './list-rows.js'
+import { comparedTo, finalRows, listRows } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import { FIND } from './statements.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
@@ -96,19 +95,14 @@ export class Records {
   }
 
   /**
-   * Lists the payments of a project, newest first, without the bytes of their transactions. Released
-   * reservations and refunds are not among them.
+   * Lists the payments of a project, without the bytes of their transactions: newest first, or sorted by what the
+   * search for a beginning compares. Released reservations and refunds are not among them.
    */
   list(query: LedgerQuery): Promise<readonly LedgerRecord[]> {
     return this.#store.run(async (database) => {
       const rows = await listRows(database, query)
       return rows.map((row) => this.#toRecord(row))
     })
-  }
-
-  /** Whether a search finds so few records that it can be listed: final ones of all projects, pending ones of this one. */
-  isFew(search: PayerStart, project: LedgerQuery['project']): Promise<boolean> {
-    return this.#store.run((database) => isFew(database, search, project))
   }
 
   /** Lists records by the time of their last change, oldest first. */

@@ -11,20 +11,14 @@ import {
 import { DAY_MS, evenSpans, UTC, zoneWithin } from '../time-zone.js'
 import { idOf } from '../engine/bytes.js'
 import { comparedTo } from './list-rows.js'
-import { projectsOf } from './recorded-projects.js'
 import type { Statement } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 
 /** Payments that SQLite reads at once: it blocks this process meanwhile. */
 const PAGE = 1000
 
-/** Days that PostgreSQL sums at once: a statement has a time limit. */
-const DAYS_AT_ONCE = 31
-
-/** The payments of one project, or of none. */
-interface ProjectQuery extends Omit<RevenueQuery, 'project'> {
-  readonly project: string | null
-}
+/** Days that PostgreSQL sums at once, of one project and of all: a statement has a time limit. */
+const DAYS_AT_ONCE = { one: 31, all: 1 }
 
 /**
  * Sums in PostgreSQL. Only groups beyond {@link MAX_SUMMED_GROUPS} are merged. The statement is planned for its
@@ -41,7 +35,7 @@ const sumBy =
        count(*) FILTER (WHERE kind = 'refund') AS refunds
      FROM x402_authorizations
      WHERE state = 'settled' AND created_at >= $1 AND created_at < $2
-       AND (project = $3::text OR $3::text IS NULL AND project IS NULL)
+       AND ($3::text IS NULL OR project = $3::text)
      GROUP BY 1, 2, 3
    ), places AS (
      SELECT sums.*, row_number() OVER (ORDER BY amount - refunded DESC, key) <= ${MAX_SUMMED_GROUPS} AS is_told FROM sums
@@ -79,18 +73,12 @@ export class Revenue {
 
   /** Sums settled payments and refunds. Returns the 1,000 groups with most money; the others are merged. */
   async sumRevenue(query: RevenueQuery): Promise<readonly RevenueGroup[]> {
-    const projects =
-      query.project === EVERY_PROJECT
-        ? await this.#store.run((database) => projectsOf(database))
-        : [query.project]
     const sums = new RevenueSums()
-    for (const project of projects)
-      for await (const groups of this.#steps({ ...query, project }))
-        for (const group of groups) sums.add(group)
+    for await (const groups of this.#steps(query)) for (const group of groups) sums.add(group)
     return sums.groups()
   }
 
-  async *#steps(query: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
+  async *#steps(query: RevenueQuery): AsyncGenerator<readonly RevenueGroup[]> {
     const { sumsInSteps } = await this.#store.run(async ({ locksRows }) => ({
       sumsInSteps: locksRows,
     }))
@@ -98,8 +86,9 @@ export class Revenue {
   }
 
   /** The sums of some days each. */
-  async *#sums(query: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
-    const stepMs = DAYS_AT_ONCE * DAY_MS
+  async *#sums(query: RevenueQuery): AsyncGenerator<readonly RevenueGroup[]> {
+    const days = query.project === EVERY_PROJECT ? DAYS_AT_ONCE.all : DAYS_AT_ONCE.one
+    const stepMs = days * DAY_MS
     const zone = query.by === 'day' ? query.zone : undefined
     for (const even of evenSpans(zone ?? UTC, query))
       for (let { from } = even; from < even.until; from += stepMs) {
@@ -109,7 +98,7 @@ export class Revenue {
   }
 
   /** Single payments and refunds, page by page. SQLite has no numbers beyond 64 bits. */
-  async *#payments(asked: ProjectQuery): AsyncGenerator<readonly RevenueGroup[]> {
+  async *#payments(asked: RevenueQuery): AsyncGenerator<readonly RevenueGroup[]> {
     const zone = asked.by === 'day' && asked.zone ? zoneWithin(asked.zone, asked) : undefined
     const query = { ...asked, zone }
     let after: PagePosition = { createdAt: query.from, id: '' }
@@ -126,10 +115,15 @@ export class Revenue {
 
 async function sumGroups(
   { run }: SqlDatabase,
-  { project, from, until, by }: ProjectQuery,
+  { project, from, until, by }: RevenueQuery,
   offsetMs: number,
 ): Promise<readonly RevenueGroup[]> {
-  const values = [from, until, project, ...(by === 'day' ? [offsetMs] : [])]
+  const values = [
+    from,
+    until,
+    project === EVERY_PROJECT ? null : project,
+    ...(by === 'day' ? [offsetMs] : []),
+  ]
   const rows = (await run(SUM[by], values)) as readonly SummedRow[]
   return rows.map((row) => ({
     key: row.key ?? undefined,
@@ -149,14 +143,14 @@ interface PagePosition {
 
 async function readPayments(
   { db }: SqlDatabase,
-  { project, until, by, zone }: ProjectQuery,
+  { project, until, by, zone }: RevenueQuery,
   after: PagePosition,
 ): Promise<readonly (PagePosition & { readonly group: RevenueGroup })[]> {
-  const rows = await db
-    .selectFrom('x402_authorizations')
+  const all = db.selectFrom('x402_authorizations')
+  const own = project === EVERY_PROJECT ? all : all.where('project', '=', project)
+  const rows = await own
     .select(['id', 'created_at', 'chain_id', 'asset', 'project', 'resource_url', 'kind'])
     .select((where) => where.fn.coalesce('charged', 'value').as('amount'))
-    .where('project', project === null ? 'is' : '=', project)
     .where('state', '=', 'settled')
     .where((where) => comparedTo(where, '>', after))
     .where('created_at', '<', until)

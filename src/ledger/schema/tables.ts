@@ -299,10 +299,14 @@ export const keyOf = (table: keyof typeof TABLES): readonly string[] =>
 export const UNDELIVERED =
   "state = 'settled' AND delivered = 0 AND kind = 'payment' AND (charged IS NULL OR charged <> '0')"
 
-const FINAL = "(state = 'settled' OR state = 'failed')"
+/** States that payments end in. */
+export const FINAL = "(state = 'settled' OR state = 'failed')"
 
-/** The chain is last: lists of one network pass over the others' payments without reading them. */
-const LISTED = 'project, state, created_at, id, chain_id'
+/** A page of one state. The chain is last: lists of one network pass over the others' payments without reading them. */
+const LISTED = 'state, created_at, id, chain_id'
+
+/** What is found of all projects, and of one by passing over the others'. */
+const FOUND = 'state, created_at, id, project, chain_id'
 
 /**
  * The indexes of each table, by the ends of their names.
@@ -316,17 +320,20 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     refunds: '(refund_of, created_at, id) WHERE refund_of IS NOT NULL',
     // Locked and open records are few among many.
     locked: '(lock_owner) WHERE lock_owner IS NOT NULL AND delivered = 0',
-    open: `(created_at) WHERE state = 'submitted'`,
     undelivered: `(created_at) WHERE ${UNDELIVERED}`,
     // The reorg watch reads records that became final recently.
     settled: `(updated_at) WHERE state = 'settled'`,
     failed: `(updated_at) WHERE state = 'failed'`,
-    listed: `(${LISTED}) WHERE ${FINAL}`,
-    refunded: `(${LISTED}) WHERE kind = 'refund'`,
-    payer: `(payer, ${LISTED}) WHERE ${FINAL}`,
-    resource: `(resource_hash, ${LISTED}) WHERE resource_hash IS NOT NULL AND ${FINAL}`,
-    reference: `(reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,
-    pending: `(${LISTED}) WHERE (state = 'reserved' OR state = 'submitted')`,
+    listed: `(project, ${LISTED}) WHERE ${FINAL}`,
+    all_listed: `(${LISTED}) WHERE ${FINAL}`,
+    refunded: `(project, ${LISTED}) WHERE kind = 'refund'`,
+    all_refunded: `(${LISTED}) WHERE kind = 'refund'`,
+    payer: `(payer, ${FOUND}) WHERE ${FINAL}`,
+    resource: `(resource_hash, ${FOUND}) WHERE resource_hash IS NOT NULL AND ${FINAL}`,
+    // Merchants' references begin alike: each merchant's have an index of their own.
+    reference: `(project, reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,
+    all_reference: `(reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,
+    pending: `(${FOUND}) WHERE (state = 'reserved' OR state = 'submitted')`,
     uncharged: `(payer) WHERE charged = '0'`,
     lapsing: `((CAST(valid_before AS NUMERIC))) WHERE charged = '0'`,
   },
@@ -358,10 +365,13 @@ export const PROJECTS_VERSION = 'projects'
 export function createTables({ isPostgres }: SqlDialect): readonly string[] {
   // SQLite: of a column that is `INTEGER PRIMARY KEY` it would make the row's own number, and only `STRICT`
   // keeps values of another type out of a column.
-  const [bigint, bytes, end] = isPostgres ? ['BIGINT', 'BYTEA', ''] : ['INT', 'BLOB', ' STRICT']
+  // PostgreSQL: text is compared by its bytes, as in SQLite. By a locale, no index finds a beginning.
+  const [bigint, bytes, text, end] = isPostgres
+    ? ['BIGINT', 'BYTEA', 'TEXT COLLATE "C"', '']
+    : ['INT', 'BLOB', 'TEXT', ' STRICT']
   const columnOf = ([name, column]: [string, string | readonly string[]]): string => {
     const sql = typeof column === 'string' ? column : 'TEXT NOT NULL'
-    return `${name} ${sql.replace('BIGINT', bigint).replace('BYTES', bytes)}`
+    return `${name} ${sql.replace('BIGINT', bigint).replace('BYTES', bytes).replace('TEXT', text)}`
   }
   return [
     ...Object.entries(TABLES).map(([table, columns]) => {

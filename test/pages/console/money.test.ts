@@ -85,8 +85,9 @@ describe('the search for settlements', () => {
     ['ab'.repeat(16), 'settlement'],
     ['https://shop.example/report', 'resource'],
     ['0x12…ab', 'payer'],
-    ['…ab', 'payer'],
-    ['order-7', 'part'],
+    ['0x12', 'payer'],
+    ['…ab', 'reference'],
+    ['order-7', 'reference'],
   ])('recognises %j as a %s', (text, kind) => {
     expect(readSearch(text)).toBe(kind)
   })

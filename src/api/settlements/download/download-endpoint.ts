@@ -2,7 +2,7 @@ import type { RouterContext } from '../../context.js'
 import { defineEndpoint, type EarlyCall } from '../../serve/define-endpoint.js'
 import { owned, type PaymentsOwner, type ViewScope } from '../../serve/owner.js'
 import { filterQuery, ledgerFilters } from '../settlement-query.js'
-import { findBy, type FoundBy } from '../settlement-search.js'
+import { pricedBy, type IsWanted } from '../settlement-search.js'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
@@ -38,11 +38,11 @@ export function downloadEndpoint<Context extends RouterContext>(owner: PaymentsO
     problems: ['server_busy'],
     async respond(context: Context, call) {
       const scope = owner.scopeOf(context, call)
-      const found = await findBy(context.ledger, scope, call.query)
       await downloadSettlements(context, call, {
         slots: owner.slots,
         scope,
-        filters: { ...ledgerFilters(call.query), ...found },
+        filters: ledgerFilters(call.query),
+        isPriced: pricedBy(call.query, scope.accepts),
         zone: call.query.timeZone,
       })
     },
@@ -62,7 +62,8 @@ const RATED_SECONDS = 30
 interface DownloadOptions {
   readonly slots: SlotOwner
   readonly scope: ViewScope
-  readonly filters: Omit<LedgerQuery, 'project' | 'limit'> & Pick<FoundBy, 'isWanted'>
+  readonly filters: Omit<LedgerQuery, 'project' | 'limit'>
+  readonly isPriced: IsWanted | undefined
   /** Zone of the times in it. @defaultValue UTC */
   readonly zone?: TimeZone | undefined
 }
@@ -74,7 +75,7 @@ interface DownloadOptions {
 async function downloadSettlements(
   context: RouterContext,
   { req, res }: EarlyCall,
-  { slots, scope: { project, accepts }, filters: { isWanted, ...filters }, zone }: DownloadOptions,
+  { slots, scope: { project, accepts }, filters, isPriced, zone }: DownloadOptions,
 ): Promise<void> {
   const { downloads } = context
   const free = takeSlot(downloads, slots, { req, res })
@@ -83,7 +84,7 @@ async function downloadSettlements(
     const pages = recordPages(context.ledger, { ...filters, kind: 'any', project, limit: PAGE })
     const { head, line } = exportWriter('csv', accepts, zone)
     const isWritten = (record: LedgerRecord) =>
-      (record.state !== 'reserved' || filters.state === 'reserved') && (isWanted?.(record) ?? true)
+      (record.state !== 'reserved' || filters.state === 'reserved') && (isPriced?.(record) ?? true)
     const lines = async (page: readonly LedgerRecord[]): Promise<string> =>
       (await exportedPage(context, page.filter(isWritten))).map(line).join('')
     /** The next page; of a client that is gone, no more. */

@@ -42,10 +42,8 @@ export function Settlements({ route }: { readonly route: Route }) {
   const { values, isFiltered } = filters
   const query = { ...values, ...spanOf(values) }
   const page = `${role}/settlements${queryOf({ ...query, cursor: cursorOf(route) })}`
-  // The gateway sums those of one merchant, or what a search finds.
-  const isSummed = isFiltered && (role === 'merchant' || values.project + values.search !== '')
   const summary = useFresh<SettlementSummary>(
-    isSummed ? `${role}/settlements-summary${queryOf(query)}` : undefined,
+    isFiltered ? `${role}/settlements-summary${queryOf(query)}` : undefined,
   )
   return (
     <Page
@@ -57,7 +55,7 @@ export function Settlements({ route }: { readonly route: Route }) {
       }
     >
       <Toolbar key={JSON.stringify(values)} of={filters} />
-      {isSummed && summary.data && <Summary of={summary.data} />}
+      {isFiltered && summary.data && <Summary of={summary.data} />}
       <List
         of={useFresh<ListOf<'settlements', Settlement>>(page)}
         rows={({ settlements }) => settlements}
@@ -79,7 +77,7 @@ export function Settlements({ route }: { readonly route: Route }) {
   )
 }
 
-/** A search looks through some payments for each page. */
+/** Each page looks through some payments for an amount or a token. */
 const NONE_HERE = (
   <Empty title="No results among these payments">
     Older ones follow on the next page. Dates or a merchant narrow the search down.
@@ -96,12 +94,12 @@ const none = (isFiltered: boolean) =>
 const STATUSES = optionsOf('Any status', ['settled', 'pending', 'failed', 'reserved'])
 
 const HINTS = {
-  nothing: 'Part of a payer (0x12…ab) or reference; a whole transaction, URL or id',
+  nothing: 'Beginning of a payer (0x12) or reference; a whole transaction, URL or id',
   payer: 'Searches by payer',
   transaction: 'Searches by transaction',
   settlement: 'Opens the payment with this id',
   resource: 'Searches for exactly this URL',
-  part: 'Searches in references',
+  reference: 'Searches for references that begin so',
 } as const satisfies Record<Found, string>
 
 function Toolbar({ of: { values, go: filter } }: Of<Filters>) {
@@ -171,7 +169,7 @@ function Summary({ of: { count, isMore, sums } }: Of<SettlementSummary>) {
     <div class="found" role="status">
       <p>
         {formatNumber(count)} {count === 1 ? 'payment' : 'payments'}
-        {isMore && ' among the newest; older ones are not summed'}
+        {isMore && ' summed so far; there may be more'}
       </p>
       {sums.map((sum) => (
         <p key={`${sum.network} ${sum.asset}`}>
