@@ -4,13 +4,22 @@ import type { PageOffer } from '../../sell/paywall/page-data.js'
 import { fundsFor } from './purchases.js'
 import { text } from './texts.js'
 
-/** Wallet apps with a browser of their own. */
+/** Link into OKX Wallet, which its web page passes on. */
+const OKX = encodeURIComponent('okx://wallet/dapp/url?dappUrl=')
+
+/** Wallet apps with a browser of their own. Each link is the documented one that opens a URL there, given it encoded. */
 const APPS: readonly (readonly [name: string, link: (url: string) => string])[] = [
-  ['MetaMask', (url) => `https://metamask.app.link/dapp/${url.replace(/^https?:\/\//, '')}`],
-  ['Coinbase Wallet', (url) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(url)}`],
+  // The rest of the path is the URL as it is, without its scheme.
   [
-    'Trust Wallet',
-    (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(url)}`,
+    'MetaMask',
+    (url) => `https://link.metamask.io/dapp/${decodeURIComponent(url).replace(/^https?:\/\//, '')}`,
+  ],
+  ['Coinbase Wallet', (url) => `https://go.cb-w.com/dapp?cb_url=${url}`],
+  ['Trust Wallet', (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${url}`],
+  ['Phantom', (url) => `https://phantom.app/ul/browse/${url}?ref=${url}`],
+  [
+    'OKX Wallet',
+    (url) => `https://web3.okx.com/download?deeplink=${OKX}${encodeURIComponent(url)}`,
   ],
 ]
 
@@ -47,7 +56,12 @@ function WalletApps({ url }: { readonly url: string }) {
       <p>{text('openIn')}</p>
       <div class="buttons">
         {APPS.map(([name, link]) => (
-          <a key={name} class="button" href={link(url)} rel="noopener noreferrer">
+          <a
+            key={name}
+            class="button quiet"
+            href={link(encodeURIComponent(url))}
+            rel="noopener noreferrer"
+          >
             {name}
           </a>
         ))}
