@@ -4,24 +4,17 @@ import type { PageOffer } from '../../sell/paywall/page-data.js'
 import { fundsFor } from './purchases.js'
 import { text } from './texts.js'
 
-/** Link into OKX Wallet, which its web page passes on. */
-const OKX = encodeURIComponent('okx://wallet/dapp/url?dappUrl=')
-
-/** Wallet apps with a browser of their own. Each link is the documented one that opens a URL there, given it encoded. */
-const APPS: readonly (readonly [name: string, link: (url: string) => string])[] = [
-  // The rest of the path is the URL as it is, without its scheme.
-  [
-    'MetaMask',
-    (url) => `https://link.metamask.io/dapp/${decodeURIComponent(url).replace(/^https?:\/\//, '')}`,
-  ],
-  ['Coinbase Wallet', (url) => `https://go.cb-w.com/dapp?cb_url=${url}`],
-  ['Trust Wallet', (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${url}`],
-  ['Phantom', (url) => `https://phantom.app/ul/browse/${url}?ref=${url}`],
-  [
-    'OKX Wallet',
-    (url) => `https://web3.okx.com/download?deeplink=${OKX}${encodeURIComponent(url)}`,
-  ],
+/** Wallet apps with a browser of their own, and the documented links that open a URL there. */
+const APPS: readonly (readonly [name: string, link: (url: string, encoded: string) => string])[] = [
+  ['MetaMask', (url) => `https://link.metamask.io/dapp/${url.replace(/^https?:\/\//, '')}`],
+  ['Coinbase Wallet', (_, url) => `https://go.cb-w.com/dapp?cb_url=${url}`],
+  ['Trust Wallet', (_, url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${url}`],
+  ['Phantom', (_, url) => `https://phantom.app/ul/browse/${url}?ref=${url}`],
+  ['OKX Wallet', (_, url) => OKX + encodeURIComponent(`okx://wallet/dapp/url?dappUrl=${url}`)],
 ]
+
+/** A web page that passes on what comes after it. */
+const OKX = 'https://web3.okx.com/download?deeplink='
 
 /** Wallets for browsers. */
 const EXTENSIONS: readonly (readonly [name: string, url: string])[] = [
@@ -59,7 +52,7 @@ function WalletApps({ url }: { readonly url: string }) {
           <a
             key={name}
             class="button quiet"
-            href={link(encodeURIComponent(url))}
+            href={link(url, encodeURIComponent(url))}
             rel="noopener noreferrer"
           >
             {name}
