@@ -130,6 +130,7 @@ function answersOf(account: DevnetAccount, options: WalletOptions, wallet: Walle
     },
     eth_call: (params) => askNode('eth_call', params),
     eth_getBalance: (params) => askNode('eth_getBalance', params),
+    eth_estimateGas: (params) => askNode('eth_estimateGas', params),
     eth_gasPrice: (params) => askNode('eth_gasPrice', params),
     eth_getTransactionReceipt: (params) => askNode('eth_getTransactionReceipt', params),
     eth_sendTransaction: async ([asked]) => {

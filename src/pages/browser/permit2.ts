@@ -20,24 +20,30 @@ export const readAllowance = (provider: Provider, { from, asset }: Holding) =>
 export const readBalance = (provider: Provider, { from, asset }: Holding) =>
   readWord(provider, asset, BALANCE_OF + wordOf(from))
 
-/** Least gas that any approval takes: that of a transaction with its data. */
+/** An amount to approve. */
+type Approval = Holding & { readonly amount: string }
+
+/** Least gas that any approval takes, where the wallet estimates none: that of a transaction with its data. */
 const LEAST_GAS = 22_000n
 
 /** Whether an account surely has too little for an approval in a transaction. */
-export async function lacksGas(provider: Provider, from: string): Promise<boolean> {
-  const held = await readNumber(provider, 'eth_getBalance', [from, 'latest'])
+export async function lacksGas(provider: Provider, approval: Approval): Promise<boolean> {
+  const held = await readNumber(provider, 'eth_getBalance', [approval.from, 'latest'])
   const price = (await readNumber(provider, 'eth_gasPrice', [])) ?? 1n
-  return held !== undefined && held < price * LEAST_GAS
+  const gas = await readNumber(provider, 'eth_estimateGas', [transactionOf(approval)])
+  return held !== undefined && held < price * (gas ?? LEAST_GAS)
 }
 
 /** Asks the wallet to approve an amount in a transaction. @returns Its hash. @throws `ProviderFailure` */
-export async function sendApproval(
-  provider: Provider,
-  { from, asset, amount }: Holding & { readonly amount: string },
-): Promise<string> {
-  const data = APPROVE + wordOf(PERMIT2) + wordOf(`0x${BigInt(amount).toString(16)}`)
-  return String(await callProvider(provider, 'eth_sendTransaction', [{ from, to: asset, data }]))
+export async function sendApproval(provider: Provider, approval: Approval): Promise<string> {
+  return String(await callProvider(provider, 'eth_sendTransaction', [transactionOf(approval)]))
 }
+
+const transactionOf = ({ from, asset, amount }: Approval) => ({
+  from,
+  to: asset,
+  data: APPROVE + wordOf(PERMIT2) + wordOf(`0x${BigInt(amount).toString(16)}`),
+})
 
 /** Selectors of `nonces(address)`, `allowance(address,address)`, `balanceOf(address)` and `approve(address,uint256)`. */
 const NONCES = '0x7ecebe00'

@@ -7,7 +7,7 @@ import type { PageOffer } from '../../sell/paywall/page-data.js'
 import { allowsAnother, firstPhase, Purchases, type Notice, type Phase } from './purchases.js'
 import { Receipt } from './receipt.js'
 import { Result } from './result.js'
-import { isPermit2, isSponsored } from './sign-payment.js'
+import { coinOf, isPermit2, isSponsored } from './sign-payment.js'
 import { formatTime, text } from './texts.js'
 import { WalletList } from './wallet-list.js'
 
@@ -70,7 +70,8 @@ function Offers({ onPay, onOtherAccount }: OffersProps) {
   const terms = offer && data.document.accepts[offer.entry]
   if (offer === undefined || terms === undefined) return null
   const { amount, network, minutes, rate, testnet } = offer
-  const { seller, price } = data
+  const { price } = data
+  const paysFee = isPermit2(terms) && !isSponsored(data.document, terms)
   return (
     <>
       <p class="price">
@@ -90,12 +91,12 @@ function Offers({ onPay, onOtherAccount }: OffersProps) {
           {text(terms.scheme === 'upto' ? 'signedUpTo' : 'signedWords', {
             amount,
             network,
-            seller,
             minutes,
             address: terms.payTo,
           })}
-          {isPermit2(terms) && ` ${text('permit2Words', { amount })}`}
-          {` ${text(isPermit2(terms) && !isSponsored(data.document, terms) ? 'approvalFee' : 'noFee')}`}
+          {isPermit2(terms) &&
+            ` ${text(paysFee ? 'permit2Words' : 'permit2Sponsored', { amount, coin: coinOf(offer) })}`}
+          {!paysFee && ` ${text('noFee')}`}
         </p>
       </WalletList>
     </>
@@ -137,10 +138,9 @@ interface KeptProps {
 function Kept({ phase: { payment, notice }, purchases }: KeptProps) {
   const { received, signedAt, receipt } = payment
   const date = formatTime(signedAt)
-  // A payment link buys nothing that could be shown again.
-  const isLink = received !== undefined && data.document.error === 'checkout_paid'
   const { amount, price = amount, seller, network } = receipt
-  const found: Notice = isLink
+  const isPaidLink = data.isLink && received !== undefined
+  const found: Notice = isPaidLink
     ? { message: text('linkPaid', { amount: price, seller, date }), tone: 'good' }
     : received === 'again'
       ? { message: text('bought', { date, until: formatTime(shownUntil(payment)) }), tone: 'good' }
@@ -152,12 +152,12 @@ function Kept({ phase: { payment, notice }, purchases }: KeptProps) {
       <NoticeText notice={notice ?? found} />
       {received === undefined && <p class="tokens">{text('onNetwork', { amount, network })}</p>}
       <div class="buttons">
-        {received !== 'once' && !isLink && (
+        {received !== 'once' && (
           <button type="button" onClick={() => void purchases.present(payment)}>
             {text(received === 'again' ? 'showAgain' : 'presentAgain')}
           </button>
         )}
-        {data.offers.length > 0 && allowsAnother(payment, serverNow()) && (
+        {data.offers.length > 0 && !isPaidLink && allowsAnother(payment, serverNow()) && (
           <button type="button" class="quiet" onClick={() => purchases.payAnew(payment)}>
             {text('payAnew')}
           </button>

@@ -64,7 +64,7 @@ export async function deliver(
   // The server has stored the response under the payment's id, unless it was too large.
   const isPaid = isSettled || payment.receipt.transaction !== undefined
   if (isPage && bytes <= data.maxStoredBytes && leave(payment, isPaid)) return { kind: 'leaving' }
-  if (isPage) return saveBlob(blob, { name: 'page.html', isPage: true })
+  if (isPage) return saveBlob(blob, { name, isPage: true })
   if (type === 'application/json' || type.endsWith('+json'))
     return { kind: 'json', json: prettyJson(await blob.text()), url: asFile(blob), name, bytes }
   if (media === undefined) return saveBlob(blob, { name, isPage: false })
@@ -78,7 +78,7 @@ export async function deliver(
  * @param isPaid - Otherwise the handler runs again, and what becomes of the payment is open.
  * @returns Whether that can work.
  */
-function leave(payment: KeptPayment, isPaid: boolean): boolean {
+export function leave(payment: KeptPayment, isPaid: boolean): boolean {
   // A semicolon would end the cookie's path and begin an attribute of a link's choice.
   if (!isSecureContext || location.pathname.includes(';')) return false
   const secure = location.protocol === 'https:' ? '; Secure' : ''
@@ -114,11 +114,16 @@ const ENDINGS: Readonly<Record<string, string>> = {
   'text/plain': 'txt',
   'text/markdown': 'md',
   'text/event-stream': 'txt',
+  'text/javascript': 'js',
   'image/jpeg': 'jpg',
   'image/svg+xml': 'svg',
   'audio/mpeg': 'mp3',
+  'video/quicktime': 'mov',
   'application/gzip': 'gz',
   'application/epub+zip': 'epub',
+  'application/msword': 'doc',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
 }
 
 /** Ending of a file by its type: `image/png`, `application/x-ndjson` and `application/ld+json` name theirs. */

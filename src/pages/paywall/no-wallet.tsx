@@ -4,15 +4,17 @@ import type { PageOffer } from '../../sell/paywall/page-data.js'
 import { fundsFor } from './purchases.js'
 import { text } from './texts.js'
 
-/** Wallet apps with a browser of their own. */
-const APPS: readonly (readonly [name: string, link: (url: string) => string])[] = [
-  ['MetaMask', (url) => `https://metamask.app.link/dapp/${url.replace(/^https?:\/\//, '')}`],
-  ['Coinbase Wallet', (url) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(url)}`],
-  [
-    'Trust Wallet',
-    (url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(url)}`,
-  ],
+/** Wallet apps with a browser of their own, and the documented links that open a URL there. */
+const APPS: readonly (readonly [name: string, link: (url: string, encoded: string) => string])[] = [
+  ['MetaMask', (url) => `https://link.metamask.io/dapp/${url.replace(/^https?:\/\//, '')}`],
+  ['Coinbase Wallet', (_, url) => `https://go.cb-w.com/dapp?cb_url=${url}`],
+  ['Trust Wallet', (_, url) => `https://link.trustwallet.com/open_url?coin_id=60&url=${url}`],
+  ['Phantom', (_, url) => `https://phantom.app/ul/browse/${url}?ref=${url}`],
+  ['OKX Wallet', (_, url) => OKX + encodeURIComponent(`okx://wallet/dapp/url?dappUrl=${url}`)],
 ]
+
+/** A web page that passes on what comes after it. */
+const OKX = 'https://web3.okx.com/download?deeplink='
 
 /** Wallets for browsers. */
 const EXTENSIONS: readonly (readonly [name: string, url: string])[] = [
@@ -47,7 +49,12 @@ function WalletApps({ url }: { readonly url: string }) {
       <p>{text('openIn')}</p>
       <div class="buttons">
         {APPS.map(([name, link]) => (
-          <a key={name} class="button" href={link(url)} rel="noopener noreferrer">
+          <a
+            key={name}
+            class="button quiet"
+            href={link(url, encodeURIComponent(url))}
+            rel="noopener noreferrer"
+          >
             {name}
           </a>
         ))}

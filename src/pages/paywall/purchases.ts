@@ -1,7 +1,7 @@
 /** The steps of a purchase. */
 import type { Wallet } from '../browser/use-wallets.js'
 import { data } from './data.js'
-import { deliver, type Delivery } from './deliver.js'
+import { deliver, leave, type Delivery } from './deliver.js'
 import { forget, keep, readKept, update, type KeptPayment } from './kept-payment.js'
 import type { PageDocument, PageOffer } from '../../sell/paywall/page-data.js'
 import { LINK_ENDED, presentPayment, type Presented } from './present-payment.js'
@@ -88,7 +88,7 @@ export class Purchases {
   remove(payment: KeptPayment): void {
     this.#before = undefined
     forget(payment)
-    if (data.offers.length === 0) return location.reload()
+    if (data.isLink || data.offers.length === 0) return location.reload()
     this.#show({ kind: 'offer' })
   }
 
@@ -127,12 +127,18 @@ export class Purchases {
   ): Promise<void> {
     this.#show({ kind: 'busy', step: text('receiving') })
     const paid = settled(payment, { transaction, charged })
+    if (data.isLink) {
+      this.#end(paid, transaction)
+      if (response.type === 'opaqueredirect') leave(paid, false)
+      return
+    }
     try {
       const delivery = await deliver(response, paid, isSettled)
       if ('bytes' in delivery)
         update({ ...paid, received: delivery.bytes > data.maxStoredBytes ? 'once' : 'again' })
       // Nothing was charged: the payment would buy again what it has just got for nothing.
-      const isFree = !isSettled && transaction === undefined && delivery.kind !== 'leaving'
+      const isUncharged = !isSettled && transaction === undefined && delivery.kind !== 'leaving'
+      const isFree = isUncharged || charged === '0'
       if (isFree) forget(payment, this.#before)
       this.#show({ kind: 'delivered', delivery, payment: isFree ? undefined : paid })
     } catch {
@@ -174,11 +180,12 @@ export class Purchases {
   }
 
   /** Ends a payment that was settled and buys nothing more. Its receipt is kept. */
-  #end(payment: KeptPayment, transaction: string | undefined, message: string): void {
+  #end(payment: KeptPayment, transaction: string | undefined, message?: string): void {
     const ended = { ...settled(payment, { transaction }), received: 'once' } as const
     update(ended)
     const url = transactionUrl(ended.receipt)
-    this.#show({ kind: 'kept', payment: ended, notice: { message, transaction: url } })
+    const notice = message === undefined ? undefined : { message, transaction: url }
+    this.#show({ kind: 'kept', payment: ended, notice })
   }
 }
 

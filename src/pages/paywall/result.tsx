@@ -107,22 +107,34 @@ interface StreamedTextProps {
   readonly payment: KeptPayment | undefined
 }
 
-/** Shows text as it arrives. It was received once it is whole. */
+/** Shows text as it arrives. It was received once it is whole; if the rest is lost, what has arrived can be saved. */
 function StreamedText({ stream, name, payment }: StreamedTextProps) {
   const place = useRef<HTMLPreElement>(null)
   const [isLost, setLost] = useState(false)
   const [url, setUrl] = useState<string>()
+  const [cut, setCut] = useState('')
   useEffect(() => {
-    const show = async (): Promise<void> => {
-      const whole = await readInto(stream, (part) => place.current?.append(part))
-      setUrl(asFile(whole))
-      if (payment === undefined) return
-      update({ ...payment, received: whole.size > data.maxStoredBytes ? 'once' : 'again' })
+    const parts: Uint8Array<ArrayBuffer>[] = []
+    let [size, kept] = [0, 0]
+    const onPart: Parameters<typeof readInto>[2] = (part, isCut) => {
+      parts.push(part)
+      size += part.length
+      for (kept += part.length; kept > MOST.kept;) kept -= parts.shift()?.length ?? 0
+      const words = { size: megabytes(size), most: megabytes(MOST.kept) }
+      if (isCut) setCut(text('newestPart', words))
     }
-    show().catch(() => setLost(true))
+    const show = async (): Promise<void> => {
+      if (stream !== null) await readInto(place.current!, stream, onPart)
+      if (payment === undefined) return
+      update({ ...payment, received: size > data.maxStoredBytes ? 'once' : 'again' })
+    }
+    void show()
+      .catch(() => setLost(true))
+      .finally(() => setUrl(asFile(new Blob(parts))))
   }, [stream, payment])
   return (
     <>
+      {cut !== '' && <p class="tokens">{cut}</p>}
       <pre ref={place} tabIndex={0} />
       {url !== undefined && <SaveLink url={url} name={name} />}
       {isLost && (
@@ -139,20 +151,32 @@ function StreamedText({ stream, name, payment }: StreamedTextProps) {
   )
 }
 
-/** @returns All of it. */
+/** How much of a stream, which may have no end, is shown (characters), and can be saved (bytes): the newest. */
+const MOST = { shown: 1024 ** 2, kept: 64 * 1024 ** 2 }
+
+/** Reads a stream, and shows it. @param onPart - Called with each part. */
 async function readInto(
-  stream: ReadableStream<Uint8Array> | null,
-  append: (part: string) => void,
-): Promise<Blob> {
-  const reader = stream?.getReader()
-  const parts: BlobPart[] = []
-  if (reader === undefined) return new Blob(parts)
+  place: Element,
+  stream: ReadableStream<Uint8Array>,
+  onPart: (part: Uint8Array<ArrayBuffer>, isCut: boolean) => void,
+): Promise<void> {
+  const reader = stream.getReader()
   const decoder = new TextDecoder()
-  for (;;) {
+  for (let shown = 0, isCut = false; ;) {
     // oxlint-disable-next-line eslint/no-await-in-loop
     const { done, value } = await reader.read()
-    append(decoder.decode(value, { stream: !done }))
-    if (done) return new Blob(parts)
-    parts.push(value as Uint8Array<ArrayBuffer>)
+    const written = decoder.decode(value, { stream: !done })
+    place.append(written)
+    for (shown += written.length; shown > MOST.shown && place.childNodes.length > 1; isCut = true) {
+      shown -= place.firstChild?.textContent?.length ?? 0
+      place.firstChild?.remove()
+    }
+    if (done) return
+    onPart(value as Uint8Array<ArrayBuffer>, isCut)
   }
+}
+
+function megabytes(bytes: number): string {
+  const style = { style: 'unit', unit: 'megabyte', maximumFractionDigits: 0 } as const
+  return new Intl.NumberFormat(data.locale, style).format(bytes / 1e6)
 }

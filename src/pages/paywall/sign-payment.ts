@@ -144,6 +144,9 @@ export function isSponsored({ extensions }: PageDocument, { extra }: PageTerms):
 /** Key of the extension by which the seller sends a signed approval. */
 const SPONSORING = 'eip2612GasSponsoring'
 
+/** The token of network fees. */
+export const coinOf = ({ chain }: PageOffer): string => chain?.nativeCurrency?.symbol ?? 'gas'
+
 /** How often the transaction of an approval is looked for, and how long (ms). */
 const LOOK = { everyMs: 2000, forMs: 180_000 }
 
@@ -158,7 +161,7 @@ async function approve(
   tell: (step: string) => void,
 ): Promise<SignedApproval | undefined> {
   const { provider, wallet, document, terms, offer } = purchase
-  const { chainId, chain, network, amount } = offer
+  const { chainId, network, amount } = offer
   const validBefore = serverNow() + terms.maxTimeoutSeconds
   const { asset } = terms
   const allowance = await readAllowance(provider, { from, asset })
@@ -173,17 +176,17 @@ async function approve(
     const signature = await signTypedData(provider, from, approval.typedData)
     if (signature !== undefined) return approval.infoOf(signature)
   }
-  if (await lacksGas(provider, from)) {
-    const coin = chain?.nativeCurrency?.symbol ?? 'gas'
-    throw new NotSigned(text('gasNeeded', { coin, network }))
+  const transfer = { from, asset, amount: terms.amount }
+  if (await lacksGas(provider, transfer)) {
+    throw new NotSigned(text('gasNeeded', { coin: coinOf(offer), network }))
   }
   // Some tokens, as USDT on Ethereum, let nothing be approved while something is.
   if (allowance) {
     tell(text('revoking', words))
-    await approveOnChain(provider, { from, asset, amount: '0' }, tell)
+    await approveOnChain(provider, { ...transfer, amount: '0' }, tell)
     tell(text('approving', words))
   }
-  await approveOnChain(provider, { from, asset, amount: terms.amount }, tell)
+  await approveOnChain(provider, transfer, tell)
   return undefined
 }
 

@@ -25,7 +25,7 @@ export function WalletList({ children, ...props }: WalletListProps) {
   if (wallets.length === 0) return <NoWallet offer={props.offer} />
   return (
     <>
-      <div class="buttons">
+      <div class="buttons wallets">
         {wallets.map((wallet) => (
           <WalletButton key={wallet.info.uuid} wallet={wallet} {...props} />
         ))}

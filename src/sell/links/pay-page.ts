@@ -2,17 +2,17 @@
 import type { NextFunction, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { isConfigError, isOutsideFailure } from '../../shared/errors.js'
-import type { LedgerStore } from '../../ledger/index.js'
+import { amountOf, type LedgerStore } from '../../ledger/index.js'
 import { STATUS } from '../../shared/http/problem-status.js'
 import type { Checkout, CheckoutRefusal, CheckoutStatus } from '../../ledger/checkouts.js'
-import type { Merchant } from '../../core/merchants/project.js'
+import { findAcceptedAsset, type Merchant } from '../../core/merchants/project.js'
 import { parsePrice } from '../../shared/money/price.js'
 import { callerOf, type Exchange } from '../flow/exchange.js'
 import { outsideFailure } from '../flow/exits.js'
 import { handlePaidRequest } from '../flow/handle-paid-request.js'
 import { respondExit } from '../flow/respond-exit.js'
 import { paymentRequired } from '../route/payment-required.js'
-import { openPaywall } from '../paywall/paywall.js'
+import { openPaywall, type ShownRefund } from '../paywall/paywall.js'
 import { varyByAccept } from '../paywall/prefers-html.js'
 import { nameSeller, openProblemPage, showProblem } from '../paywall/problem-page.js'
 import { MOST_PREPARED, newDocuments } from '../route/prepared-payment-required.js'
@@ -29,9 +29,8 @@ export interface PayPageContext extends PaidRoutesContext {
   readonly ledger: LedgerStore
 }
 
-/** Other paths below `/pay` are left to the app. */
-/** Those of a link that was cut, too. */
-const PATH = /^\/pay\/(co_[0-9a-f]{4,32})\/?$/
+/** Links, also those that were cut, or copied with what follows them. Other paths below `/pay` are left to the app. */
+const PATH = /^\/pay\/(co_[0-9a-f]{4}[^/]{0,60})\/?$/
 
 /** Payment links that are kept prepared. */
 const MAX_PREPARED = 256
@@ -120,7 +119,7 @@ class PaymentLinks {
     const { req, res, next } = exchange
     const merchant = await this.#merchantOf(checkout)
     const { paywall } = this.#context
-    const problemPage = openProblemPage(paywall && { backUrl: backUrlOf(checkout) }, paywall)
+    const problemPage = openProblemPage(paywall && lookOf(checkout), paywall)
     problemPage?.meet(req, res)
     if (merchant !== undefined) nameSeller(res, merchant)
     // A payment that has paid it is answered again.
@@ -128,7 +127,7 @@ class PaymentLinks {
     const route = merchant && this.#routeOf(checkout, merchant)
     if (route === undefined) return respondNobodyPaid(res)
     const answer = (): Promise<void> =>
-      this.#orUnavailable(exchange, () => this.#takeOrRefuse(checkout, exchange, route))
+      this.#orUnavailable(exchange, () => this.#takeOrRefuse(checkout, exchange))
     const handle: NextFunction = (failure?: unknown) =>
       failure === undefined ? void answer().catch(next) : next(failure)
     const declared = { skip: undefined, declaration: undefined, find: () => route, problemPage }
@@ -136,16 +135,12 @@ class PaymentLinks {
   }
 
   /** Answers a request whose payment is reserved. */
-  async #takeOrRefuse(
-    checkout: Checkout,
-    { req, res }: Exchange,
-    { merchant }: PaidRoute,
-  ): Promise<void> {
+  async #takeOrRefuse(checkout: Checkout, { req, res }: Exchange): Promise<void> {
     const { ledger, facilitator } = this.#context
     const payment = reservedPayment(req, facilitator.formats)
     const refusal = await ledger.checkouts.take(checkout.id, payment)
     if (refusal !== undefined) return respondRouteProblem(res, PROBLEMS[refusal])
-    respondPaid(res, checkout, { merchant, paywall: this.#context.paywall })
+    respondPaid(res, checkout)
   }
 
   async #merchantOf({ project }: Checkout): Promise<Merchant | undefined> {
@@ -155,19 +150,32 @@ class PaymentLinks {
   }
 
   /** Says why a link cannot be paid. Its page also shows a buyer what was bought there. */
-  #tell(res: Response, checkout: Checkout, merchant: Merchant | undefined): void {
+  async #tell(res: Response, checkout: Checkout, merchant: Merchant | undefined): Promise<void> {
     const { url, description = '', status } = checkout
     const problem = PROBLEMS[status as Exclude<CheckoutStatus, 'open'>]
-    const look = this.#context.paywall && { backUrl: backUrlOf(checkout) }
+    const look = this.#context.paywall && lookOf(checkout)
     const paywall = merchant && openPaywall(this.#context, merchant, look)
     varyByAccept(res)
-    if (paywall?.isWantedBy(res) !== true) return respondRouteProblem(res, problem)
+    if (!merchant || paywall?.isWantedBy(res) !== true) return respondRouteProblem(res, problem)
     const document = paymentRequired(
       { resource: { url, description }, accepts: [] },
       { error: problem.code, message: problem.detail },
     )
     const price = parsePrice(priceOf(checkout), { defaultCurrency: checkout.currency })
-    paywall.respond(res, { document, price, status: STATUS[problem.code].route })
+    const refund = await this.#refundOf(checkout, merchant)
+    paywall.respond(res, { document, price, refund, status: STATUS[problem.code].route })
+  }
+
+  /** What was refunded of the payment of a link, if anything was. */
+  async #refundOf(checkout: Checkout, merchant: Merchant): Promise<ShownRefund | undefined> {
+    const { project, settlement: id } = checkout
+    const { payments, refunds } = this.#context.ledger
+    const refunded = id && (await refunds.refundedOf([id])).get(id)
+    const [payment] = refunded ? await payments.list({ project, id, limit: 1 }) : []
+    if (!refunded || payment === undefined) return undefined
+    const { chainId, asset } = payment
+    const token = findAcceptedAsset(merchant, { network: `eip155:${chainId}`, asset })
+    return { refunded, paid: amountOf(payment), token: token ?? { decimals: 0, symbol: asset } }
   }
 
   /** @returns `undefined` while nobody can be paid: the merchant takes no token for the currency any more. */
@@ -192,7 +200,7 @@ class PaymentLinks {
   }
 
   #prepare(checkout: Checkout, merchant: Merchant): PaidRoute {
-    const { project, url, description, reference, cancelUrl } = checkout
+    const { project, url, description, reference } = checkout
     const context = {
       ...this.#context,
       merchants: new Map([[project, merchant]]),
@@ -205,15 +213,16 @@ class PaymentLinks {
       ...(description !== undefined && { description }),
       ...(reference !== undefined && { reference }),
       resourceUrl: () => url,
-      paywall: this.#context.paywall && { backUrl: cancelUrl },
+      paywall: this.#context.paywall && lookOf(checkout),
     })
   }
 }
 
 const priceOf = ({ amount, currency }: Checkout) => ({ amount, currency })
 
-/** The way back from its pages; for a paid link, to the shop's thanks. */
-function backUrlOf(checkout: Checkout): string | undefined {
+/** The look of its pages. The way back from one that is paid leads to the shop's thanks. */
+function lookOf(checkout: Checkout) {
   const { status, cancelUrl } = checkout
-  return status === 'paid' ? (returnUrlOf(checkout) ?? cancelUrl) : cancelUrl
+  const backUrl = status === 'paid' ? (returnUrlOf(checkout) ?? cancelUrl) : cancelUrl
+  return { isLink: true, backUrl }
 }

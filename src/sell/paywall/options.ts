@@ -114,9 +114,7 @@ export const paywallSchema = z.union([
 ])
 
 /** Settings of a route's page. */
-export type ResolvedPaywall = Omit<PaywallOptions, 'texts' | 'networks'> & {
-  /** Where people go who do not want to pay, or have paid before. @defaultValue nowhere */
-  readonly backUrl?: string
+export type ResolvedPaywall = Omit<PaywallOptions & OwnLook, 'texts' | 'networks'> & {
   readonly texts: Partial<Record<PaywallTextKey, string>>
   readonly networks: PaywallNetworks
 }
@@ -124,9 +122,16 @@ export type ResolvedPaywall = Omit<PaywallOptions, 'texts' | 'networks'> & {
 /** The option after validation. */
 export type CheckedPaywall = z.output<typeof paywallSchema>
 
-/** The option of a route; of one that the gateway declares itself, with a way back. */
-export type RoutePaywall =
-  false | (Exclude<CheckedPaywall, false> & { readonly backUrl?: string | undefined })
+/** What only pages have that the gateway declares itself. */
+interface OwnLook {
+  /** Where people go who do not want to pay, or have paid before. @defaultValue nowhere */
+  readonly backUrl?: string | undefined
+  /** Whether it is a payment link, which buys nothing that could be shown. @defaultValue false */
+  readonly isLink?: boolean
+}
+
+/** The option of a route. */
+export type RoutePaywall = false | (Exclude<CheckedPaywall, false> & OwnLook)
 
 /**
  * Completes the option of a route with the merchant's look, and with the gateway's.

@@ -52,6 +52,8 @@ export interface PageData {
   /** In the currency of the price, if it has one. */
   readonly price?: string | undefined
   readonly seller: string
+  /** Whether it is a payment link: once paid, it is an invoice, with nothing to show. */
+  readonly isLink: boolean
   /** Whether loading this page again buys the same: not after a form. */
   readonly canRepeat: boolean
   /** The server's clock (Unix seconds). */

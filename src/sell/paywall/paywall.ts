@@ -4,13 +4,14 @@ import { ANSWERS_KEPT_MS, MAX_STORED_BYTES } from '../../ledger/once/store.js'
 import type { Logger } from '../../shared/logger.js'
 import type { Merchant } from '../../core/merchants/project.js'
 import type { Quote } from '../../core/quotes/quote.js'
+import type { Asset } from '../../shared/money/assets.js'
 import type { ParsedPrice } from '../../shared/money/price.js'
 import { encodeHeader, PAYMENT_REQUIRED } from '../../shared/protocol/headers.js'
 import { UPTO, type PaymentRequired } from '../../shared/protocol/payment.js'
 import { exposeHeaders } from '../respond/respond.js'
 import type { RequestView } from '../route/request-view.js'
 import { describeOffers } from './describe-offers.js'
-import { formatFiat } from './format-price.js'
+import { formatFiat, formatToken } from './format-price.js'
 import { resolvePaywall } from './options.js'
 import type { CheckedPaywall, ResolvedPaywall, RoutePaywall } from './options.js'
 import { setPageHeaders } from './page-headers.js'
@@ -19,7 +20,7 @@ import { PAYMENT_COOKIE } from './payment-cookie.js'
 import { isPreview, varyByAccept } from './prefers-html.js'
 import { isForPerson } from './problem-page.js'
 import { renderPage } from './render-page.js'
-import type { PaywallTextKey } from './texts/paywall-texts.js'
+import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
 import { fill, localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
 
@@ -41,6 +42,15 @@ export interface ShownPayment {
   readonly quotes?: readonly Pick<Quote, 'applied'>[] | undefined
   /** @defaultValue 402 */
   readonly status?: number | undefined
+  /** Of the payment of a link. @defaultValue nothing was refunded */
+  readonly refund?: ShownRefund | undefined
+}
+
+/** What was refunded of a payment (atomic units). */
+export interface ShownRefund {
+  readonly refunded: bigint
+  readonly paid: bigint
+  readonly token: Pick<Asset, 'decimals' | 'symbol'>
 }
 
 const messageKeys: Readonly<Record<string, PaywallTextKey>> = messageOf
@@ -104,7 +114,8 @@ export class Paywall {
     )
   }
 
-  #render(req: Request, { document, price, quotes = [], files, nonce }: RenderedPayment): string {
+  #render(req: Request, shown: RenderedPayment): string {
+    const { document, price, quotes = [], refund, files, nonce } = shown
     const options = this.#options
     const merchant = this.#merchant
     const locale = options.locale ?? localeOf(req)
@@ -117,13 +128,15 @@ export class Paywall {
     // A route has either a price or a maximum.
     const isMaximum = accepts.some(({ scheme }) => scheme === UPTO)
     const refusal = messageKeys[error]
+    const seller = options.name ?? merchant.name ?? hostOf(resource.url)
     return renderPage({
       files,
       nonce,
       options,
       texts,
       resource,
-      notice: refusal && texts[refusal],
+      notice: refusal && fill(texts[refusal], { seller }),
+      refund: refund && fill(refundWords(refund, texts, locale), { seller }),
       data: {
         messages: messageOf,
         now: Math.floor(this.#context.now() / 1000),
@@ -136,7 +149,8 @@ export class Paywall {
         texts,
         title: resource.description || (accepts.length > 0 ? texts.heading : texts.notAvailable),
         price: isMaximum && amount !== undefined ? fill(upTo, { amount }) : amount,
-        seller: options.name ?? merchant.name ?? hostOf(resource.url),
+        seller,
+        isLink: options.isLink ?? false,
         canRepeat: req.method === 'GET' || req.method === 'HEAD',
       },
     })
@@ -147,6 +161,13 @@ export class Paywall {
 interface RenderedPayment extends ShownPayment {
   readonly files: PageFiles
   readonly nonce: string
+}
+
+/** Says that a payment was refunded, or how much of it. */
+function refundWords({ refunded, paid, token }: ShownRefund, texts: PaywallTexts, locale: string) {
+  const write = (units: bigint): string => formatToken(String(units), token, locale)
+  if (refunded >= paid) return texts.refunded
+  return fill(texts.refundedPart, { refunded: write(refunded), amount: write(paid) })
 }
 
 /** Makes the page of a route; `undefined` if browsers get JSON too. */

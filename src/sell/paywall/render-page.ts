@@ -14,11 +14,13 @@ export interface PageParts {
   readonly resource: { readonly url: string; readonly description?: string }
   /** Why an earlier payment was refused, for people. */
   readonly notice: string | undefined
+  /** What was refunded, for people. */
+  readonly refund: string | undefined
   readonly data: PageData
 }
 
 export function renderPage(parts: PageParts): string {
-  const { files, nonce, options, texts, resource, data } = parts
+  const { files, nonce, options, texts, resource, refund, data } = parts
   const { locale, seller, title, offers } = data
   return renderFrame({
     files,
@@ -30,6 +32,7 @@ export function renderPage(parts: PageParts): string {
     head: previewTags(parts),
     body: `${resource.description && offers.length > 0 ? `<p class="eyebrow">${escapeHtml(texts.heading)}</p>` : ''}
 <h1>${escapeHtml(title)}</h1>
+${refund === undefined ? '' : `<p class="notice wait">${escapeHtml(refund)}</p>`}
 <div id="pay">${terms(parts)}${fallback(parts)}</div>
 ${details(parts)}`,
     scripts: `<script type="application/json" id="x402">${scriptJson(data)}</script>

@@ -1,5 +1,5 @@
 /** Gives a world something to show on each page. */
-import { privateKeyToAccount } from 'viem/accounts'
+import { refund } from '../../support/refund.js'
 import { until } from '../../support/until.js'
 import type { View } from './browser.js'
 import { ADMIN_TOKEN, CREATED, type World } from './world.js'
@@ -36,13 +36,12 @@ export async function fillWorld(
   const list = () => ask<List>('GET', `settlements?project=${CREATED}`)
   await until(async () => (await list()).settlements.every(({ status }) => status === 'settled'))
   const [payment] = (await list()).settlements
-  const refunds = `settlements/${payment!.id}/refunds`
-  const { typedData } = await ask<{
-    typedData: Parameters<ReturnType<typeof privateKeyToAccount>['signTypedData']>[0]
-  }>('GET', `${refunds}/prepare?amount=100000`)
-  const signature = await privateKeyToAccount(devnet.merchant.privateKey).signTypedData(typedData)
-  const reason = 'The parcel was lost.'
-  await ask('POST', refunds, { authorization: typedData.message, signature, reason })
+  await refund(ask, {
+    path: `settlements/${payment!.id}/refunds`,
+    privateKey: devnet.merchant.privateKey,
+    amount: 100_000n,
+    reason: 'The parcel was lost.',
+  })
   return {
     overview: ['#/overview', 'Overview'],
     settlements: ['#/settlements', 'Settlements'],

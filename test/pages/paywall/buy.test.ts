@@ -90,6 +90,22 @@ withBrowser('the paywall sells', () => {
     expect(buyer.complaints).toEqual([])
   })
 
+  it('shows the newest part of a stream without end, and saves no more than the browser can hold', async () => {
+    const { page } = buyer
+    world.stream.mayEnd = false
+    await buy('/buy/endless')
+    await page.getByText('the last part').waitFor()
+    const shown = 'document.querySelector("pre").textContent.length'
+    expect(await page.evaluate(shown)).toBeLessThan(3 * 1024 ** 2)
+    await page.getByText('73 MB received. Only the newest part is shown').waitFor()
+    world.stream.mayEnd = true
+    const [name, contents] = await saved()
+    expect([name, contents.endsWith('the last part\n')]).toEqual(['endless.txt', true])
+    expect(contents.length).toBeGreaterThan(60 * 1024 ** 2)
+    expect(contents.length).toBeLessThanOrEqual(64 * 1024 ** 2)
+    expect(buyer.complaints).toEqual([])
+  })
+
   it('shows a picture', async () => {
     await buy('/buy/picture')
     const picture = buyer.page.locator('.result img')
@@ -111,7 +127,7 @@ withBrowser('the paywall sells', () => {
   it('saves HTML as a file if the server does not keep it for a second request', async () => {
     const { page } = buyer
     const [download] = await Promise.all([page.waitForEvent('download'), buy('/buy/large-article')])
-    expect(download.suggestedFilename()).toBe('page.html')
+    expect(download.suggestedFilename()).toBe('large-article.html')
     expect((await readFile(await download.path())).length).toBeGreaterThan(300_000)
     await page.getByText('The page is too large to show here').waitFor()
     expect(world.runs['large']).toBe(1)

@@ -50,10 +50,17 @@ withBrowser('a buyer without a wallet', () => {
       .locator('a.button')
       .evaluateAll<string[], { href: string }>((all) => all.map(({ href }) => href))
     const own = `${world.url}/buy/json?a=1`
+    const encoded = encodeURIComponent(own)
+    // As docs.metamask.io, docs.cdp.coinbase.com, developer.trustwallet.com, docs.phantom.com and web3.okx.com have them.
     expect(links).toEqual([
-      `https://metamask.app.link/dapp/${own.replace('http://', '')}`,
-      `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(own)}`,
-      `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(own)}`,
+      `https://link.metamask.io/dapp/${own.replace('http://', '')}`,
+      `https://go.cb-w.com/dapp?cb_url=${encoded}`,
+      `https://link.trustwallet.com/open_url?coin_id=60&url=${encoded}`,
+      `https://phantom.app/ul/browse/${encoded}?ref=${encoded}`,
+      `https://web3.okx.com/download?deeplink=${encodeURIComponent(`okx://wallet/dapp/url?dappUrl=${encoded}`)}`,
+    ])
+    expect(await page.locator('a.button').allTextContents()).toEqual([
+      ...['MetaMask', 'Coinbase Wallet', 'Trust Wallet', 'Phantom', 'OKX Wallet'],
     ])
     expect(await page.getByRole('img').count()).toBe(0)
     expect(await findViolations(page)).toEqual([])

@@ -89,6 +89,10 @@ withBrowser('a receipt', () => {
     await page.getByRole('heading', { name: 'Receipt · The Daily Example' }).waitFor()
     expect(await page.locator('pre').isVisible()).toBe(false)
     expect(await page.getByRole('button').count()).toBe(0)
+    // The hash of the transaction is all that is left of links.
+    expect(await page.locator('a:visible').allTextContents()).toEqual([
+      (await rowsOf(page))['Transaction hash'],
+    ])
     const colours = await page.evaluate(`['main', '.receipt dd'].map((name) => {
       const { color, backgroundColor } = getComputedStyle(document.querySelector(name))
       return [color, backgroundColor]

@@ -124,6 +124,25 @@ withBrowser('the page', () => {
     expect(await world.earned()).toBe(before + CENT)
   })
 
+  it('prefers none of several wallets', async () => {
+    const { page } = await openBuyer(world, browser)
+    const look = async () =>
+      new Set(
+        await page.evaluate<string[]>(`[...document.querySelectorAll('.wallets > button')].map(
+          (button) => getComputedStyle(button).backgroundColor,
+        )`),
+      )
+    await page.goto(`${world.url}/buy/json`)
+    await page.getByRole('button', { name: PAY }).waitFor()
+    const main = await look()
+    await addWallet(page, PAYER, { name: 'Other Wallet' })
+    await page.reload()
+    await page.getByRole('button', { name: /with Other Wallet$/ }).waitFor()
+    const [several, ...others] = await look()
+    expect([others, main.has(several ?? '')]).toEqual([[], false])
+    expect(await findViolations(page)).toEqual([])
+  })
+
   it('says what to do if the wallet cannot ask for another account', async () => {
     const { page, wallet } = await openBuyer(world, browser)
     await page.goto(`${world.url}/buy/json`)

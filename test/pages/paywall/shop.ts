@@ -1,4 +1,5 @@
 /** A shop that sells what people buy in a browser. */
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Express } from 'express'
 import type { Gateway } from '../../../src/gateway/gateway.js'
@@ -85,6 +86,15 @@ export function sellStream(app: Express, { x402Protect }: Gateway, parts: Stream
     res.write('the first part\n')
     while (!parts.mayEnd) await sleep(5)
     res.end('the last part\n')
+  })
+  app.get('/buy/endless', upfront, async (_req, res) => {
+    res.type('text/plain')
+    const line = `${'x'.repeat(1023)}\n`
+    for (let part = 0; part < 70; part++)
+      if (!res.write(line.repeat(1024))) await once(res, 'drain')
+    res.write('the last part\n')
+    while (!parts.mayEnd) await sleep(5)
+    res.end()
   })
 }
 

@@ -124,11 +124,13 @@ withBrowser('the paywall in trouble', () => {
     expect(await page.getByRole('button', { name: /^Pay 1,000\.00 USDC/ }).count()).toBe(1)
   })
 
-  it("says that a crash of the seller's costs nothing, and lets the buyer pay again", async () => {
+  it("says that a crash of the seller's costs nothing and whom to ask, and lets the buyer pay again", async () => {
     const before = await world.earned()
     const { page, wallet } = await meet('/buy/crashes', { expected: /\b(402|500) \(/ })
     await page.getByRole('button', { name: PAY }).click()
-    await page.getByText("The seller's system failed (500), and you were not charged").waitFor()
+    const told = page.getByText('The seller’s system failed (500), and you were not charged')
+    await told.waitFor()
+    expect(await told.textContent()).toContain(`ask ${new URL(world.url).host}.`)
     expect(await page.getByRole('button', { name: FINISH }).count()).toBe(0)
     await page.getByRole('button', { name: PAY }).click()
     await until(() => wallet.signed.length === 2)

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { payingFetch } from '../../../example-app/buy.js'
 import { findViolations, openTab } from '../../support/browser.js'
 import { useBrowser, withBrowser } from '../../support/use-browser.js'
+import { refund } from '../../support/refund.js'
 import { until } from '../../support/until.js'
 import { scanQrCode } from '../../support/scan-qr-code.js'
 import { signIn, visit } from '../../pages/console/browser.js'
@@ -21,6 +22,20 @@ async function open(token: string, width = 1280) {
   const tab = await openTab(browser, { width, expected: /status of (400|401|409) / })
   await signIn(tab.page, world.console, token)
   return tab
+}
+
+/** Pays back a part of what the newest payment was. */
+async function refundPart(): Promise<void> {
+  const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const init = { method, ...(body && { body: JSON.stringify(body) }) }
+    const response = await world.api(`merchant/${path}`, SHOP_TOKEN, init)
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()) as T
+  }
+  const { settlements } = await ask<{ settlements: { id: string }[] }>('GET', 'settlements')
+  const { privateKey } = world.devnet.merchant
+  const path = `settlements/${settlements[0]!.id}/refunds`
+  await refund(ask, { path, privateKey, amount: 100_000n })
 }
 
 withBrowser('payment links in the console', () => {
@@ -58,7 +73,15 @@ withBrowser('payment links in the console', () => {
       return (await row.count()) === 1
     })
     await row.getByText('paid').waitFor()
-    await row.getByRole('button', { name: 'Show the link for Two books' }).click()
+    const show = row.getByRole('button', { name: 'Show the link for Two books' })
+    await show.click()
+    await dialog(page).locator('.badge', { hasText: 'paid' }).waitFor()
+    await button(page, 'Done').click()
+    await refundPart()
+    await show.click()
+    await dialog(page).getByText('partially refunded').waitFor()
+    await dialog(page).getByText('0.10 USDC').waitFor()
+    expect(await findViolations(page)).toEqual([])
     await dialog(page).getByRole('link', { name: 'View settlement' }).click()
     await page.getByRole('heading', { level: 1, name: 'Settlement' }).waitFor()
     await page.getByText('order-7').first().waitFor()

@@ -125,7 +125,8 @@ describe('a payment link', () => {
 
   it('that nobody has made has a page for people', async () => {
     const shop = await open()
-    for (const path of [`/pay/co_${'0'.repeat(32)}`, '/pay/co_c0ffee']) {
+    const unknown = `/pay/co_${'0'.repeat(32)}`
+    for (const path of [unknown, '/pay/co_c0ffee', `${unknown}.`, `${unknown})%20`]) {
       const response = await shop.ask(path, { headers: BROWSER })
       expect([response.status, response.headers.get('content-type')]).toEqual([
         ...[404, 'text/html; charset=utf-8'],
@@ -282,14 +283,29 @@ describe('a person who pays', () => {
     expect([response.status, response.headers.get('location')]).toEqual([409, null])
   })
 
-  it('is thanked where there is no page to go on to', async () => {
-    const shop = await open({ paywall: { name: 'The <Shop>' } })
-    const response = await pay(shop, await shop.link())
-    expect([response.status, response.headers.get('content-type')]).toEqual([
+  it('stays on the page where there is no other to go on to', async () => {
+    const shop = await open()
+    const link = await shop.link()
+    const response = await pay(shop, link)
+    expect([response.status, await response.json()]).toEqual([
       200,
-      'text/plain; charset=utf-8',
+      { id: link.id, status: 'paid', amount: '0.05', currency: 'USD' },
     ])
-    expect(await response.text()).toBe('Thank you. You paid $0.05 to The <Shop>.')
+  })
+
+  it('reads what was refunded, and a stranger reads no more than that; other links say nothing', async () => {
+    const shop = await open({ paywall: { name: 'The <Shop>' } })
+    const [link, other] = [await shop.link(), await shop.link()]
+    const page = async ({ url }: CheckoutDocument) =>
+      (await shop.ask(new URL(url).pathname, { headers: BROWSER })).text()
+    await pay(shop, link)
+    await shop.buy(pathOf(other), devnet.payers[0]!)
+    expect(await page(link)).not.toContain('class="notice wait"')
+    await shop.refund(link, 10_000n)
+    expect(await page(link)).toContain('The &lt;Shop&gt; has refunded 0.01 USDC of 0.05 USDC.')
+    await shop.refund(link)
+    expect(await page(link)).toContain('The &lt;Shop&gt; has refunded this payment.')
+    expect(await page(other)).not.toContain('class="notice wait"')
   })
 
   it('reads why a link cannot be paid, with a way back to the shop', async () => {

@@ -2,6 +2,7 @@
 import type { Devnet } from '../../../src/tools/devnet/index.js'
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import { SHOP_TOKEN } from '../../support/devnet.js'
+import { refund } from '../../support/refund.js'
 import { openShop, type Shop } from '../../support/shop.js'
 
 /** A checkout, as the API shows it. */
@@ -23,6 +24,8 @@ export interface LinkShop extends Shop {
   /** Creates a link to 0.05 USD. */
   link(body?: object): Promise<CheckoutDocument>
   read(checkout: CheckoutDocument): Promise<CheckoutDocument>
+  /** Pays back what a link was paid by. @param amount - Atomic units; all that is left by default. */
+  refund(checkout: CheckoutDocument, amount?: bigint): Promise<void>
   close(): Promise<void>
 }
 
@@ -71,6 +74,20 @@ export async function openLinkShop(devnet: Devnet, options?: GatewayOptions): Pr
       })
       if (created.status === 201) return created.body as CheckoutDocument
       throw new Error(JSON.stringify(created.body))
+    },
+    async refund(checkout, amount) {
+      const { settlement } = (await asMerchant('GET', `/checkouts/${checkout.id}`)).body
+      const ask = async (method: string, path: string, body?: object) => {
+        const answer = await asMerchant(method, path, body)
+        if (answer.status >= 400) throw new Error(JSON.stringify(answer.body))
+        return answer.body as unknown
+      }
+      const { privateKey } = devnet.merchant
+      await refund(ask, {
+        path: `/settlements/${settlement}/refunds`,
+        privateKey,
+        ...(amount && { amount }),
+      })
     },
     read: async ({ id }) => (await asMerchant('GET', `/checkouts/${id}`)).body as CheckoutDocument,
   }

@@ -17,12 +17,12 @@ const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([name
 const FORBIDDEN = {
   en: /\bdebited\b|\bbilled\b|\bcancelled\b|\bpurse\b/i,
   de: /belaste|dieses Token|bewegt|Einzelheiten|Geldbörse|Signatur/i,
-  es: /cartera|monedero|mostrarla otra|debitad/i,
+  es: /cartera|monedero|otra vez sin|mostrar(la)? otra|debitad/i,
   fr: /\bwallets?\b|facturé|n’est débité qu/i,
   pt: /\bwallets?\b|billetera|debitad/i,
   zh: /未扣款|未收取|签字|电子钱包/,
   ja: /あなた|請求はされて|請求されていません|財布|サイン/,
-  ko: /월렛|아무것도 청구|사인|당신/,
+  ko: /월렛|지불|아무것도 청구|사인|당신/,
 } as const satisfies Record<keyof typeof translations, RegExp>
 
 describe('the texts of the paywall', () => {

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { QrCode } from '../../browser/qr-code.js'
 import { ask } from '../api/client.js'
-import type { Checkout, ListOf } from '../api/documents.js'
+import type { Checkout, ListOf, Settlement } from '../api/documents.js'
 import { useAction, useLoad } from '../api/use-load.js'
-import { formatFiat } from '../format/money.js'
-import { StatusBadge } from '../parts/badge.js'
+import { formatFiat, formatToken } from '../format/money.js'
+import { PaymentBadge, StatusBadge } from '../parts/badge.js'
 import { Button } from '../parts/button.js'
 import { Copyable } from '../parts/copy.js'
 import { CurrencyField } from '../parts/currency-field.js'
@@ -17,6 +17,7 @@ import { Page } from '../parts/page.js'
 import { Facts, List } from '../parts/table.js'
 import { StrangerUrl, Time } from '../parts/values.js'
 import { announce } from '../state/announce.js'
+import { useSession } from '../state/session.js'
 import { cursorOf, filtersOf, linkTo, queryOf, type Route } from '../state/route.js'
 
 interface PaymentLinksProps {
@@ -209,14 +210,18 @@ function PaymentLink({ path, of, onClose, onCancel }: PaymentLinkProps) {
     onCancel()
   })
   const toSettlement = settlement && linkTo(['settlements', settlement])
+  const { role } = useSession()
+  const { data: payment } = useLoad<Settlement>(settlement && `${role}/settlements/${settlement}`)
+  const refunded = payment?.refunded
   return (
     <Dialog title="Payment link" onClose={onClose}>
       {isOpen && <QrCode text={url} label="QR code of the payment link" />}
       <Copyable text={url} label="Link" />
       <Facts
         of={[
-          ['Status', <Status of={checkout} />],
+          ['Status', refunded ? <PaymentBadge of={payment} /> : <Status of={checkout} />],
           ['Price', formatFiat(amount, currency)],
+          ['Refunded', refunded && formatToken({ ...payment, amount: refunded })],
           ['Description', description],
           ['Reference', reference],
           ['Paid', paidAt && <Time at={paidAt} />],
