@@ -47,6 +47,8 @@ const packages = Object.keys({
   ...manifest.peerDependencies,
   ...manifest.devDependencies,
   [CLI]: '',
+  // test/e2e/page-programs.test.ts installs it.
+  'serverless-http': '',
 })
 
 /** What `--help` of a command prints. */

@@ -14,6 +14,7 @@ import { install, run } from '../support/packed.js'
 import { temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { freePort } from '../support/free-port.js'
+import { createSchema, findPostgres } from '../support/postgres.js'
 import { startProgram, type Program } from '../support/program.js'
 import { useShop } from '../support/shop.js'
 import { newNonce } from '../support/sign-payment.js'
@@ -282,5 +283,63 @@ describe('nestjs.md', () => {
   it('ends when it is told to', async () => {
     await started.program!.end('SIGTERM')
     await expect(fetch(started.url)).rejects.toThrow()
+  })
+})
+
+const postgres = await findPostgres()
+const withPostgres = postgres === undefined ? describe.skip : describe
+
+withPostgres('lambda.md', () => {
+  const instances: { url: string; program: Program; name: string }[] = []
+  const schema = { execute: (_sql: string): Promise<unknown> => Promise.resolve() }
+
+  beforeAll(async () => {
+    const created = await createSchema(postgres!)
+    toEnd.push(() => created.drop())
+    schema.execute = (sql) => created.execute(sql)
+    const folder = await projectWith(['serverless-http@4', 'express@5'])
+    const { code } = page('lambda.md').blocks.find(({ meta }) => meta === 'file=lambda.mjs')!
+    await writeFile(join(folder, 'lambda.mjs'), code)
+    const env = await ownVariables()
+    for (const name of ['first', 'second']) {
+      const database = `${created.url}&application_name=${created.name}_${name}`
+      const program = startProgram([join(ROOT, 'test/e2e/lambda/host.mjs')], {
+        cwd: folder,
+        env: { ...env, X402_DATABASE_URL: database },
+      })
+      toEnd.push(() => program.end('SIGKILL'))
+      const port = await program.prints(/Listens at (\d+)/)
+      instances.push({
+        program,
+        url: `http://127.0.0.1:${port}/weather`,
+        name: `${created.name}_${name}`,
+      })
+    }
+  })
+
+  it('sells from each instance', async () => {
+    for (const { url } of instances) {
+      const sold = await buy(url, 4)
+      expect([sold.status, sold.text, sold.earned]).toEqual([200, '{"forecast":"sunny"}', 10_000n])
+    }
+  })
+
+  it('names its public address in offers', async () => {
+    const { resource } = (await (await fetch(instances[0]!.url)).json()) as {
+      resource: { url: string }
+    }
+    expect(resource.url).toBe('https://abcdefgh.lambda-url.eu-central-1.on.aws/weather')
+  })
+
+  it('sells after it was frozen, and its connections to the database were cut', async () => {
+    const [frozen, other] = instances
+    void frozen!.program.end('SIGSTOP')
+    const cut = await schema.execute(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${frozen!.name}'`,
+    )
+    expect(cut).not.toEqual([])
+    expect((await buy(other!.url, 4)).earned).toBe(10_000n)
+    void frozen!.program.end('SIGCONT')
+    expect((await buy(frozen!.url, 4)).earned).toBe(10_000n)
   })
 })

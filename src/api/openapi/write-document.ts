@@ -6,6 +6,7 @@ import { componentSchemas, referenceTo, type JsonSchema } from './components.js'
 import { HEADERS, PARAMETERS, SECURITY, TAGS } from '../serve/fixed-parts.js'
 import { headersOf, ProblemResponses } from './problem-responses.js'
 import { bodySchema, queryParameters } from './request-schema.js'
+import { curlOf } from './curl.js'
 import { describeWebhooks } from './webhooks.js'
 import { Lazy } from '../../shared/http/lazy.js'
 import { probeStatus, readiness } from '../documents/probe.js'
@@ -68,7 +69,7 @@ const INTRODUCTION = `Bodies are JSON in UTF-8, of at most 64 KiB. Amounts on ch
 
 Errors are problem details (RFC 9457): \`code\` is for programs, \`detail\` for people. A payment that is refused is no error: it is answered with status 200, and says why.
 
-Paths, methods and parameters that are not described here are refused.`
+Paths, methods and parameters that are not described here are refused. In commands, \`$GATEWAY\` is the URL of the server.`
 
 interface Shared {
   readonly hasSessions: boolean
@@ -95,6 +96,7 @@ async function operationOf(
       },
     }),
     responses: { ...(await problems.of(endpoint)), ...(await successes(endpoint)) },
+    'x-codeSamples': [{ lang: 'sh', label: 'curl', source: curlOf(endpoint) }],
   }
 }
 

@@ -102,6 +102,7 @@ withBrowser('the documentation page', () => {
   it('sends a request without a token, and shows why it is refused', async () => {
     const { page } = tab
     await choose(page, 'post', '/api/v2/payment/requirements')
+    await page.getByText('curl "$GATEWAY/api/v2/payment/requirements"').waitFor()
     const { status, text } = await send(page)
     expect([status, JSON.parse(text)]).toMatchObject([401, { code: 'unauthorized' }])
   })
