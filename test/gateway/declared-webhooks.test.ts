@@ -30,7 +30,7 @@ async function start(store: TestStore, endpoints?: readonly DeclaredWebhook[]) {
     const headers = { 'X-Project-Identify-Token': SHOP_TOKEN, 'Content-Type': 'application/json' }
     const body = method === 'PATCH' && { body: '{"events":["payment.failed"]}' }
     const url = `${shop.url}/api/v2/merchant/webhooks${path}`
-    const response = await fetch(url, { method, headers, ...(body || {}) })
+    const response = await fetch(url, { method, headers, ...body })
     return { status: response.status, text: await response.text() }
   }
   const sell = async () => {
