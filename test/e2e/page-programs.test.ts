@@ -282,7 +282,7 @@ describe('nestjs.md', () => {
 
   it('ends when it is told to', async () => {
     await started.program!.end('SIGTERM')
-    await expect(fetch(started.url)).rejects.toThrow()
+    await expect(fetch(started.url)).rejects.toThrow('fetch failed')
   })
 })
 

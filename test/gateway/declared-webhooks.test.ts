@@ -30,7 +30,7 @@ async function start(store: TestStore, endpoints?: readonly DeclaredWebhook[]) {
     const headers = { 'X-Project-Identify-Token': SHOP_TOKEN, 'Content-Type': 'application/json' }
     const body = method === 'PATCH' && { body: '{"events":["payment.failed"]}' }
     const url = `${shop.url}/api/v2/merchant/webhooks${path}`
-    const response = await fetch(url, { method, headers, ...(body || {}) })
+    const response = await fetch(url, { method, headers, ...body })
     return { status: response.status, text: await response.text() }
   }
   const sell = async () => {
@@ -141,7 +141,7 @@ describe.each(stores.filter(([name]) => name !== 'memory'))(
         secret,
         events: ['payment.settled'] as const,
       }
-      await store.ledger.webhooks.endpoints.declare(new Set(['other']), [other])
+      await store.ledger.webhooks.endpoints.declare(['other'], [other])
       await first.sell()
       await until(() => gone.received.length === 1 && kept.received.length === 1)
       await first.close()

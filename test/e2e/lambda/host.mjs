@@ -46,9 +46,11 @@ async function eventOf(req) {
   }
 }
 
-const server = createServer(async (req, res) => {
-  const answer = await handler(await eventOf(req), {})
-  res.writeHead(answer.statusCode, answer.headers)
-  res.end(Buffer.from(answer.body, answer.isBase64Encoded ? 'base64' : 'utf8'))
-})
+async function answer(req, res) {
+  const { statusCode, headers, body, isBase64Encoded } = await handler(await eventOf(req), {})
+  res.writeHead(statusCode, headers)
+  res.end(Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'))
+}
+
+const server = createServer((req, res) => void answer(req, res))
 server.listen(0, '127.0.0.1', () => console.log(`Listens at ${server.address().port}.`))
