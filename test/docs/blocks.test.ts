@@ -23,7 +23,7 @@ const SECRETS = {
 /**
  * How each kind of block is checked; the result says what is wrong. Blocks marked `ts` are type-checked
  * in examples.test.ts, those marked `sh` read in commands.test.ts, and those with a file run in test/e2e:
- * quick-start.test.ts, production-app.test.ts, moving.test.ts and page-programs.test.ts.
+ * quick-start.test.ts, production-app.test.ts, moving.test.ts, page-programs.test.ts and runtimes.test.ts.
  */
 const CHECKS: Readonly<Record<string, (block: Block) => string | Promise<string>>> = {
   ts: ({ code }) => (code.includes('import') ? '' : 'nothing shows where its names come from'),

@@ -141,7 +141,7 @@ describe.each(stores.filter(([name]) => name !== 'memory'))(
         secret,
         events: ['payment.settled'] as const,
       }
-      await store.ledger.webhooks.endpoints.declare(new Set(['other']), [other])
+      await store.ledger.webhooks.endpoints.declare(['other'], [other])
       await first.sell()
       await until(() => gone.received.length === 1 && kept.received.length === 1)
       await first.close()

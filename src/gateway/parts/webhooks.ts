@@ -16,7 +16,7 @@ export async function declareWebhooks(
   ledger: Pick<LedgerStore, 'isInMemory' | 'webhooks'>,
 ): Promise<void> {
   if (ledger.isInMemory && declared.length === 0) return
-  const ids = new Set(projects.map(({ id }) => id))
+  const ids = projects.map(({ id }) => id)
   for (const { id, project } of await ledger.webhooks.endpoints.declare(ids, declared))
     logger.warn('A webhook was deleted: the configuration no longer declares it.', {
       webhook: id,

@@ -12,9 +12,12 @@ import {
 } from '../webhooks.js'
 import { makeChange, Undone } from '../projects/changes.js'
 import { takeTurn } from '../projects/limited.js'
-import type { LedgerDatabase } from '../schema/tables.js'
+import type { LedgerDatabase, Row } from '../schema/tables.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { endpointOf, eventsColumn } from './rows.js'
+
+/** Projects that one statement looks up. */
+const PROJECTS_AT_ONCE = 500
 
 /** An endpoint before and after a change. */
 interface Changed {
@@ -141,7 +144,7 @@ export class WebhookEndpoints {
    * @returns Those that were deleted.
    */
   declare(
-    projects: ReadonlySet<string>,
+    projects: readonly string[],
     declared: readonly DeclaredEndpoint[],
   ): Promise<readonly WebhookEndpoint[]> {
     return this.#store.run((database) =>
@@ -169,12 +172,17 @@ export class WebhookEndpoints {
             .execute()
         }
         const ids = declared.map(declaredIdOf)
-        const rows = await db
-          .selectFrom(table)
-          .selectAll()
-          .where('id', 'like', `${DECLARED}%`)
-          .execute()
-        const gone = rows.filter(({ id, project }) => projects.has(project) && !ids.includes(id))
+        const gone: Row<'x402_webhook_endpoints'>[] = []
+        for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE) {
+          const some = projects.slice(start, start + PROJECTS_AT_ONCE)
+          const rows = await db
+            .selectFrom(table)
+            .selectAll()
+            .where('project', 'in', some)
+            .where('id', 'like', `${DECLARED}%`)
+            .execute()
+          gone.push(...rows.filter(({ id }) => !ids.includes(id)))
+        }
         for (const { id, project } of gone) await deleteFrom(db, project, id)
         return gone.map(endpointOf)
       }),
