@@ -11,8 +11,20 @@ import { amountOf } from './record.js'
 import { dayName, dayOf, UTC } from './time-zone.js'
 
 const COLUMNS = [
-  ...(['date', 'merchant', 'account', 'address', 'network', 'asset', 'symbol'] as const),
-  ...(['units', 'amount', 'value', 'currency', 'rate', 'count'] as const),
+  'date',
+  'merchant',
+  'account',
+  'address',
+  'network',
+  'testnet',
+  'asset',
+  'symbol',
+  'units',
+  'amount',
+  'value',
+  'currency',
+  'rate',
+  'count',
 ]
 
 const WEI_DECIMALS = 18
@@ -27,11 +39,12 @@ interface Account {
   readonly merchant?: string
 }
 
-/** What came to one account from another. */
+/** A transfer between two accounts. */
 interface Entry {
   readonly date: string
   readonly merchant: string
   readonly network: string
+  readonly testnet: true | undefined
   readonly asset: string
   readonly symbol: string | undefined
   readonly decimals: number | undefined
@@ -96,7 +109,7 @@ function entryOf(payment: ExportedPayment, asset: Asset | undefined) {
   return {
     date: dayName(dayOf(UTC, payment.createdAt)),
     merchant: payment.project ?? '',
-    network: `eip155:${payment.chainId}`,
+    ...networkOf(payment.chainId),
     asset: payment.asset,
     symbol: asset?.symbol,
     decimals: decimalsOf(payment, { asset }),
@@ -109,20 +122,25 @@ function entryOf(payment: ExportedPayment, asset: Asset | undefined) {
 }
 
 function gasEntryOf({ day, project, kind, label, count }: Count): Entry {
-  const [chainId, address] = label.split(':')
-  const network = `eip155:${Number(chainId)}` as const
+  const [chain, address] = label.split(':')
+  const chainId = Number(chain)
   return {
     date: dayName(day),
     merchant: project,
-    network,
+    ...networkOf(chainId),
     asset: 'native',
-    symbol: gasTokenOf(findNetwork(network) ?? { chainId: Number(chainId) }),
+    symbol: gasTokenOf(findNetwork(`eip155:${chainId}`) ?? { chainId }),
     decimals: WEI_DECIMALS,
     to: { account: 'gas' },
     from:
       kind === SPENT ? { account: 'relayer', address: address! } : { account: 'gas', merchant: '' },
     units: BigInt(count) * GWEI,
   }
+}
+
+function networkOf(chainId: number): Pick<Entry, 'network' | 'testnet'> {
+  const network = `eip155:${chainId}` as const
+  return { network, testnet: findNetwork(network)?.testnet || undefined }
 }
 
 /** The two lines of an entry. */
@@ -141,7 +159,7 @@ function linesOf({ to, from, units, value, decimals: scale, ...entry }: Entry): 
   return [
     { address: undefined, ...entry, ...to, ...fields, rate },
     { address: undefined, ...entry, ...from, ...negative, rate },
-  ].map((line: Readonly<Partial<Record<string, string | number | undefined>>>) =>
+  ].map((line: Readonly<Partial<Record<string, string | number | boolean | undefined>>>) =>
     csvLine(COLUMNS.map((column) => line[column])),
   )
 }

@@ -148,11 +148,15 @@ export interface LedgerQuery {
   readonly from?: number | undefined
   /** Unix time in milliseconds: created before. */
   readonly until?: number | undefined
-  /** The last record of the previous page. */
-  readonly after?: { readonly createdAt: number; readonly id: string } | undefined
+  /** The last record of the previous page. A search for a beginning needs all of it. */
+  readonly after?: ListPlace | undefined
   /** Records listed at most. */
   readonly limit: number
 }
+
+/** A position in a list. */
+export type ListPlace = Pick<LedgerRecord, 'createdAt' | 'id'> &
+  Partial<Pick<LedgerRecord, 'state' | 'from' | 'details'>>
 
 /** Which records are listed by the time of their last change, oldest first. */
 export interface ChangedQuery extends Pick<LedgerQuery, 'project' | 'state' | 'chainId' | 'limit'> {

@@ -125,7 +125,7 @@ describe.each(stores.filter(([name]) => name !== 'memory'))(
       expect(verifies(receiver, 0, before)).toBe(false)
     })
 
-    it('end where the configuration no longer has them, and registered ones stay', async () => {
+    it('stay where a configuration says nothing, end where its list lacks them, and registered ones stay', async () => {
       const store = await openStore(toEnd)
       const [gone, kept] = [await startReceiver(toEnd), await startReceiver(toEnd)]
       const secret = createWebhookSecret()
@@ -145,10 +145,14 @@ describe.each(stores.filter(([name]) => name !== 'memory'))(
       await first.sell()
       await until(() => gone.received.length === 1 && kept.received.length === 1)
       await first.close()
-      const second = await start(store)
+      const silent = await start(store)
+      await silent.sell()
+      await until(() => gone.received.length === 2 && kept.received.length === 2)
+      await silent.close()
+      const second = await start(store, [])
       await second.sell()
-      await until(() => kept.received.length === 2)
-      expect(gone.received).toHaveLength(1)
+      await until(() => kept.received.length === 3)
+      expect(gone.received).toHaveLength(2)
       expect(await store.ledger.webhooks.endpoints.list('shop')).toMatchObject([{ url: kept.url }])
       expect(await store.ledger.webhooks.endpoints.list('other')).toHaveLength(1)
       expect(

@@ -282,7 +282,7 @@ function isBounded(step: string, text: string): boolean {
   )
     return false
   // All that begin so, in the order of the index.
-  if (/\((project=\? AND )?(payer|reference|\(.*\))>\? AND (payer|reference)<\?\)$/.test(step))
+  if (/\((project=\? AND )?(payer|reference|\(.*\))>[?,()]+ AND (payer|reference)<\?\)$/.test(step))
     return true
   // By state alone, a page in the middle would be found after all that is newer.
   const byTime = /created_at"?\)? [<>]|created_at, id\) [<>]/.test(text) ? ' AND .*created_at' : ''
@@ -345,5 +345,6 @@ function filters(): readonly (readonly [string, Partial<LedgerQuery>])[] {
 
 /** The position of a row. */
 function cursorAt(n: number) {
-  return { createdAt: 1_000_000 + n, id: `0000000000000000000000000${1_000_000 + n}` }
+  const [createdAt, id] = [1_000_000 + n, `0000000000000000000000000${1_000_000 + n}`]
+  return { createdAt, id, state: 'settled', from: '0xbb', details: { reference: 'all' } } as const
 }

@@ -28,6 +28,6 @@ export function refuseConfigured({ directory }: AdminContext, id: string): void 
   if (!directory.isConfigured(id)) return
   throw new RequestProblem(
     'project_configured',
-    `The project '${id}' comes from the configuration: change it there, and start the gateway anew.`,
+    `The project '${id}' comes from the configuration: change it there, and restart the gateway.`,
   )
 }

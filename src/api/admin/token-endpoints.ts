@@ -172,7 +172,7 @@ export const tokenEndpoints = (owner: TokensOwner) => {
         if (id.startsWith(CONFIGURED))
           throw new RequestProblem(
             'project_configured',
-            'This token comes from the configuration: remove it there, and start the gateway anew.',
+            'This token comes from the configuration: remove it there, and restart the gateway.',
           )
         const { projects } = context.ledger
         const outcome = TOKEN_ID.test(id)

@@ -82,11 +82,21 @@ const amountSchema = z
   })
   .optional()
 
+/** A beginning of addresses that so many have that a merchant's few could not be found quickly. */
+const SHORT_ADDRESS = /^0x[0-9a-f]?(?:$|…|\.)/i
+const TOO_SHORT = 'must have at least two digits of an address, like 0x12'
+
 const filterMembers = {
   search: textSchema
     .max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`)
     .transform((text) => text.trim())
-    .pipe(z.string().min(1, 'must not be empty'))
+    .pipe(
+      z
+        .string()
+        .min(1, 'must not be empty')
+        .regex(/^\P{Cc}*$/u, 'must not have control characters')
+        .refine((text) => !SHORT_ADDRESS.test(text), TOO_SHORT),
+    )
     .optional()
     .meta({
       description:

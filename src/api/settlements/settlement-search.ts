@@ -23,8 +23,8 @@ export interface PriceFilters {
 
 export type IsWanted = (record: LedgerRecord) => boolean
 
-/** The begin of an address, and perhaps its end, as lists show it: `0x12…ab`. */
-const ADDRESS_PART = /^(0x[0-9a-f]{1,40})(?:(?:…|\.{2,3})((?:[0-9a-f]{2})*))?$/
+/** The beginning of an address, and perhaps its end, as lists show it: `0x12…ab`. */
+const ADDRESS_PART = /^(0x[0-9a-f]{2,40})(?:(?:…|\.{2,3})((?:[0-9a-f]{2})*))?$/
 
 /** Reads what a text searches for: a whole address, transaction or URL, or the beginning of an address or a reference. */
 export function readSearch(text: string): RecordSearch {

@@ -173,7 +173,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         const endpoints = endpointsFor(context, call.res)
         const changed = await endpoints.change(
           ownProject(call.res).id,
-          changeableIdOf(call),
+          changeableIdOf(context, call),
           change,
         )
         context.wakeWebhooks?.(changed?.id)
@@ -192,7 +192,8 @@ export function webhookEndpoints<Context extends RouterContext>(
       problems: ['project_configured'],
       async handle(context: Context, call) {
         const endpoints = endpointsFor(context, call.res)
-        if (!(await endpoints.delete(ownProject(call.res).id, changeableIdOf(call)))) noWebhook()
+        if (!(await endpoints.delete(ownProject(call.res).id, changeableIdOf(context, call))))
+          noWebhook()
         return undefined
       },
     }),
@@ -214,7 +215,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         const endpoints = endpointsFor(context, call.res)
         const rotated = await endpoints.rotate(
           ownProject(call.res).id,
-          changeableIdOf(call),
+          changeableIdOf(context, call),
           rotation,
         )
         const endpoint = rotated ?? noWebhook()
@@ -319,12 +320,13 @@ function endpointIdOf({ param }: EarlyCall): string {
 }
 
 /** The id of an endpoint that a request is to change. @throws {@link RequestProblem} 409 for a declared one. */
-function changeableIdOf(call: EarlyCall): string {
+function changeableIdOf({ directory }: RouterContext, call: EarlyCall): string {
   const id = endpointIdOf(call)
-  if (!id.startsWith(DECLARED)) return id
+  // A project that is no longer configured declares nothing.
+  if (!id.startsWith(DECLARED) || !directory.isConfigured(ownProject(call.res).id)) return id
   throw new RequestProblem(
     'project_configured',
-    'This webhook comes from the configuration: change it there, and start the gateway anew.',
+    'This webhook comes from the configuration: change it there, and restart the gateway.',
   )
 }
 

@@ -43,7 +43,7 @@ export function receiptFrom(value: unknown): Receipt | undefined {
     logs: logs.map(logFrom),
     gasUsed: quantityFrom(members['gasUsed'] ?? '0x0'),
     gasPrice: gasPriceFrom(members['effectiveGasPrice'] ?? '0x0'),
-    l1Fee: gasPriceFrom(members['l1Fee'] ?? '0x0'),
+    l1Fee: l1FeeFrom(members['l1Fee']),
   }
 }
 
@@ -87,6 +87,12 @@ export function gasPriceFrom(value: unknown): bigint {
   const price = quantityFrom(value)
   if (price < MAX_GAS_PRICE) return price
   throw unusable('a price of gas beyond all prices')
+}
+
+/** No payment needs it: what cannot be read is 0. */
+function l1FeeFrom(value: unknown): bigint {
+  const fee = typeof value === 'string' && QUANTITY.test(value) ? hexToBigInt(value as Hex) : 0n
+  return fee < MAX_GAS_PRICE ? fee : 0n
 }
 
 export function membersOf(value: unknown): { readonly [member: string]: unknown } {

@@ -66,7 +66,7 @@ export interface Receipt {
   /** Gas used, and the price paid for each unit of it in wei. */
   readonly gasUsed: bigint
   readonly gasPrice: bigint
-  /** What a rollup took beside the gas, for its data on the chain below it, in wei. */
+  /** L1 data fee of a rollup, in wei. 0 on other chains. */
   readonly l1Fee: bigint
 }
 

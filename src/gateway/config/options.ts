@@ -18,8 +18,9 @@ export type { RateLimitOptions }
  * A webhook that the configuration declares, for the payments of the only configured merchant. The API lists it, and
  * does not change it.
  *
- * When the gateway starts, the ledger's declared webhooks become these: one that is no longer declared is deleted, with
- * what waits for it. Gateways that share a ledger declare the same.
+ * When the gateway starts, the ledger's declared webhooks become these: one that is missing here is deleted, with its
+ * pending deliveries, and a changed secret replaces the old one at once. A gateway without the option, such as `serve`
+ * beside an app, leaves them as they are; an empty list deletes them all. Mistakes throw `config_invalid`.
  *
  * @example
  * ```ts
@@ -38,7 +39,7 @@ export interface DeclaredWebhook {
   readonly url: string
   /** Signs deliveries, as Standard Webhooks does: `whsec_` and 24 to 64 bytes in base64. */
   readonly secret: string
-  /** What is told, such as `'payment.settled'`. @defaultValue everything */
+  /** Events to send, such as `'payment.settled'`. @defaultValue all */
   readonly events?: readonly ProjectEvent[] | undefined
 }
 
@@ -62,7 +63,7 @@ export interface WebhookOptions {
    * merchants are your own. @defaultValue false
    */
   readonly allowPrivate?: boolean | undefined
-  /** Webhooks of the only configured merchant, ten at most. @defaultValue none */
+  /** Webhooks of the only configured merchant, ten at most. @defaultValue those of the last start that had any */
   readonly endpoints?: readonly DeclaredWebhook[] | undefined
 }
 

@@ -13,9 +13,9 @@ export type Webhooks = Pick<WebhookDispatcher, 'wake' | 'close'>
 /** Makes the ledger's declared webhooks those of the configuration. */
 export async function declareWebhooks(
   { webhooks: { declared }, projects, logger }: ResolvedOptions,
-  ledger: Pick<LedgerStore, 'isInMemory' | 'webhooks'>,
+  ledger: Pick<LedgerStore, 'webhooks'>,
 ): Promise<void> {
-  if (ledger.isInMemory && declared.length === 0) return
+  if (declared === undefined) return
   const ids = projects.map(({ id }) => id)
   for (const { id, project } of await ledger.webhooks.endpoints.declare(ids, declared))
     logger.warn('A webhook was deleted: the configuration no longer declares it.', {

@@ -2,7 +2,7 @@
 import type { SqlBool } from 'kysely'
 import { pruneCheckouts } from '../checkouts/checkouts.js'
 import { GAS_COST, SPENT } from '../counters.js'
-import type { Count } from '../counts.js'
+import { ALL_COUNTED, type Count } from '../counts.js'
 import { exportedOf, withRefunds, type ExportedPayment } from '../export-format.js'
 import { listPage } from '../payments/list-rows.js'
 import { readRefunded, readRequests } from '../payments/refund-notes.js'
@@ -20,9 +20,6 @@ const PAGE = 500
 
 /** How long a record is kept after its last change (ms), so that a reorganisation can still undo it. */
 const REORG_MS = 3_600_000
-
-/** The last day that the databases can compare. */
-const LAST_DAY = 2 ** 31 - 1
 
 /** States of payments for which a transaction was sent. */
 const EXPORTED = ['submitted', 'settled', 'failed'] as const
@@ -81,14 +78,19 @@ export class LedgerMaintenance {
     }
   }
 
-  /** What relayers paid for gas, and what merchants' payments cost of that, by day. */
+  /** Gas by UTC day: spent by each relayer, and each merchant's share. */
   async gasCounts({ from, until }: ExportQuery): Promise<readonly Count[]> {
     const rows = await this.#connection.db
       .selectFrom('x402_counts')
       .select(['day', 'project', 'kind', 'label', 'count'])
-      .where('kind', 'in', [SPENT, GAS_COST])
+      .where((where) =>
+        where.or([
+          where('kind', '=', SPENT),
+          where.and([where('kind', '=', GAS_COST), where('project', '<>', ALL_COUNTED)]),
+        ]),
+      )
       .where('day', '>=', Math.floor(from / DAY_MS))
-      .where('day', '<', Math.min(Math.ceil(until / DAY_MS), LAST_DAY))
+      .where('day', '<', Math.ceil(until / DAY_MS))
       .orderBy('day')
       .orderBy('project')
       .orderBy('label')

@@ -125,12 +125,14 @@ function conditionsOf(
   if (until !== undefined) all.push(sql`created_at < ${until}`)
   if (search !== undefined) all.push(...searchConditions({ sql }, search, after === undefined))
   if (after !== undefined) {
-    const id = idBytes(after.id)
-    const places = sorted.map((column) => {
-      if (column === 'id') return sql`${id}`
-      if (column === 'created_at') return sql`${after.createdAt}`
-      return sql`(SELECT ${sql.raw(column)} FROM x402_authorizations WHERE id = ${id})`
-    })
+    const place: Readonly<Record<string, unknown>> = {
+      id: idBytes(after.id),
+      created_at: after.createdAt,
+      state: after.state,
+      payer: after.from && bytesOf(after.from),
+      reference: after.details?.reference,
+    }
+    const places = sorted.map((column) => sql`${place[column]}`)
     const operator = sql.raw(direction === 'ASC' ? '>' : '<')
     all.push(sql`(${sql.raw(sorted.join(', '))}) ${operator} (${sql.join(places)})`)
   }

@@ -128,8 +128,12 @@ export class Purchases {
     this.#show({ kind: 'busy', step: text('receiving') })
     const paid = settled(payment, { transaction, charged })
     if (data.isLink) {
+      const isRedirect = response.type === 'opaqueredirect'
+      // Something else than the gateway may have answered.
+      if (!isRedirect && !isSettled && transaction === undefined)
+        return this.#show({ kind: 'kept', payment, notice: { message: text('unavailable') } })
       this.#end(paid, transaction)
-      if (response.type === 'opaqueredirect') leave(paid, false)
+      if (isRedirect) leave(paid, false)
       return
     }
     try {
@@ -241,8 +245,8 @@ export function fundsFor({ source, testnet, symbol }: PageOffer): Notice['funds'
 }
 
 export function firstPhase(): Phase {
-  const payment = readKept()
   const { error } = data.document
+  const payment = readKept()
   // The buyer of a link that is paid already finds the purchase in place of the refusal.
   const isBought = data.offers.length === 0 && payment?.received !== undefined
   const refusal = (isBought ? undefined : messageOf(error)) ?? takeNotice()

@@ -5,6 +5,7 @@ import { exportWriter } from '../../ledger/export-format.js'
 import { JournalWriter } from '../../ledger/export-journal.js'
 import type { LedgerMaintenance } from '../../ledger/operate/maintenance.js'
 import { openMaintenance } from '../../ledger/operate/open-maintenance.js'
+import { DAY_MS } from '../../ledger/time-zone.js'
 import type { Asset } from '../../shared/money/assets.js'
 import { EXIT, type Command, type CliContext } from './command.js'
 import { readFlags, UsageError, type CommandLine } from './flags.js'
@@ -18,7 +19,7 @@ const LOCATION = `  --config       the configuration of serve [gateway.config.js
 
 const EXPORT_USAGE = `Usage: express-x402-gateway ledger export [--from time] [--to time] [--format csv|jsonl|journal] [--refunds]
 
-  Writes payments, one per line, by project and oldest first. \`units\` are atomic units of the token;
+  Writes payments, one per line, oldest first. \`units\` are atomic units of the token;
   \`amount\` is the same as a decimal, for well-known tokens and those of the configuration. Reservations
   are left out.
 
@@ -93,9 +94,14 @@ async function exportLedger(args: readonly string[], context: CliContext): Promi
   const { format = 'csv' } = flags
   if (format !== 'csv' && format !== 'jsonl' && format !== 'journal')
     throw new UsageError(`--format is csv, jsonl or journal, not '${format}'.`)
+  const [from, until] = [timeFrom('from', flags['from']), timeFrom('to', flags['to'])]
+  if (format === 'journal' && [from, until].some((time = 0) => time % DAY_MS !== 0))
+    throw new UsageError(
+      'A journal has whole UTC days: --from and --to are dates, like 2026-01-31.',
+    )
   const query = {
-    from: timeFrom('from', flags['from']) ?? 0,
-    until: timeFrom('to', flags['to']) ?? Number.MAX_SAFE_INTEGER,
+    from: from ?? 0,
+    until: until ?? Number.MAX_SAFE_INTEGER,
     refunds: flags['refunds'] !== undefined || format === 'journal',
   }
   const opened = await openConfig({ ...context, config: flags['config'] })

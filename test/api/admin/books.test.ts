@@ -308,7 +308,7 @@ const amountsIn = (text: string): readonly bigint[] =>
 
 /** The headline: what is left of each token, what was paid, and what was refunded. */
 async function headlineOf(page: Page): Promise<ReadonlySet<bigint>> {
-  const texts = page.locator('.headline-main .money-token, .headline-main .headline-note')
+  const texts = page.locator('.headline-main .money-token, .headline-main .headline-note > a')
   return new Set(amountsIn((await texts.allTextContents()).join('\n')))
 }
 

@@ -229,9 +229,9 @@ withBrowser('metered payments in the console', () => {
       return [reference, units, price, askedPrice, transaction !== '']
     })
     expect(read).toEqual([
-      ['used 0.10', '100000', '0.10', '$0.10', true],
       ['used 0', '0', '0.00', '$0.10', false],
       ['used 0.0234', '23400', '0.0234', '$0.10', true],
+      ['used 0.10', '100000', '0.10', '$0.10', true],
     ])
   })
 

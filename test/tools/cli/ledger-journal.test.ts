@@ -143,14 +143,18 @@ describe.each(['SQLite', ...(postgres === undefined ? [] : ['PostgreSQL'])])('on
     expect(byAccount['relayer ']).toBeLessThanOrEqual(-paid)
     expect(byAccount['relayer ']).toBeGreaterThan(-paid - 4n * GWEI)
     expect((byAccount['gas '] ?? 0n) + byAccount['gas shop']!).toBe(-byAccount['relayer ']!)
-    expect(rows.find(({ account }) => account === 'sales')).toMatchObject({
-      ...{ amount: '-0.523400', value: '-0.5234', currency: 'USD', rate: '1.00000000', count: '3' },
-      ...{ network: 'eip155:84532', symbol: 'USDC', address: '' },
+    expect(byAccount['gas shop']).toBeGreaterThan(0n)
+    const sales = rows.filter(({ account }) => account === 'sales')
+    expect(sales.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(3)
+    expect(sales[0]).toMatchObject({
+      ...{ network: 'eip155:84532', testnet: 'true', symbol: 'USDC', address: '' },
+      ...{ currency: 'USD', rate: '1.00000000' },
     })
     expect(readCsv(await exportJournal(cwd, env, '--to', '2020-01-01'))).toEqual([])
 
     if (hledger() === undefined) return
-    writeFileSync(join(cwd, 'journal.csv'), text)
+    // As if it were of a real network: the rules leave test networks out.
+    writeFileSync(join(cwd, 'journal.csv'), text.replaceAll(',true,', ',,'))
     const rules = page('operator.md').blocks.find(({ meta }) => meta === 'file=journal.csv.rules')
     writeFileSync(join(cwd, 'journal.csv.rules'), rules!.code)
     const balance = hledger(

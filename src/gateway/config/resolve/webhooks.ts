@@ -40,9 +40,10 @@ export const webhooksSchema = z
   )
   .default({})
 
-/** Where webhooks may lead, and those that the configuration declares. */
+/** Rules of receivers, and declared endpoints. */
 export interface ResolvedWebhooks extends ReceiverRules {
-  readonly declared: readonly DeclaredEndpoint[]
+  /** `undefined` where the configuration does not say: the ledger keeps what it has. */
+  readonly declared: readonly DeclaredEndpoint[] | undefined
 }
 
 /** Checks the URLs of declared webhooks, and finds the merchant whose payments these are told. */
@@ -52,8 +53,9 @@ export function resolveWebhooks(
   report: Report,
 ): ResolvedWebhooks {
   const isList = Array.isArray(given)
-  const { allowPrivate = false, endpoints = [] } = isList ? { endpoints: given } : given
+  const { allowPrivate = false, endpoints } = isList ? { endpoints: given } : given
   const rules = receiverRules(allowPrivate)
+  if (endpoints === undefined) return { ...rules, declared: undefined }
   const reportHere = within(report, isList ? 'webhooks' : 'webhooks.endpoints')
   const [seller, ...others] = projects.filter(({ settings }) => settings !== undefined)
   if (endpoints.length > 0 && seller === undefined)

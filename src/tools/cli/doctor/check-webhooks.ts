@@ -12,7 +12,7 @@ const AT_ONCE = 20
 /** A delivery should be tried within this time (ms). */
 const UNTRIED_MS = 120_000
 
-/** Checks that webhooks can be and are delivered. Sends nothing to their receivers. */
+/** Checks the URLs of webhooks and their deliveries so far. Sends nothing to receivers. */
 export async function checkWebhooks(
   { webhooks: rules, projects }: Pick<ResolvedOptions, 'webhooks' | 'projects'>,
   webhooks: readonly InspectedWebhook[],
@@ -32,7 +32,12 @@ export async function checkWebhooks(
     found.push(...checked.flat())
   }
   if (webhooks.length === 0 || found.length > 0) return found
-  return [sound('webhook', `All ${webhooks.length} webhooks can be delivered.`)]
+  return [
+    sound(
+      'webhook',
+      `${webhooks.length} webhooks: their URLs are allowed, and no delivery has failed.`,
+    ),
+  ]
 }
 
 /** One webhook per receiver: all webhooks of a receiver share its problems. */
