@@ -135,6 +135,21 @@ describe('a search', () => {
     expect(await wrong('minAmount=2&maxAmount=1')).toMatchObject([{ path: 'maxAmount' }])
     expect(await wrong('token=USDC&updatedSince=2026-01-01')).toMatchObject([{ path: 'token' }])
     expect(await wrong('search=a&search=b')).toMatchObject([{ path: 'search' }])
+    for (const text of ['0x', '0x1', '0x1…ab', 'a\u0000b'])
+      expect(await wrong(new URLSearchParams({ search: text }).toString())).toMatchObject([
+        { path: 'search' },
+      ])
+  })
+
+  it('goes on from own records only: the place of another one would tell its reference', async () => {
+    const { body } = await ask('settlements?search=other-', OTHER_TOKEN)
+    const cursor = Buffer.from(`0.${body.settlements[0].id}`).toString('base64url')
+    for (const search of ['Order-', '~', '0xa1'])
+      expect((await ask(`settlements?search=${search}&cursor=${cursor}`)).body.errors).toEqual([
+        { path: 'cursor', message: expect.stringContaining('is gone') },
+      ])
+    const own = await ask(`settlements?search=other-&cursor=${cursor}`, OTHER_TOKEN)
+    expect(own.body.settlements).toEqual([])
   })
 })
 
