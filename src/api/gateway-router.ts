@@ -25,7 +25,8 @@ import { settlementEndpoints } from './settlements/settlement-endpoints.js'
 import { downloadEndpoint } from './settlements/download/download-endpoint.js'
 import { allowAnyOrigin, ucpEndpoints } from './checkouts/ucp-endpoints.js'
 import { viewEndpoints } from './settlements/views/view-endpoints.js'
-import { MERCHANT_WEBHOOKS, webhookEndpoints } from './webhooks/webhook-endpoints.js'
+import { webhookEndpoints } from './webhooks/webhook-endpoints.js'
+import { MERCHANT_WEBHOOKS } from './webhooks/webhook-owner.js'
 
 /** The endpoints of the API. What `context.mounted` has comes on top. @internal */
 export const apiEndpoints = [

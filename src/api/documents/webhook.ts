@@ -8,7 +8,7 @@ const members = {
   id: text('Id of the webhook.', `we_${'0'.repeat(32)}`),
   url: text('Where events are sent.', 'https://shop.example/x402-events'),
   events: z.array(z.enum([...WEBHOOK_EVENTS, ...OPERATOR_EVENTS])).meta({
-    description: 'What is told.',
+    description: 'Subscribed events.',
     examples: [['payment.settled', 'refund.settled']],
   }),
   previousSecretUntil: time(
@@ -18,7 +18,7 @@ const members = {
   updatedAt: time('When it was last changed.'),
 }
 
-export const webhook = document('Webhook', 'A URL that is told of events.', members)
+export const webhook = document('Webhook', 'A URL that receives events.', members)
 
 export const webhookWithSecret = document('WebhookWithSecret', 'A webhook, with its new secret.', {
   ...members,

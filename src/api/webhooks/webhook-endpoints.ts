@@ -1,47 +1,27 @@
-/** `…/webhooks`: who is told of payments, and what was delivered. */
+/** `…/webhooks`: who is told of payments. */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { notFound, RequestProblem } from '../../shared/http/respond-problem.js'
-import {
-  DECLARED,
-  DELIVERY_STATES,
-  MAX_ENDPOINTS,
-  OPERATOR,
-  TEST_EVENT,
-  WEBHOOK_EVENTS,
-  type WebhookEndpoint,
-  type WebhookEvent,
-} from '../../ledger/webhooks.js'
+import { RequestProblem } from '../../shared/http/respond-problem.js'
+import { MAX_ENDPOINTS, type WebhookEvent } from '../../ledger/webhooks.js'
 import { findReceiver } from '../../operate/webhooks/receiver-url.js'
 import { createWebhookSecret } from '../../operate/webhooks/secret.js'
-import { endpointsFor, keyScopeOf, nameOf, noteAct } from '../serve/acting.js'
+import { endpointsFor, keyScopeOf, nameOf } from '../serve/acting.js'
 import { ownProject } from '../serve/authenticate.js'
 import type { RouterContext } from '../context.js'
-import { defineEndpoint, type EarlyCall, type Endpoint } from '../serve/define-endpoint.js'
+import { defineEndpoint, type Endpoint } from '../serve/define-endpoint.js'
 import { invalidBody } from '../serve/json-body.js'
-import { MERCHANT, owned, type Owner } from '../serve/owner.js'
-import { limitParameter, nameOfPlace, pageOf, placeParameter } from '../serve/pages.js'
-import { onceForKey, readHeaderKey } from '../serve/repeatable-request.js'
-import { deliveryDocument, endpointDocument } from './webhook-documents.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
-
-const WEBHOOKS = { tag: 'Webhooks', scope: 'webhooks' } as const
+import { owned } from '../serve/owner.js'
+import { onceForKey, readHeaderKey } from '../serve/repeatable-request.js'
+import { deliveryEndpoints } from './delivery-endpoints.js'
+import { changeableIdOf, endpointOf, noWebhook } from './find-webhook.js'
+import { endpointDocument } from './webhook-documents.js'
+import { WEBHOOKS, type WebhookOwner } from './webhook-owner.js'
 
 const documents = lazyDocuments(() => import('../documents/webhook.js'))
 
 /** How long a secret that was replaced still signs (ms): a day. */
 const ROTATION_MS = 24 * 3_600_000
-
-/** The forms of ids. The ledger is not asked for any other. */
-const ENDPOINT_ID = /^we_(config_)?[0-9a-f]{32}$/
-const DELIVERY_ID = /^msg_[0-9a-f]{32}$/
-
-/** The owner of webhooks, and their events. */
-export interface WebhookOwner<Context = RouterContext> extends Owner<Context> {
-  readonly events: readonly WebhookEvent[]
-}
-
-export const MERCHANT_WEBHOOKS: WebhookOwner = { ...MERCHANT, events: WEBHOOK_EVENTS }
 
 function membersOf(known: readonly WebhookEvent[]) {
   const url = z
@@ -57,15 +37,9 @@ function membersOf(known: readonly WebhookEvent[]) {
     .min(1, 'must name at least one event')
     // Without duplicates, in a fixed order.
     .transform((given) => known.filter((event) => given.includes(event)))
-  const about = { description: 'What is told. Default: everything.' }
+  const about = { description: 'Subscribed events. Default: all.' }
   return { url, events, about }
 }
-
-const deliveryQuery = z.object({
-  cursor: placeParameter('msg_[0-9a-f]{32}'),
-  limit: limitParameter('Deliveries'),
-  state: z.enum(DELIVERY_STATES).optional().meta({ description: 'Only those in this state.' }),
-})
 
 export function webhookEndpoints<Context extends RouterContext>(
   owner: WebhookOwner<Context>,
@@ -222,75 +196,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         return { ...endpointDocument(endpoint, context.now()), secret: endpoint.secret }
       },
     }),
-    defineEndpoint({
-      ...owned(owner, 'testWebhook', WEBHOOKS),
-      method: 'POST',
-      path: `${path}/{id}/test`,
-      params,
-      limit: 'sendings',
-      summary: 'Send a test event',
-      description: 'Sends `webhook.test`, as other events are sent.',
-      responses: { 202: { description: 'It will be sent.', document: documents('delivery') } },
-      async handle(context: Context, call) {
-        const endpoint = await endpointOf(context, call)
-        const { id, project } = endpoint
-        await noteAct(context, call.res, { action: 'webhook.tested', after: { webhook: id } })
-        const data = { test: true, webhook: id, ...(project !== OPERATOR && { project }) }
-        const { deliveries } = context.ledger.webhooks
-        const added = await deliveries.add({ endpoint, data, type: TEST_EVENT })
-        context.wakeWebhooks?.(id)
-        return deliveryDocument(context, added)
-      },
-    }),
     ...deliveryEndpoints(owner, params),
-  ]
-}
-
-function deliveryEndpoints<Context extends RouterContext>(
-  owner: WebhookOwner<Context>,
-  params: Readonly<Record<string, string>>,
-): readonly Endpoint<Context>[] {
-  const path = `${owner.prefix}/webhooks/{id}/deliveries`
-  return [
-    defineEndpoint({
-      ...owned(owner, 'listDeliveries', WEBHOOKS),
-      method: 'GET',
-      path,
-      params,
-      summary: 'List the deliveries of a webhook',
-      description: 'What was sent, and what will be, newest first, in pages.',
-      query: deliveryQuery,
-      responses: { 200: { description: 'A page.', document: documents('deliveryList') } },
-      async handle(context: Context, call) {
-        const { cursor: after, limit, state } = call.query
-        const { id: endpoint, project } = await endpointOf(context, call)
-        const query = { project, endpoint, state, after, limit: limit + 1 }
-        const found = await context.ledger.webhooks.deliveries.list(query)
-        const { page, next } = pageOf(found, limit, nameOfPlace)
-        return { deliveries: page.map((one) => deliveryDocument(context, one)), ...next }
-      },
-    }),
-    defineEndpoint({
-      ...owned(owner, 'resendDelivery', WEBHOOKS),
-      method: 'POST',
-      path: `${path}/{deliveryId}/resend`,
-      params: { ...params, deliveryId: 'Id of the delivery: `msg_` and 32 hexadecimal digits.' },
-      limit: 'sendings',
-      summary: 'Send a delivery again',
-      description: 'Sends it once more, whether it was taken or not.',
-      responses: { 202: { description: 'It will be sent.', document: documents('delivery') } },
-      async handle(context: Context, call) {
-        const endpoint = await endpointOf(context, call)
-        const id = call.param('deliveryId')
-        const { deliveries } = context.ledger.webhooks
-        const resent = DELIVERY_ID.test(id) ? await deliveries.resend(endpoint, id) : undefined
-        if (resent === undefined) return notFound('This webhook has no delivery of that id.')
-        const after = { webhook: endpoint.id, delivery: id }
-        await noteAct(context, call.res, { action: 'delivery.resent', after })
-        context.wakeWebhooks?.(endpoint.id)
-        return deliveryDocument(context, resent)
-      },
-    }),
   ]
 }
 
@@ -307,27 +213,3 @@ async function checkedUrl(given: string, rules: RouterContext['webhooks']): Prom
   if (receiver.kind === 'allowed') return receiver.url.href
   throw invalidBody([{ path: 'url', message: receiver.message }])
 }
-
-/** The endpoint that a request is about. @throws {@link RequestProblem} 404, also for another project's. */
-async function endpointOf({ ledger }: RouterContext, call: EarlyCall): Promise<WebhookEndpoint> {
-  const found = await ledger.webhooks.endpoints.find(ownProject(call.res).id, endpointIdOf(call))
-  return found ?? noWebhook()
-}
-
-function endpointIdOf({ param }: EarlyCall): string {
-  const id = param('id')
-  return ENDPOINT_ID.test(id) ? id : noWebhook()
-}
-
-/** The id of an endpoint that a request is to change. @throws {@link RequestProblem} 409 for a declared one. */
-function changeableIdOf({ directory }: RouterContext, call: EarlyCall): string {
-  const id = endpointIdOf(call)
-  // A project that is no longer configured declares nothing.
-  if (!id.startsWith(DECLARED) || !directory.isConfigured(ownProject(call.res).id)) return id
-  throw new RequestProblem(
-    'project_configured',
-    'This webhook comes from the configuration: change it there, and restart the gateway.',
-  )
-}
-
-const noWebhook = () => notFound('There is no webhook of that id here.')
