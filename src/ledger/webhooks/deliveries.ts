@@ -124,6 +124,7 @@ export class WebhookDeliveries {
     state,
     after,
     limit,
+    withRecords = false,
   }: DeliveryQuery): Promise<readonly WebhookDelivery[]> {
     return this.#store.run(async (database) => {
       let select = database.db
@@ -141,7 +142,7 @@ export class WebhookDeliveries {
         .orderBy('id', 'desc')
         .limit(limit)
         .execute()
-      const recordOf = await this.#recordsOf(database, rows)
+      const recordOf = withRecords ? await this.#recordsOf(database, rows) : () => undefined
       return rows.map((row) => deliveryOf(row, recordOf(row)))
     })
   }
