@@ -170,8 +170,6 @@ export interface DeliveryQuery {
   /** The last delivery of the previous page. */
   readonly after?: { readonly createdAt: number; readonly id: string } | undefined
   readonly limit: number
-  /** Whether their payments are read, too. @defaultValue false */
-  readonly withRecords?: boolean | undefined
 }
 
 /** A delivery that this process is to attempt, and nobody else meanwhile. */

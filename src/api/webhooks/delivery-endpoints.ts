@@ -62,7 +62,7 @@ export function deliveryEndpoints<Context extends RouterContext>(
       async handle(context: Context, call) {
         const { cursor: after, limit, state } = call.query
         const { id: endpoint, project } = await endpointOf(context, call)
-        const query = { project, endpoint, state, after, limit: limit + 1, withRecords: true }
+        const query = { project, endpoint, state, after, limit: limit + 1 }
         const found = await context.ledger.webhooks.deliveries.list(query)
         const { page, next } = pageOf(found, limit, nameOfPlace)
         return { deliveries: page.map((one) => deliveryDocument(context, one)), ...next }

@@ -124,7 +124,6 @@ export class WebhookDeliveries {
     state,
     after,
     limit,
-    withRecords = false,
   }: DeliveryQuery): Promise<readonly WebhookDelivery[]> {
     return this.#store.run(async (database) => {
       let select = database.db
@@ -142,7 +141,7 @@ export class WebhookDeliveries {
         .orderBy('id', 'desc')
         .limit(limit)
         .execute()
-      const recordOf = withRecords ? await this.#recordsOf(database, rows) : () => undefined
+      const recordOf = await this.#recordsOf(database, rows)
       return rows.map((row) => deliveryOf(row, recordOf(row)))
     })
   }
