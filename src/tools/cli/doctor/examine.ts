@@ -6,7 +6,7 @@ import {
   type ResolvedOptions,
 } from '../../../gateway/config/resolve/resolve-options.js'
 import { isConfigError } from '../../../shared/errors.js'
-import { openGateway } from '../../../gateway/gateway.js'
+import { openGateway } from '../../../gateway/open-gateway.js'
 import type { Finding } from '../../../operate/health/finding.js'
 import type { LedgerStore } from '../../../ledger/index.js'
 import { createMemoryLedger } from '../../../ledger/memory-ledger.js'
