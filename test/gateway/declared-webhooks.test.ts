@@ -4,7 +4,7 @@ import type { DeclaredWebhook } from '../../src/gateway/config/options.js'
 import { WEBHOOK_EVENTS } from '../../src/ledger/webhooks.js'
 import { createWebhookSecret } from '../../src/operate/webhooks/secret.js'
 import { recordLog } from '../api/api.js'
-import { startReceiver, type Receiver } from '../operate/webhooks/receiver.js'
+import { startReceiver, withStatus, type Receiver } from '../operate/webhooks/receiver.js'
 import { stores, type TestStore } from '../operate/webhooks/stores.js'
 import { closedBy, useCleanup } from '../support/cleanup.js'
 import { SHOP_TOKEN, useDevnet } from '../support/devnet.js'
@@ -123,6 +123,22 @@ describe.each(stores.filter(([name]) => name !== 'memory'))(
       expect(receiver.received).toHaveLength(1)
       expect(verifies(receiver, 0, after)).toBe(true)
       expect(verifies(receiver, 0, before)).toBe(false)
+    })
+
+    it('give what waits for them to a corrected URL with their secret', async () => {
+      const store = await openStore(toEnd)
+      const [wrong, right] = [await startReceiver(toEnd), await startReceiver(toEnd)]
+      wrong.respond = withStatus(404)
+      const secret = createWebhookSecret()
+      const first = await start(store, [{ url: wrong.url, secret }])
+      await first.sell()
+      await until(() => wrong.received.length === 1)
+      await first.close()
+      const second = await start(store, [{ url: right.url, secret }])
+      await until(() => right.received.length === 1)
+      right.verify(right.received[0]!, secret)
+      expect(right.received[0]).toMatchObject({ id: wrong.received[0]!.id })
+      expect(second.log.lines.join()).not.toContain('A webhook was deleted')
     })
 
     it('stay where a configuration says nothing, end where its list lacks them, and registered ones stay', async () => {

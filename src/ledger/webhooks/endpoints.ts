@@ -139,9 +139,10 @@ export class WebhookEndpoints {
 
   /**
    * Makes declared endpoints what the configuration says, and deletes those of its projects that it no longer
-   * declares. Processes do so in turn. Registered endpoints stay, however many there are.
+   * declares. Processes do so in turn. Registered endpoints stay, however many there are. An endpoint that takes
+   * another's place with its secret, as where a URL was corrected, takes its deliveries too.
    *
-   * @returns Those that were deleted.
+   * @returns Those that were deleted with their deliveries.
    */
   declare(
     projects: readonly string[],
@@ -152,6 +153,16 @@ export class WebhookEndpoints {
         const { now } = database
         await takeTurn({ ...database, db }, DECLARED)
         const table = 'x402_webhook_endpoints'
+        const before: Row<'x402_webhook_endpoints'>[] = []
+        for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE)
+          before.push(
+            ...(await db
+              .selectFrom(table)
+              .selectAll()
+              .where('project', 'in', projects.slice(start, start + PROJECTS_AT_ONCE))
+              .where('id', 'like', `${DECLARED}%`)
+              .execute()),
+          )
         for (const { project, url, events, secret } of declared) {
           const given = { events: eventsColumn(events), secret, updated_at: now }
           const id = declaredIdOf({ project, url })
@@ -171,20 +182,23 @@ export class WebhookEndpoints {
             )
             .execute()
         }
-        const ids = declared.map(declaredIdOf)
-        const gone: Row<'x402_webhook_endpoints'>[] = []
-        for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE) {
-          const some = projects.slice(start, start + PROJECTS_AT_ONCE)
-          const rows = await db
-            .selectFrom(table)
-            .selectAll()
-            .where('project', 'in', some)
-            .where('id', 'like', `${DECLARED}%`)
-            .execute()
-          gone.push(...rows.filter(({ id }) => !ids.includes(id)))
+        const ids = new Set(declared.map(declaredIdOf))
+        const gone = before.filter(({ id }) => !ids.has(id))
+        const added = declared.filter((one) => !before.some(({ id }) => id === declaredIdOf(one)))
+        const deleted: WebhookEndpoint[] = []
+        for (const row of gone) {
+          const { id, project, secret } = row
+          const heir = added.find((one) => one.project === project && one.secret === secret)
+          if (heir === undefined) deleted.push(endpointOf(row))
+          else
+            await db
+              .updateTable('x402_webhook_deliveries')
+              .set({ endpoint: declaredIdOf(heir), next_at: now })
+              .where('endpoint', '=', id)
+              .execute()
+          await deleteFrom(db, project, id)
         }
-        for (const { id, project } of gone) await deleteFrom(db, project, id)
-        return gone.map(endpointOf)
+        return deleted
       }),
     )
   }
