@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from 'express'
-import type { Gateway } from './gateway.js'
+import type { Gateway } from './gateway-interface.js'
 import { lazyFacilitator } from './parts/lazy-facilitator.js'
 import { merchantReader } from './config/resolve/projects.js'
 import { closeSharedCounts } from './config/resolve/redis-counts.js'
