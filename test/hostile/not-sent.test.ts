@@ -15,6 +15,7 @@ import { resumeMining, stopMining, untilSent } from '../support/mining.js'
 import { frontRun, untilMined } from '../support/on-chain.js'
 import { startRpcProxy, type RpcProxy } from '../support/rpc-proxy.js'
 import { signPayment } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
 import express from 'express'
 
 const HANDLER = 'com.example.pay'
@@ -95,7 +96,12 @@ const paid = async (): Promise<bigint> =>
 
 /** What comes of it when the buyer pays again, as he does when he is told that nothing was sent. */
 async function payAgain(name: string, gateway: Gateway, first: UcpCompletion) {
-  const again = await complete(gateway, await sign(1))
+  const payment = await sign(1)
+  let again = first
+  await until(async () => {
+    again = await complete(gateway, payment)
+    return again.status !== 'complete_in_progress'
+  })
   const times = await paid()
   process.stdout.write(`${name}: ${first.status}; ${orders.join(', ')}; paid ${times} times\n`)
   return { told: first.status, again, orders, times }

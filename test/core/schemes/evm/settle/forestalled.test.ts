@@ -174,7 +174,12 @@ describe('five payments at once, by an account that is not deployed', () => {
         const upfront = x402Protect(price, { paymentFlow: 'upfront' })
         app.get('/upfront', upfront, (_req, res) => void res.send('item'))
       },
-      { ...shopOptions(devnet), networks: { 'base-sepolia': network } },
+      {
+        ...shopOptions(devnet),
+        networks: { 'base-sepolia': network },
+        // Four wait for the fifth one's deployment, which takes as long as the machine is slow.
+        settleTimeoutMs: 300_000,
+      },
     )
     toEnd.push(() => shop.close())
     return shop
