@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from 'express'
 import type { Gateway } from './gateway-interface.js'
-import { lazyFacilitator } from './parts/lazy-facilitator.js'
+import { lazyFacilitator } from './lazy-facilitator.js'
 import { merchantReader } from './config/resolve/projects.js'
 import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'

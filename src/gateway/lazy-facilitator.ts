@@ -1,13 +1,13 @@
-import { decodingFacilitator } from '../../core/facilitator/decoding-facilitator.js'
-import type { ReservingFacilitator } from '../../core/facilitator/facilitator.js'
+import { decodingFacilitator } from '../core/facilitator/decoding-facilitator.js'
+import type { ReservingFacilitator } from '../core/facilitator/facilitator.js'
 import {
   isRefusal,
   type Refusal,
   type Reservation,
   type SchemeFormats,
-} from '../../core/schemes/scheme.js'
-import type { Lazy } from '../../shared/http/lazy.js'
-import type { OpenRequests } from '../../shared/http/open-requests.js'
+} from '../core/schemes/scheme.js'
+import type { Lazy } from '../shared/http/lazy.js'
+import type { OpenRequests } from '../shared/http/open-requests.js'
 
 interface LazyParts {
   readonly core: Lazy<{
