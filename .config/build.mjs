@@ -38,9 +38,7 @@ const commonJs = [
  * What is loaded when somebody asks for it, in a file of its own. It has to hold all that it reads while it is
  * loaded and that others do not: two files that load each other find each other's constants undefined.
  */
-const lazy = [
-  { name: 'openapi', test: /\/src\/api\/(?:openapi|documents|serve\/fixed-parts)[./]/ },
-]
+const lazy = [{ name: 'openapi', test: /\/src\/api\/(?:openapi|documents|serve\/fixed-parts)[./]/ }]
 
 const compilerOptions = {
   noEmit: false,
