@@ -44,6 +44,16 @@ describe('the house', () => {
     expect(circles()).toEqual([])
   })
 
+  it('asks shared/world.ts alone for time and chance, apart from its pages and tools', () => {
+    const asks =
+      /(?<![\w.#])(?:setTimeout|setInterval|setImmediate|randomBytes|randomUUID)\(|Date\.now|new Date\(\)|performance\.now\(|Math\.random|getRandomValues|AbortSignal\.timeout|timers\/promises/
+    const code = (file: string): string => textOf(file).replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')
+    const asking = files
+      .map((file) => relative(SRC, file))
+      .filter((file) => !/^(?:pages|tools)\//.test(file) && asks.test(code(join(SRC, file))))
+    expect(asking).toEqual(['shared/world.ts'])
+  })
+
   it('has two files in its root, and nine wings', () => {
     const root = files.filter((file) => dirname(file) === SRC)
     expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual(['index.ts', 'sql.ts'])

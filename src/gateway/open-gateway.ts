@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from 'express'
 import type { Gateway } from './gateway-interface.js'
 import { lazyFacilitator } from './lazy-facilitator.js'
@@ -37,6 +36,7 @@ import { wasWatched } from '../operate/telemetry/payment-watch.js'
 import { RecentOutcomes } from '../operate/telemetry/recent-outcomes.js'
 import { openTelemetry } from '../operate/telemetry/telemetry.js'
 import type { completeCheckout } from '../api/checkouts/complete-checkout.js'
+import { world } from '../shared/world.js'
 
 /** Time that requests under way get when the gateway closes (ms). */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -246,9 +246,11 @@ function startSoon(
     if (stopping.aborted) return
     await Promise.all(parts.map((part) => part.get()))
   }
-  setImmediate(() => {
-    start().catch((error: unknown) => logger.error('The gateway could not be loaded.', { error }))
-  }).unref()
+  world
+    .setImmediate(() => {
+      start().catch((error: unknown) => logger.error('The gateway could not be loaded.', { error }))
+    })
+    .unref()
 }
 
 /** @throws `ConfigError` if no metrics are collected. */
@@ -283,7 +285,7 @@ async function closeParts(
 ): Promise<void> {
   const { counters, catalogue, directory, core, declared, dispatcher, ledger } = parts
   const last = Promise.all([counters.close(), catalogue.flush()])
-  await Promise.race([last, sleep(LAST_COUNTS_MS, undefined, { ref: false })])
+  await Promise.race([last, world.sleep(LAST_COUNTS_MS, undefined, { ref: false })])
   await directory.close()
   await closeSharedCounts(resolved)
   // A part that could not be loaded has been reported.

@@ -3,6 +3,7 @@ import type { RelayerAccount } from './relayer-transactions.js'
 import { ALL_COUNTED, COUNTED_DAYS, SLOT_MS, type Count } from './counts.js'
 import type { CountStore } from './index.js'
 import { DAY_MS } from './time-zone.js'
+import { world } from '../shared/world.js'
 
 /** Events that are counted, in the order in which they happen to a payment. */
 export const COUNTED = [
@@ -56,7 +57,7 @@ export class Counters {
 
   constructor(options: CountersOptions) {
     this.#options = options
-    this.#timer = setInterval(() => void this.flush(), options.flushMs ?? FLUSH_MS).unref()
+    this.#timer = world.setInterval(() => void this.flush(), options.flushMs ?? FLUSH_MS).unref()
   }
 
   /** @param label - The reason of a refusal, waiver or failure: one of a closed set. */
@@ -87,7 +88,7 @@ export class Counters {
 
   /** Writes the counts, and stops counting. */
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    world.clearInterval(this.#timer)
     await this.flush()
   }
 

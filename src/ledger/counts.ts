@@ -1,8 +1,8 @@
 /** Counts of events by day, kept beside the payments. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Statement } from './engine/statement.js'
 import type { SqlStore } from './engine/store.js'
 import { DAY_MS } from './time-zone.js'
+import { world } from '../shared/world.js'
 
 /** Project of the counts of all projects together. No project has an empty id. */
 export const ALL_COUNTED = ''
@@ -149,7 +149,7 @@ export class Counts {
 
   /** Deletes the counts of earlier days, of one project after the other: the primary key begins with it. */
   async dropCounts(beforeDay: number): Promise<void> {
-    for (let next: string | undefined = ALL_COUNTED; next !== undefined; await nextTurn()) {
+    for (let next: string | undefined = ALL_COUNTED; next !== undefined; await world.nextTurn()) {
       const project: string = next
       next = await this.#store.run(async ({ db }) => {
         const own = db.deleteFrom('x402_counts').where('project', '=', project)

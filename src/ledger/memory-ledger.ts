@@ -6,6 +6,7 @@ import { SQLITE } from './engine/dialect.js'
 import { loadSqlite } from './engine/sqlite.js'
 import { SqlLedger } from './store.js'
 import { sqliteStore } from './sqlite-ledger.js'
+import { world } from '../shared/world.js'
 
 /** Default of {@link MemoryLedgerOptions.maxRecords}. A record takes about 1 KB. */
 const DEFAULT_MAX_RECORDS = 200_000
@@ -91,7 +92,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
 
 /** {@link memoryLedger}, with the methods that a gateway uses. @internal */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): LedgerStore {
-  const { maxRecords = DEFAULT_MAX_RECORDS, now = Date.now } = options
+  const { maxRecords = DEFAULT_MAX_RECORDS, now = world.now } = options
   const Engine = loadSqlite()
   const owner = new LockOwner(ALONE)
   const dialect = { ...SQLITE, now: 'CAST(x402_now() AS INTEGER)' }

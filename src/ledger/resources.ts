@@ -1,6 +1,7 @@
 /** Sold resources, for catalogues. No decision depends on them. */
 import type { Statement } from './engine/statement.js'
 import type { SqlStore } from './engine/store.js'
+import { world } from '../shared/world.js'
 
 export interface ResourceSales {
   /** A hash of what the resource is: its project, URL and method. */
@@ -74,7 +75,7 @@ export class Resources {
   async addSales(sales: readonly ResourceSales[]): Promise<void> {
     if (sales.length === 0) return
     await this.#store.run(({ run }) => run(ADD, [JSON.stringify(sales)]))
-    const at = performance.now()
+    const at = world.elapsed()
     for (const project of new Set(sales.map((one) => one.project))) {
       if (at - (this.#counted.get(project) ?? -Infinity) < FORGET_MS) continue
       this.#counted.set(project, at)

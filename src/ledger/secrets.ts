@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { SqlStore } from './engine/store.js'
+import { world } from '../shared/world.js'
 
 /** Random secrets that all processes share which use the same ledger. */
 export class Secrets {
@@ -11,7 +11,7 @@ export class Secrets {
 
   sharedSecret(name: string): Promise<string> {
     return this.#store.run(async ({ db }) => {
-      const secret = randomBytes(32).toString('base64url')
+      const secret = world.randomBytes(32).toString('base64url')
       await db
         .insertInto('x402_secrets')
         .values({ name, secret })

@@ -4,11 +4,12 @@
  * A delivery is written in the same change as the record that it reports, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { CHECKOUT_EVENTS } from './checkouts.js'
 import type { Hex } from '../shared/protocol/payment.js'
 import { REMOTE_SUBMISSION } from './record-transaction.js'
 import type { LedgerRecord } from './record.js'
+import { world } from '../shared/world.js'
 
 /** Events that an endpoint of a project may subscribe to. */
 export const WEBHOOK_EVENTS = [
@@ -127,7 +128,7 @@ export function auditedEndpoint({ id, url, events }: WebhookEndpoint): object {
 
 /** Names a delivery: 128 random bits. */
 export function newDeliveryId(): string {
-  return `msg_${randomBytes(16).toString('hex')}`
+  return `msg_${world.randomBytes(16).toString('hex')}`
 }
 
 /** `pending` deliveries are tried again, `failed` ones only by hand. */

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { world } from './world.js'
 
 export interface CoalesceOptions<Item, Result> {
   /** Processes several items; returns one result per item, in their order. */
@@ -55,7 +55,7 @@ export function coalesce<Item, Result>({
       waiting = waiting.slice(most)
       await (mostWaitedMs === undefined ? running : untilLate(running, mostWaitedMs))
       // A run may block the event loop: what came meanwhile is received in the next turn of it.
-      await turn()
+      await world.nextTurn()
     }
     isRunning = false
   }
@@ -65,15 +65,15 @@ export function coalesce<Item, Result>({
       waiting.push({ item, resolve, reject })
       if (isRunning) return
       isRunning = true
-      setImmediate(() => void runAll())
+      world.setImmediate(() => void runAll())
     })
 }
 
 async function untilLate(running: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms).unref()
+  const late = new Promise<void>((resolve) => {
+    timer = world.setTimeout(resolve, ms).unref()
   })
   await Promise.race([running, late])
-  clearTimeout(timer)
+  world.clearTimeout(timer)
 }

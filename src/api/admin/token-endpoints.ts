@@ -1,6 +1,5 @@
 /** `…/tokens` of any project, or of the own one. */
 import { isoTime } from '../../ledger/time-zone.js'
-import { randomBytes } from 'node:crypto'
 import type { Response } from 'express'
 import { z } from 'zod'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
@@ -21,6 +20,7 @@ import { adminKey, authorOf, noSuchProject } from './changes.js'
 import type { AdminContext } from './context.js'
 import { isStoredId, PROJECT_ID } from './project-ids.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
+import { world } from '../../shared/world.js'
 
 const documents = lazyDocuments(() => import('../documents/admin.js'))
 
@@ -201,7 +201,7 @@ async function storeToken(
     readonly most?: number | undefined
   },
 ): Promise<KeptToken> {
-  const id = `tok_${randomBytes(12).toString('hex')}`
+  const id = `tok_${world.randomBytes(12).toString('hex')}`
   const hash = digestToken(token).toString('hex')
   const { project, label, scopes } = given
   const isConfigured = directory.isConfigured(project)

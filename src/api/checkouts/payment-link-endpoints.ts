@@ -1,5 +1,5 @@
 /** `…/checkouts`: payment links. */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { isPublicUrl } from '../../shared/http/http-url.js'
 import { RETRY_AFTER_SECONDS } from '../../shared/http/problem-status.js'
@@ -22,6 +22,7 @@ import { quoteFiat } from '../payments/quote-fiat.js'
 import { onceForKey, readHeaderKey, type KeyedRequest } from '../serve/repeatable-request.js'
 import { referenceMember } from '../payments/submission.js'
 import { WITH_CHAIN, WITH_RATE } from '../serve/usual-problems.js'
+import { world } from '../../shared/world.js'
 
 const documents = lazyDocuments(() => import('../documents/payment-link.js'))
 
@@ -209,7 +210,7 @@ async function newCheckoutId(
   { ledger, now }: RouterContext,
   request: KeyedRequest | undefined,
 ): Promise<string> {
-  if (request === undefined) return `co_${randomBytes(16).toString('hex')}`
+  if (request === undefined) return `co_${world.randomBytes(16).toString('hex')}`
   const secret = await ledger.secrets.sharedSecret('checkouts')
   for (let round = 0; ; round++) {
     const name = `${nameOf(request)} ${round}`

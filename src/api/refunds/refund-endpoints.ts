@@ -1,5 +1,4 @@
 /** `…/settlements/{id}/refunds`: pays settlements back. */
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
 import { notFound } from '../../shared/http/respond-problem.js'
@@ -30,6 +29,7 @@ import { refundQuery } from '../settlements/settlement-query.js'
 import { findRecord, SETTLEMENT_ID } from '../settlements/settlement-endpoints.js'
 import { WITH_TRANSACTION } from '../serve/usual-problems.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
+import { world } from '../../shared/world.js'
 
 const documents = lazyDocuments(() => import('../documents/settlement.js'))
 
@@ -245,7 +245,7 @@ function typedDataOf(
       value: amount.toString(),
       validAfter: '0',
       validBefore: (nowSeconds(context) + VALIDITY_SECONDS).toString(),
-      nonce: `0x${randomBytes(32).toString('hex')}`,
+      nonce: `0x${world.randomBytes(32).toString('hex')}`,
     },
   }
 }

@@ -1,12 +1,12 @@
 /** Who sends a request about a project: the project itself, by its token, or an admin on its behalf. */
 import type { Response } from 'express'
-import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../shared/crypto/sha256.js'
 import type { AuditedChange, ChangeAuthor } from '../../ledger/projects.js'
 import type { Merchant, Project } from '../../core/merchants/project.js'
 import { holderOf, merchantOf, ownProject, projectOf, setProject } from './authenticate.js'
 import type { RouterContext } from '../context.js'
 import type { KeyedRequest } from './repeatable-request.js'
+import { world } from '../../shared/world.js'
 
 /** The merchant of a request's settlements, and its tokens. */
 export type Payee = Pick<Merchant, 'project' | 'accepts'>
@@ -68,7 +68,7 @@ export function merchantAuthor(res: Response, key?: KeyedRequest): ChangeAuthor 
  * again. Without it, each call names a change of its own.
  */
 export function changeAuthor(actor: string, key?: KeyedRequest): ChangeAuthor {
-  const change = key ? nameOf(key) : randomBytes(16).toString('hex')
+  const change = key ? nameOf(key) : world.randomBytes(16).toString('hex')
   return { actor, change }
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../shared/crypto/sha256.js'
 import type { SessionStore } from '../../ledger/index.js'
 import type { ConsoleSession } from '../../ledger/sessions.js'
@@ -8,6 +7,7 @@ import { digestToken } from '../../shared/crypto/identify-token.js'
 import type { ProjectDirectory, TokenHolder } from '../../core/merchants/project-directory.js'
 import { notLoaded } from '../serve/authenticate.js'
 import { findAdminByHash } from '../admin/admin.js'
+import { world } from '../../shared/world.js'
 
 /** How long a session lasts at most, and without a request (ms). */
 const LIFETIME_MS = 12 * 3_600_000
@@ -67,7 +67,7 @@ export class ConsoleSessions {
   /** Opens a session, under a secret that nobody has known before. */
   async open(token: string, identity: Identity, ip: string | undefined): Promise<NewSession> {
     const { store, now, logger } = this.#options
-    const secret = randomBytes(32).toString('base64url')
+    const secret = world.randomBytes(32).toString('base64url')
     const at = now()
     const session: ConsoleSession = {
       hash: sha256(secret, 'hex'),

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LedgerQuery, LedgerRecord, LedgerStore } from '../../ledger/index.js'
+import { world } from '../../shared/world.js'
 
 export async function* recordPages(
   ledger: Pick<LedgerStore, 'payments'>,
@@ -13,6 +13,6 @@ export async function* recordPages(
     if (page.length < query.limit) return undefined
     // SQLite answers in the same turn, as does a socket with room: without a break, nothing else would run until
     // all pages are read.
-    await nextTurn()
+    await world.nextTurn()
   }
 }

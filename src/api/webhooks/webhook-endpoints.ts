@@ -1,5 +1,4 @@
 /** `…/webhooks`: who is told of payments. */
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 import { MAX_ENDPOINTS, type WebhookEvent } from '../../ledger/webhooks.js'
@@ -17,6 +16,7 @@ import { deliveryEndpoints } from './delivery-endpoints.js'
 import { changeableIdOf, endpointOf, noWebhook } from './find-webhook.js'
 import { endpointDocument } from './webhook-documents.js'
 import { WEBHOOKS, type WebhookOwner } from './webhook-owner.js'
+import { world } from '../../shared/world.js'
 
 const documents = lazyDocuments(() => import('../documents/webhook.js'))
 
@@ -90,7 +90,7 @@ export function webhookEndpoints<Context extends RouterContext>(
         const checked = await checkedUrl(body.url, context.webhooks)
         return onceForKey(context, request, async (claim) => {
           // A request that is repeated after its process has died creates the same endpoint.
-          const name = request ? nameOf(request) : randomBytes(16).toString('hex')
+          const name = request ? nameOf(request) : world.randomBytes(16).toString('hex')
           const created = await endpointsFor(context, res, request).create({
             id: `we_${name.slice(0, 32)}`,
             project: ownProject(res).id,

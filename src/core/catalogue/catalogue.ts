@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { sha256 } from '../../shared/crypto/sha256.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import {
@@ -11,6 +10,7 @@ import type { Logger } from '../../shared/logger.js'
 import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
 import type { Bazaar } from './bazaar.js'
 import { listingOf, type Listing } from './listing.js'
+import { world } from '../../shared/world.js'
 
 /** Time between two writes (ms). A process that dies loses its sales since the last one. */
 const FLUSH_MS = 1000
@@ -94,7 +94,7 @@ export class Catalogue {
       return
     const count = (before?.count ?? 0) + 1
     this.#sales.set(key, { project, listing, claimed, count })
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref()
+    this.#timer ??= world.setTimeout(() => void this.flush(), FLUSH_MS).unref()
   }
 
   /**
@@ -106,7 +106,7 @@ export class Catalogue {
     matches: (one: ListedResource) => boolean,
     most = Infinity,
   ): Promise<readonly ListedResource[]> {
-    if (performance.now() - this.#readAt > FRESH_MS)
+    if (world.elapsed() - this.#readAt > FRESH_MS)
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined))
     await this.#reading
     const listed = this.#listed
@@ -120,7 +120,7 @@ export class Catalogue {
 
   /** Writes the sales. Never rejects: those that cannot be written now are written next time. */
   flush(): Promise<void> {
-    clearTimeout(this.#timer)
+    world.clearTimeout(this.#timer)
     this.#timer = undefined
     this.#flushing = this.#flushing.then(() => this.#write())
     return this.#flushing
@@ -128,7 +128,7 @@ export class Catalogue {
 
   /** Waits for a turn of the event loop in which no other reader works. */
   #nextTurn(): Promise<unknown> {
-    this.#turns = this.#turns.then(() => turn())
+    this.#turns = this.#turns.then(() => world.nextTurn())
     return this.#turns
   }
 
@@ -149,7 +149,7 @@ export class Catalogue {
       this.#since = first.readAt - OVERLAP_MS
       this.#listed = newestOf([...known.values()])
     }
-    this.#readAt = performance.now()
+    this.#readAt = world.elapsed()
   }
 
   async #write(): Promise<void> {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError } from '../../shared/errors.js'
 import type { Hex } from '../../shared/protocol/payment.js'
 import type { Broadcast, Receipt, RejectionCause, SignedTransaction } from './types.js'
@@ -6,6 +5,7 @@ import { classifyNodeError, nodeWords, type NodeErrorKind } from './node-errors.
 import { receiptOf, type ReceiptWatch } from './receipt-watch.js'
 import type { Rpc, RpcAnswer } from './rpc.js'
 import { unwrap } from './rpc-values.js'
+import { world } from '../../shared/world.js'
 
 /** How often a transaction is sent again at once when the node's answer was lost. */
 const BROADCAST_RETRIES = 1
@@ -35,7 +35,7 @@ export interface BroadcasterOptions {
 /** Gives signed transactions to one node. */
 export class Broadcaster {
   readonly #options: BroadcasterOptions
-  /** When sync sends may be tried again, by `performance.now()`. */
+  /** When sync sends may be tried again, by `world.elapsed()`. */
   #noSyncUntil = -Infinity
 
   constructor(options: BroadcasterOptions) {
@@ -56,19 +56,19 @@ export class Broadcaster {
    */
   async sendSync(signed: SignedTransaction, isAwaited: () => boolean): Promise<Broadcast> {
     const { raw, transaction } = signed
-    if (performance.now() < this.#noSyncUntil) return this.send(raw)
+    if (world.elapsed() < this.#noSyncUntil) return this.send(raw)
     const answering = this.#options.receipts.expect(transaction, this.#askSync(signed))
     const ended = new AbortController()
     void answering.catch(() => undefined).finally(() => ended.abort())
-    const end = performance.now() + SYNC_WAIT_MS.longest
+    const end = world.elapsed() + SYNC_WAIT_MS.longest
     for (;;) {
-      const pause = sleep(SYNC_WAIT_MS.step, undefined, { signal: ended.signal }).catch(
-        () => undefined,
-      )
+      const pause = world
+        .sleep(SYNC_WAIT_MS.step, undefined, { signal: ended.signal })
+        .catch(() => undefined)
       const answer = await Promise.race([answering, pause])
       if (answer !== undefined) return answer
       if (ended.signal.aborted) return answering
-      const isLong = performance.now() > end
+      const isLong = world.elapsed() > end
       if (!isLong && !isAwaited()) continue
       if ((await this.#find(transaction)) === 'there') return { kind: 'accepted' }
       if (isLong) return { kind: 'unknown' }
@@ -97,7 +97,7 @@ export class Broadcaster {
         return { kind: 'accepted' }
       }
       if (classifyNodeError(answer.error, 'sync') === 'unknown_method') {
-        this.#noSyncUntil = performance.now() + NO_SYNC_MS
+        this.#noSyncUntil = world.elapsed() + NO_SYNC_MS
         // Without the code, a node with such words may have taken the transaction.
         return await this.#send(raw, answer.error.code !== METHOD_NOT_FOUND)
       }

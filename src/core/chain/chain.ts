@@ -31,6 +31,7 @@ import {
   unwrap,
 } from './rpc-values.js'
 import { HttpRpc, type RequestListener } from './rpc.js'
+import { world } from '../../shared/world.js'
 
 /** Least gas of any transaction: a lower estimate is none. */
 const LEAST_GAS = 21_000n
@@ -65,7 +66,7 @@ export class RpcChain {
   readonly #fees: FeeCache
   readonly #receipts: ReceiptWatch
   readonly #broadcaster: Broadcaster
-  /** Whether there is Multicall3, until a time by `performance.now()`. */
+  /** Whether there is Multicall3, until a time by `world.elapsed()`. */
   #multicall: { readonly found: boolean; readonly until: number } | undefined
 
   constructor({ network, rpcUrl, timeoutMs, onRequest }: RpcChainOptions) {
@@ -119,11 +120,11 @@ export class RpcChain {
   /** Whether the network has Multicall3. Cached. */
   async hasMulticall(): Promise<boolean> {
     const known = this.#multicall
-    if (known !== undefined && performance.now() < known.until) return known.found
+    if (known !== undefined && world.elapsed() < known.until) return known.found
     const found = (await this.getCode(MULTICALL3)) !== '0x'
     // A single odd answer does not prove that there is none: the second one is believed.
     const isDoubtful = !found && known?.found !== false
-    const until = performance.now() + (isDoubtful ? MULTICALL_MS.doubtful : MULTICALL_MS.known)
+    const until = world.elapsed() + (isDoubtful ? MULTICALL_MS.doubtful : MULTICALL_MS.known)
     this.#multicall = { found, until }
     return found
   }

@@ -2,6 +2,7 @@ import { ChainError } from '../../shared/errors.js'
 import type { Network } from '../../shared/protocol/networks.js'
 import type { Rpc, RpcAnswer } from './rpc.js'
 import { quantityFrom, unwrap } from './rpc-values.js'
+import { world } from '../../shared/world.js'
 
 /** How often a node is asked for its chain id (ms). */
 const CHAIN_CHECK_MS = 60_000
@@ -17,7 +18,7 @@ export class CheckedRpc implements Rpc {
   readonly #network: Network
   /** The check that all requests wait for; `undefined` before the first and after a wrong id. */
   #checked: Promise<void> | undefined
-  /** When the id is asked again, by `performance.now()`. */
+  /** When the id is asked again, by `world.elapsed()`. */
   #askAgainAt = Infinity
 
   constructor(rpc: Rpc, network: Network) {
@@ -64,13 +65,13 @@ export class CheckedRpc implements Rpc {
   }
 
   async #onceChecked<T>(request: () => Promise<T>): Promise<T> {
-    if (performance.now() > this.#askAgainAt) this.#checkAgain()
+    if (world.elapsed() > this.#askAgainAt) this.#checkAgain()
     await this.checkOnce()
     return request()
   }
 
   #checkAgain(): void {
-    this.#askAgainAt = performance.now() + CHAIN_CHECK_MS
+    this.#askAgainAt = world.elapsed() + CHAIN_CHECK_MS
     this.#check().catch((error: unknown) => {
       // A node that does not answer has not said that it is another one.
       if (isMismatch(error)) this.#checked = undefined
@@ -79,7 +80,7 @@ export class CheckedRpc implements Rpc {
 
   async #check(): Promise<void> {
     const chainId = quantityFrom(unwrap(await this.#rpc.read('eth_chainId', [])))
-    this.#askAgainAt = performance.now() + CHAIN_CHECK_MS
+    this.#askAgainAt = world.elapsed() + CHAIN_CHECK_MS
     if (chainId !== BigInt(this.#network.chainId))
       throw new ChainError(
         'chain_mismatch',

@@ -3,6 +3,7 @@ import type { Rpc } from './rpc.js'
 import { isThrottled } from './node-errors.js'
 import { gasPriceFrom, membersOf, quantityFrom, unwrap } from './rpc-values.js'
 import { deduped } from './deduped.js'
+import { world } from '../../shared/world.js'
 
 /** How long fees are used after they were read, or taken from a receipt (ms). */
 const FEES_MAX_AGE_MS = 4000
@@ -26,7 +27,7 @@ export class FeeCache {
   readonly #reading = deduped(() => this.#read())
   #known: { readonly fees: Fees; readonly block: bigint } | undefined
   #knownAt = -Infinity
-  /** When the priority fee was last read, by `performance.now()`. */
+  /** When the priority fee was last read, by `world.elapsed()`. */
   #tipAt = -Infinity
 
   constructor(rpc: Rpc) {
@@ -35,7 +36,7 @@ export class FeeCache {
 
   /** Reads the fees to offer now; `fresh` asks the node. @throws {@link ChainError} */
   async get(freshness?: 'fresh'): Promise<Fees> {
-    const now = performance.now()
+    const now = world.elapsed()
     const isRecent = now - this.#knownAt < FEES_MAX_AGE_MS && now - this.#tipAt < TIP_MAX_AGE_MS
     if (this.#known !== undefined && isRecent && freshness !== 'fresh') return this.#known.fees
     return this.#reading()
@@ -54,7 +55,7 @@ export class FeeCache {
       return
     }
     this.#known = { fees: feesAt(baseFee, maxPriorityFeePerGas), block: blockNumber }
-    this.#knownAt = performance.now()
+    this.#knownAt = world.elapsed()
   }
 
   async #read(): Promise<Fees> {
@@ -68,7 +69,7 @@ export class FeeCache {
     const maxPriorityFeePerGas = isUnsaid ? 0n : gasPriceFrom(unwrap(tip))
     const fees = feesAt(gasPriceFrom(baseFeePerGas), maxPriorityFeePerGas)
     this.#known = { fees, block: quantityFrom(number) }
-    this.#knownAt = this.#tipAt = performance.now()
+    this.#knownAt = this.#tipAt = world.elapsed()
     return fees
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { growingTo } from '../../shared/growing-to.js'
 import { ChainError } from '../../shared/errors.js'
@@ -7,6 +6,7 @@ import type { Patience, Receipt } from './types.js'
 import { unusable } from './node-errors.js'
 import type { Rpc } from './rpc.js'
 import { hexFrom, membersOf, quantityFrom, receiptFrom, unwrap } from './rpc-values.js'
+import { world } from '../../shared/world.js'
 
 /** First and longest pause between two polls of the latest block (ms). */
 const POLL_MS = { first: 20, longest: 250 }
@@ -34,7 +34,7 @@ export class ReceiptWatch {
   readonly #expected = new Set<string>()
   /** By lower-case hash. */
   readonly #arrived = new LRUCache<string, Receipt>(ARRIVED)
-  /** When a receipt was last requested, by `performance.now()`. */
+  /** When a receipt was last requested, by `world.elapsed()`. */
   readonly #askedAt = new LRUCache<string, number>(growingTo(MOST_ASKED))
   /** The block that was polled last; `undefined` when not polling. */
   #lastBlock: bigint | undefined
@@ -64,13 +64,13 @@ export class ReceiptWatch {
     return new Promise((resolve) => {
       const end = (receipt?: Receipt): void => {
         this.#waiters.delete(waiter)
-        clearTimeout(timer)
+        world.clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
         resolve(receipt)
       }
       const waiter: Waiter = { wants, end }
       const onAbort = (): void => end()
-      const timer = setTimeout(onAbort, timeoutMs)
+      const timer = world.setTimeout(onAbort, timeoutMs)
       signal.addEventListener('abort', onAbort)
       this.#waiters.add(waiter)
       this.#pollSoon()
@@ -105,7 +105,9 @@ export class ReceiptWatch {
     while (this.#waiters.size > 0) {
       await this.#poll().catch(ignoreChainError)
       if (this.#waiters.size === 0) break
-      await sleep(this.#pauseMs, undefined, { signal: this.#wake.signal }).catch(() => undefined)
+      await world
+        .sleep(this.#pauseMs, undefined, { signal: this.#wake.signal })
+        .catch(() => undefined)
       if (this.#wake.signal.aborted) this.#wake = new AbortController()
       else this.#pauseMs = Math.min(this.#pauseMs * 2, POLL_MS.longest)
     }
@@ -114,7 +116,7 @@ export class ReceiptWatch {
   }
 
   async #poll(): Promise<void> {
-    const before = performance.now() - ASK_AGAIN_MS
+    const before = world.elapsed() - ASK_AGAIN_MS
     const due = this.#wanted().filter(
       (transaction) => (this.#askedAt.get(transaction) ?? -Infinity) < before,
     )
@@ -131,7 +133,7 @@ export class ReceiptWatch {
   }
 
   async #ask(transaction: Hex): Promise<void> {
-    this.#askedAt.set(transaction, performance.now())
+    this.#askedAt.set(transaction, world.elapsed())
     const receipt = await this.get(transaction)
     if (receipt !== undefined) this.deliver(receipt)
   }

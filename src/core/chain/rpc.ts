@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent as HttpAgent, request as requestHttp } from 'node:http'
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { ChainError } from '../../shared/errors.js'
 import { isThrottled, type RpcFailure } from './node-errors.js'
+import { createPost, type Post } from './post.js'
+import { world } from '../../shared/world.js'
 
 /** How long a node may take to answer (ms). */
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -76,9 +75,9 @@ export class HttpRpc implements Rpc {
   async ask(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
     const onRequest = this.#onRequest
     if (onRequest === undefined) return this.#ask(method, params)
-    const startedAt = performance.now()
+    const startedAt = world.elapsed()
     const report = (outcome: EndedRequest['outcome']): void =>
-      onRequest({ method, outcome, seconds: (performance.now() - startedAt) / 1000 })
+      onRequest({ method, outcome, seconds: (world.elapsed() - startedAt) / 1000 })
     try {
       const answer = await this.#ask(method, params)
       report(answer.ok ? 'answered' : 'refused')
@@ -104,7 +103,7 @@ export class HttpRpc implements Rpc {
   }
 
   async read(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
-    const end = performance.now() + this.#patienceMs
+    const end = world.elapsed() + this.#patienceMs
     for (
       let pauseMs = THROTTLED_MS.pause;
       ;
@@ -112,9 +111,9 @@ export class HttpRpc implements Rpc {
     ) {
       const answer = await this.#readOnce(method, params)
       if (answer.ok || !isThrottled(answer.error)) return answer
-      const pause = pauseMs * (0.5 + Math.random() / 2)
-      if (performance.now() + pause > end) return answer
-      await sleep(pause)
+      const pause = pauseMs * (0.5 + world.random() / 2)
+      if (world.elapsed() + pause > end) return answer
+      await world.sleep(pause)
     }
   }
 
@@ -124,7 +123,7 @@ export class HttpRpc implements Rpc {
         return await this.ask(method, params)
       } catch (error) {
         if (retries === READ_RETRIES) throw error
-        await sleep(RETRY_DELAY_MS)
+        await world.sleep(RETRY_DELAY_MS)
       }
     }
   }
@@ -209,69 +208,4 @@ function secretsOf(url: string): readonly string[] {
   // A name of one word, as containers have, is no secret, and may be any word of a message.
   const names = [host, hostname].filter((name) => /[.:]/.test(name))
   return [...names, ...parts.filter((part) => part.length >= SHORTEST_KEY)]
-}
-
-/** Idle connections that are kept open to one node. */
-const MAX_IDLE = 16
-
-/** Most bytes of an answer: the receipts of a whole block are far less. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-
-interface PostAnswer {
-  readonly status: number
-  readonly text: string
-}
-
-/** Posts a body. Rejects when no complete response came in time. */
-type Post = (body: string) => Promise<PostAnswer>
-
-/** Makes a function that posts JSON to one URL, over connections that stay open. */
-function createPost(url: string, timeoutMs: number): Post {
-  const { protocol, username, password } = new URL(url)
-  const isSecure = protocol === 'https:'
-  const agent = new (isSecure ? HttpsAgent : HttpAgent)({
-    keepAlive: true,
-    maxFreeSockets: MAX_IDLE,
-  })
-  const request = isSecure ? requestHttps : requestHttp
-  const auth = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-
-  return (body) =>
-    new Promise((resolve, reject) => {
-      const headers = {
-        'Content-Type': 'application/json',
-        'Content-Length': Buffer.byteLength(body),
-        Accept: 'application/json',
-      }
-      const posting = request(url, { method: 'POST', agent, headers, ...(username && { auth }) })
-      const timer = setTimeout(() => posting.destroy(new Error('timed out')), timeoutMs)
-      const fail = (error: Error): void => {
-        clearTimeout(timer)
-        reject(error)
-      }
-      posting.on('error', (error) => {
-        // The node closes idle connections: the next attempt opens a fresh one.
-        if (posting.reusedSocket)
-          for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy()
-        fail(error)
-      })
-      posting.on('response', (response) => {
-        const chunks: Buffer[] = []
-        let bytes = 0
-        response.on('error', () => fail(new Error('the connection broke')))
-        response.on('data', (chunk: Buffer) => {
-          chunks.push(chunk)
-          bytes += chunk.length
-          if (bytes > MAX_ANSWER_BYTES) posting.destroy(new Error('the answer is too large'))
-        })
-        response.on('end', () => {
-          clearTimeout(timer)
-          resolve({
-            status: response.statusCode ?? 0,
-            text: Buffer.concat(chunks).toString('utf8'),
-          })
-        })
-      })
-      posting.end(body)
-    })
 }

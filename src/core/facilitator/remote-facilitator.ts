@@ -30,6 +30,7 @@ import { requestOf } from './remote-request.js'
 import type { RemoteContext, RemotePayment } from './remote-payment.js'
 import { RemoteReservation } from './remote-reservation.js'
 import { UnprovenLimit } from './unproven-limit.js'
+import { world } from '../../shared/world.js'
 
 export interface RemoteFacilitatorOptions {
   readonly facilitator: Facilitator
@@ -52,7 +53,7 @@ export interface RemoteFacilitatorOptions {
  */
 export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
   const { facilitator, formats, ledger, events, logger, closed, callers } = options
-  const { now = Date.now } = options
+  const { now = world.now } = options
   const { watch = (scheme: Scheme) => scheme } = options
   const secret = () => ledger.secrets.sharedSecret('remote-facilitator')
   const log = new RemoteLog(logger)

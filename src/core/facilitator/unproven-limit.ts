@@ -2,6 +2,7 @@ import { ipKeyGenerator } from 'express-rate-limit'
 import { LRUCache } from 'lru-cache'
 import { growingTo } from '../../shared/growing-to.js'
 import { FacilitatorError } from '../../shared/errors.js'
+import { world } from '../../shared/world.js'
 
 /** Length of the window (ms). */
 const WINDOW_MS = 60_000
@@ -37,7 +38,7 @@ export class UnprovenLimit {
    * @throws {@link FacilitatorError} (`facilitator_busy`) when there were too many.
    */
   count(client: string | undefined): () => void {
-    const now = performance.now()
+    const now = world.elapsed()
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now
       this.#all = { count: 0 }

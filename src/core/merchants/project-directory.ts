@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectStore } from '../../ledger/index.js'
 import {
   TOKEN_SCOPES,
@@ -12,6 +11,7 @@ import { findProjectByHash } from './project.js'
 import { digestToken } from '../../shared/crypto/identify-token.js'
 import type { Merchant, Project, ReadMerchant } from './project.js'
 import { TokenUse } from './token-use.js'
+import { world } from '../../shared/world.js'
 
 /** How often changes are polled for (ms). */
 const POLL_MS = 400
@@ -57,7 +57,7 @@ export class ProjectDirectory {
   readonly #options: DirectoryOptions
   readonly #configured: ReadonlyMap<string, Project>
   readonly #use: TokenUse | undefined
-  readonly #startedAt = performance.now()
+  readonly #startedAt = world.elapsed()
   readonly #ends: (() => void)[] = []
   #stored: ReadonlyMap<string, Project> = new Map()
   #all: readonly Project[]
@@ -79,12 +79,12 @@ export class ProjectDirectory {
     this.#all = projects
     if (store === undefined) return
     this.#use = new TokenUse(store, logger)
-    const timer = setInterval(() => this.#look(), POLL_MS).unref()
+    const timer = world.setInterval(() => this.#look(), POLL_MS).unref()
     const unwatch = store.watch(() => {
       this.#isStale = true
       this.#look()
     })
-    this.#ends.push(unwatch, () => clearInterval(timer))
+    this.#ends.push(unwatch, () => world.clearInterval(timer))
     this.#look()
   }
 
@@ -143,9 +143,9 @@ export class ProjectDirectory {
   /** Waits a moment for the first load. Never rejects. */
   async whenLoaded(): Promise<void> {
     if (this.isLoaded) return
-    const leftMs = this.#startedAt + FIRST_LOAD_MS - performance.now()
+    const leftMs = this.#startedAt + FIRST_LOAD_MS - world.elapsed()
     if (leftMs <= 0) return
-    await Promise.race([this.refresh(), sleep(leftMs, undefined, { ref: false })])
+    await Promise.race([this.refresh(), world.sleep(leftMs, undefined, { ref: false })])
   }
 
   /** Reads changes. Never rejects. */
@@ -170,7 +170,7 @@ export class ProjectDirectory {
   #look(): void {
     const { announces = false } = this.#options.store ?? {}
     const pauseMs = announces ? ANNOUNCED_POLL_MS : 0
-    const isDue = this.#isStale || performance.now() - this.#lookedAt >= pauseMs
+    const isDue = this.#isStale || world.elapsed() - this.#lookedAt >= pauseMs
     if (isDue) void this.#startRefresh()
   }
 
@@ -182,7 +182,7 @@ export class ProjectDirectory {
   async #refresh(): Promise<void> {
     const { store, logger, now } = this.#options
     if (store === undefined) return
-    this.#lookedAt = performance.now()
+    this.#lookedAt = world.elapsed()
     this.#isStale = false
     try {
       for (const project of this.#waiting)

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectStore } from '../../ledger/index.js'
 import type { Logger } from '../../shared/logger.js'
+import { world } from '../../shared/world.js'
 
 /** How often the use of one token is noted (ms). */
 const NOTE_EVERY_MS = 60_000
@@ -15,7 +15,7 @@ const CLOSE_MS = 2000
 export class TokenUse {
   readonly #store: Pick<ProjectStore, 'noteUse'>
   readonly #logger: Logger
-  /** When each token was last noted, by `performance.now()`. */
+  /** When each token was last noted, by `world.elapsed()`. */
   readonly #notedAt = new Map<string, number>()
   readonly #used = new Set<string>()
   #timer: NodeJS.Timeout | undefined
@@ -27,21 +27,21 @@ export class TokenUse {
   }
 
   markUsed(token: string): void {
-    const now = performance.now()
+    const now = world.elapsed()
     if (now - (this.#notedAt.get(token) ?? -Infinity) < NOTE_EVERY_MS) return
     this.#notedAt.set(token, now)
     this.#used.add(token)
-    this.#timer ??= setTimeout(() => void this.#write(), GATHER_MS).unref()
+    this.#timer ??= world.setTimeout(() => void this.#write(), GATHER_MS).unref()
   }
 
   /** Writes the rest, but waits only a moment for it. Never rejects. */
   async close(): Promise<void> {
     const written = Promise.resolve(this.#writing).then(() => this.#write())
-    await Promise.race([written, sleep(CLOSE_MS, undefined, { ref: false })])
+    await Promise.race([written, world.sleep(CLOSE_MS, undefined, { ref: false })])
   }
 
   async #write(): Promise<void> {
-    clearTimeout(this.#timer)
+    world.clearTimeout(this.#timer)
     this.#timer = undefined
     const tokens = [...this.#used]
     this.#used.clear()

@@ -12,6 +12,7 @@ import {
   type SentTransaction,
   type TransactionRequest,
 } from './transaction.js'
+import { world } from '../../shared/world.js'
 
 /** Most settlements that share a transaction. */
 const MAX_MEMBERS = 20
@@ -76,7 +77,7 @@ export class Batcher {
     if (this.#isFlushing || this.#waiting.length === 0) return
     this.#isFlushing = true
     // At the end of this turn of the event loop: what came in it goes together.
-    setImmediate(() => void this.#flush())
+    world.setImmediate(() => void this.#flush())
   }
 
   async #flush(): Promise<void> {

@@ -2,6 +2,7 @@ import type { Chain } from '../chain/chain.js'
 import { executorOf } from '../chain/executor.js'
 import { lowerHex } from '../../shared/protocol/hex.js'
 import type { Address, Hex } from '../../shared/protocol/payment.js'
+import { world } from '../../shared/world.js'
 
 /** How long it is remembered that the executor is usable, and that it is not (ms). */
 const REMEMBERED_MS = { usable: 600_000, unusable: 2000 }
@@ -30,7 +31,7 @@ export class Executor {
 
   /** Whether it is deployed. @throws {@link ChainError} */
   async isUsable(): Promise<boolean> {
-    if (this.#known === undefined || this.#known.until < performance.now()) this.#remember()
+    if (this.#known === undefined || this.#known.until < world.elapsed()) this.#remember()
     return (await this.#known?.found) === 'usable'
   }
 
@@ -47,7 +48,7 @@ export class Executor {
     this.#known = known
     const setAge = async (): Promise<void> => {
       const isUsable = (await known.found) === 'usable'
-      known.until = performance.now() + REMEMBERED_MS[isUsable ? 'usable' : 'unusable']
+      known.until = world.elapsed() + REMEMBERED_MS[isUsable ? 'usable' : 'unusable']
     }
     setAge().catch(() => (this.#known = undefined))
   }

@@ -1,3 +1,5 @@
+import { world } from '../../shared/world.js'
+
 /** Counts payments that are being verified and reserved: each may soon bring a call to send. */
 export class ExpectedCalls {
   #count = 0
@@ -8,7 +10,7 @@ export class ExpectedCalls {
     this.#count++
     return () => {
       this.#count--
-      if (this.#count === 0 && this.#end !== undefined) setImmediate(this.#endIfNone)
+      if (this.#count === 0 && this.#end !== undefined) world.setImmediate(this.#endIfNone)
     }
   }
 
@@ -17,10 +19,10 @@ export class ExpectedCalls {
     if (this.#count === 0) return
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, mostMs)
+      timer = world.setTimeout(resolve, mostMs)
       this.#end = resolve
     })
-    clearTimeout(timer)
+    world.clearTimeout(timer)
     this.#end = undefined
   }
 

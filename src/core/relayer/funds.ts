@@ -1,6 +1,7 @@
 import type { Chain } from '../chain/chain.js'
 import { deduped } from '../chain/deduped.js'
 import type { Address } from '../../shared/protocol/payment.js'
+import { world } from '../../shared/world.js'
 
 /** Gas of a `transferWithAuthorization` of the most expensive token we know, rounded up. */
 const GAS_PER_SETTLEMENT = 150_000n
@@ -46,7 +47,7 @@ export class RelayerFunds {
   readonly #options: RelayerFundsOptions
   readonly #reading = deduped(() => this.#read())
   #known: Funds | undefined
-  /** The last result, and until when it is used, by `performance.now()`. */
+  /** The last result, and until when it is used, by `world.elapsed()`. */
   #last: { readonly suffice: boolean; readonly until: number } | undefined
   #isLow = false
 
@@ -57,7 +58,7 @@ export class RelayerFunds {
   /** Whether the account can pay for the next settlement; `undefined` when that must be read. */
   get suffice(): boolean | undefined {
     const last = this.#last
-    return last !== undefined && performance.now() < last.until ? last.suffice : undefined
+    return last !== undefined && world.elapsed() < last.until ? last.suffice : undefined
   }
 
   /** Reads the balance, once for all concurrent callers. @returns Whether it suffices. */
@@ -96,6 +97,6 @@ export class RelayerFunds {
   }
 
   #remember(suffice: boolean): void {
-    this.#last = { suffice, until: performance.now() + BALANCE_MAX_AGE_MS }
+    this.#last = { suffice, until: world.elapsed() + BALANCE_MAX_AGE_MS }
   }
 }

@@ -19,6 +19,7 @@ import type {
   SentTransaction,
   TransactionRequest,
 } from './transaction.js'
+import { world } from '../../shared/world.js'
 
 /** How often a transaction is priced again because the base fee had risen. */
 const MAX_REPRICINGS = 3
@@ -69,7 +70,7 @@ export class RelayerPool {
   #judgePayment: JudgePayment = () => Promise.resolve('open')
   /** Whether transactions are being looked after now. */
   #isLooking = false
-  /** When it was logged last that this failed, by `performance.now()`. */
+  /** When it was logged last that this failed, by `world.elapsed()`. */
   #loggedAt = -Infinity
 
   constructor(options: RelayerPoolOptions) {
@@ -93,9 +94,9 @@ export class RelayerPool {
       whenReady: () => Promise.race(this.#relayers.all.map((relayer) => relayer.whenReady())),
       canBatch: () => chain.hasMulticall().catch(() => false),
     })
-    const timer = setInterval(() => void this.#lookAfter(options), LOOK_INTERVAL_MS)
+    const timer = world.setInterval(() => void this.#lookAfter(options), LOOK_INTERVAL_MS)
     timer.unref()
-    closed.addEventListener('abort', () => clearInterval(timer), { once: true })
+    closed.addEventListener('abort', () => world.clearInterval(timer), { once: true })
   }
 
   /**
@@ -238,8 +239,8 @@ export class RelayerPool {
     } catch (error) {
       const isOutside = error instanceof ChainError || isLedgerError(error)
       // It is tried twice a second, and succeeds whenever nothing is pending.
-      if (performance.now() - this.#loggedAt < LOG_MS || closed.aborted) return
-      this.#loggedAt = performance.now()
+      if (world.elapsed() - this.#loggedAt < LOG_MS || closed.aborted) return
+      this.#loggedAt = world.elapsed()
       logger[isOutside ? 'warn' : 'error']('Pending transactions could not be checked.', {
         network: this.#chain.network.caip2,
         error,

@@ -2,6 +2,7 @@ import type { Chain } from '../chain/chain.js'
 import type { Broadcast } from '../chain/types.js'
 import type { Logger } from '../../shared/logger.js'
 import type { Address } from '../../shared/protocol/payment.js'
+import { world } from '../../shared/world.js'
 
 /** Time between two warnings of one relayer (ms). */
 const WARN_MS = 60_000
@@ -15,7 +16,7 @@ export interface RefusalsOptions {
 /** Warns, once a minute, that a node does not take the transactions of an account. */
 export class Refusals {
   readonly #options: RefusalsOptions
-  /** When it may warn again, by `performance.now()`. */
+  /** When it may warn again, by `world.elapsed()`. */
   #quietUntil = -Infinity
 
   constructor(options: RefusalsOptions) {
@@ -29,8 +30,8 @@ export class Refusals {
     // These are answered with another transaction at once.
     if (answer.kind === 'rejected' && ['fee_too_low', 'stale_nonce'].includes(answer.cause))
       return answer
-    if (performance.now() < this.#quietUntil) return answer
-    this.#quietUntil = performance.now() + WARN_MS
+    if (world.elapsed() < this.#quietUntil) return answer
+    this.#quietUntil = world.elapsed() + WARN_MS
     logger.warn('The node does not take a transaction. It is sent again.', {
       network: chain.network.caip2,
       relayer,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { addressOfKey } from '../../shared/crypto/address-of-key.js'
 import type { Broadcast, FeeValues } from '../chain/types.js'
 import { ChainError } from '../../shared/errors.js'
@@ -12,6 +11,7 @@ import { isForNow, Refusals } from './refusals.js'
 import { Resubmitter, type ResubmitterOptions } from './resubmitter.js'
 import { createTransactionSigner, type TransactionSigner } from './sign-transaction.js'
 import { LostLocks, type SendResult, type Sign, type TransactionRequest } from './transaction.js'
+import { world } from '../../shared/world.js'
 
 /** How often an unknown broadcast is looked up, and how long before the second time (ms); doubled each time. */
 const LOCATE_MS = { first: 50, attempts: 6 }
@@ -60,7 +60,7 @@ export class Relayer {
   readonly #pending = new Map<number, Submission>()
   /** A transaction that the node may not have: its answer was lost, or it refused for the moment. */
   #unknown: Submission | undefined
-  /** When it may be looked up again, by `performance.now()`. */
+  /** When it may be looked up again, by `world.elapsed()`. */
   #retryAfter = 0
   #queued = 0
   /** The end of the work that was queued last. Never rejects. */
@@ -234,24 +234,24 @@ export class Relayer {
   async #resolveUnknown(): Promise<boolean> {
     const one = this.#unknown
     if (one === undefined) return true
-    if (performance.now() < this.#retryAfter) return false
-    const end = performance.now() + this.#options.refusedMs
+    if (world.elapsed() < this.#retryAfter) return false
+    const end = world.elapsed() + this.#options.refusedMs
     let pauseMs = LOCATE_MS.first
     for (let unanswered = 0; ;) {
       const found = await this.#locate(one).catch(unknownIfUnreachable)
       // It may have been mined meanwhile. One that is refused for long is left to the resubmitter: what
       // comes next is at least written down behind it.
-      const isOver = found === 'decided' || (found === 'refused' && performance.now() > end)
+      const isOver = found === 'decided' || (found === 'refused' && world.elapsed() > end)
       if (isOver || this.#unknown !== one) {
         if (this.#unknown === one) this.#unknown = undefined
         return true
       }
       if (found === 'unknown') unanswered++
       if (unanswered === LOCATE_MS.attempts || this.#options.closed.aborted) break
-      await sleep(pauseMs)
+      await world.sleep(pauseMs)
       pauseMs = Math.min(pauseMs * 2, found === 'refused' ? LONGEST_PAUSE_MS : Infinity)
     }
-    this.#retryAfter = performance.now() + LOCATE_PAUSE_MS
+    this.#retryAfter = world.elapsed() + LOCATE_PAUSE_MS
     return false
   }
 

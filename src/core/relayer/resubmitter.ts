@@ -14,6 +14,7 @@ import type { Address, Hex } from '../../shared/protocol/payment.js'
 import { bumpFees, feesWithin } from './fees.js'
 import { isForNow, type Refusals } from './refusals.js'
 import type { Sign, TransactionRequest } from './transaction.js'
+import { world } from '../../shared/world.js'
 
 /**
  * How long the node may reject a transaction before an empty one takes its place (ms): all later ones wait
@@ -59,7 +60,7 @@ interface Refused {
   /** The account's mined nonce then: after a block it may be taken. */
   readonly minedNonce: number
   readonly pauseMs: number
-  /** When it is sent again, by `performance.now()`. */
+  /** When it is sent again, by `world.elapsed()`. */
   readonly until: number
 }
 
@@ -83,9 +84,9 @@ export class Resubmitter {
   readonly #options: ResubmitterOptions
   /** The first nonce that was not mined when the chain was last asked, and the block then. */
   #waiting: { readonly nonce: number; readonly block: bigint } | undefined
-  /** When this node first rejected a transaction for good, by `performance.now()`. */
+  /** When this node first rejected a transaction for good, by `world.elapsed()`. */
   readonly #rejectedAt = new LRUCache<Hex, number>({ max: REMEMBERED })
-  /** Since when a refund has waited for its payment, by `performance.now()`. */
+  /** Since when a refund has waited for its payment, by `world.elapsed()`. */
   readonly #awaitedSince = new LRUCache<Hex, number>({ max: REMEMBERED })
   /** The transaction that the node refuses for the moment; those after it wait too. */
   #refused: Refused | undefined
@@ -190,7 +191,7 @@ export class Resubmitter {
     if (refused === undefined || refused.transaction !== first?.transaction) return false
     // A transaction that no payment needs any more is replaced at once.
     if (!first.isNeeded && !this.#isEmpty(first)) return false
-    return refused.minedNonce === minedNonce && performance.now() < refused.until
+    return refused.minedNonce === minedNonce && world.elapsed() < refused.until
   }
 
   /** Waits longer each time before the same transaction is sent again. */
@@ -202,7 +203,7 @@ export class Resubmitter {
       ? Math.min(past.pauseMs * 2, REFUSED_PAUSE_MS.longest)
       : REFUSED_PAUSE_MS.first
     const { transaction } = one
-    this.#refused = { transaction, minedNonce, pauseMs, until: performance.now() + pauseMs }
+    this.#refused = { transaction, minedNonce, pauseMs, until: world.elapsed() + pauseMs }
   }
 
   /** @returns What the node said of what was sent, if anything was. */
@@ -216,9 +217,9 @@ export class Resubmitter {
     const { cause, words } = broadcast
     if (cause === 'fee_too_low') await this.#resend(one)
     if (cause !== 'never_valid' && cause !== 'other') return broadcast
-    const rejectedAt = this.#rejectedAt.get(one.transaction) ?? performance.now()
+    const rejectedAt = this.#rejectedAt.get(one.transaction) ?? world.elapsed()
     this.#rejectedAt.set(one.transaction, rejectedAt)
-    if (isEmpty || performance.now() - rejectedAt < GIVE_UP_MS[cause]) return broadcast
+    if (isEmpty || world.elapsed() - rejectedAt < GIVE_UP_MS[cause]) return broadcast
     this.#options.logger.warn('A transaction is given up: the node has rejected it for too long.', {
       network: this.#options.chain.network.caip2,
       relayer: this.#options.address,
@@ -258,9 +259,9 @@ export class Resubmitter {
       this.#awaitedSince.delete(transaction)
       return 'send'
     }
-    const since = this.#awaitedSince.get(transaction) ?? performance.now()
+    const since = this.#awaitedSince.get(transaction) ?? world.elapsed()
     this.#awaitedSince.set(transaction, since)
-    if (outcome === 'open' && performance.now() - since < AWAIT_PAYMENT_MS) return 'wait'
+    if (outcome === 'open' && world.elapsed() - since < AWAIT_PAYMENT_MS) return 'wait'
     logger.warn('A refund is given up: the chain has dropped the payment that it pays back.', {
       network: chain.network.caip2,
       relayer: address,

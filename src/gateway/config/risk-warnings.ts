@@ -1,10 +1,10 @@
 import { addressOfKey } from '../../shared/crypto/address-of-key.js'
 import cluster from 'node:cluster'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DEVNET_ADDRESSES } from '../../shared/crypto/devnet-addresses.js'
 import type { Logger } from '../../shared/logger.js'
 import type { Environment } from './read/variables.js'
 import type { ResolvedOptions } from './resolve/resolve-options.js'
+import { world } from '../../shared/world.js'
 
 export interface RiskyParts extends Pick<
   ResolvedOptions,
@@ -109,7 +109,7 @@ function warnOfUnpayable({ projects, hasRates, logger }: RiskyParts): void {
 async function warnOfAccounts({ networks, projects, logger }: RiskyParts): Promise<void> {
   const keys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])
   // Not before the app listens: each key takes a millisecond.
-  await nextTurn()
+  await world.nextTurn()
   const relayers = keys.map((key) => addressOfKey(key).toLowerCase())
   const relayer = relayers.find((address) => DEVNET_ACCOUNTS.has(address))
   if (relayer !== undefined) warnOnce(logger, DEVNET_RELAYER, { relayer })

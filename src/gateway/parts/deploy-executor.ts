@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { formatEther } from 'viem/utils'
 import { RpcChain } from '../../core/chain/chain.js'
 import { DEPLOYER, executorOf, type ExecutorContract } from '../../core/chain/executor.js'
@@ -10,6 +9,7 @@ import { sameHex } from '../../shared/protocol/hex.js'
 import { gasTokenOf } from '../../shared/protocol/networks.js'
 import { percent } from '../../core/relayer/batch-gas.js'
 import { RelayerPool } from '../../core/relayer/pool.js'
+import { world } from '../../shared/world.js'
 
 /** Gas limit of the deployment, in percent of its estimate. */
 const HEADROOM_PERCENT = 110n
@@ -116,11 +116,11 @@ async function deploy({ chain, pool, tell, signal, ...contract }: Deployment): P
 /** Waits until the node has the code. Where somebody else was first, the transaction has failed, and it is there. */
 async function untilDeployed(deployment: Deployment, receipt: Receipt): Promise<void> {
   const { transaction, succeeded } = receipt
-  const end = performance.now() + SEEN_MS.most
+  const end = world.elapsed() + SEEN_MS.most
   while (!(await isDeployed(deployment))) {
     if (!succeeded) throw new Error(`${transaction} has failed.`)
-    if (performance.now() > end)
+    if (world.elapsed() > end)
       throw new Error(`${transaction} is mined, but the node does not have its code. Run doctor.`)
-    await sleep(SEEN_MS.pause, undefined, { signal: deployment.signal })
+    await world.sleep(SEEN_MS.pause, undefined, { signal: deployment.signal })
   }
 }

@@ -1,5 +1,4 @@
 import type { RawBuilder } from 'kysely'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { idBytes, idOf } from '../engine/bytes.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import type { ChangeAuthor } from '../projects.js'
@@ -18,6 +17,7 @@ import {
   statusOf,
   type CheckoutRow,
 } from './rows.js'
+import { world } from '../../shared/world.js'
 
 /** How a checkout ends that nobody has paid. */
 const UNPAID = ['expired', 'canceled'] as const
@@ -234,7 +234,7 @@ export async function pruneCheckouts(
           AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS a WHERE a.id = c.payment)
         ORDER BY c.expires_at LIMIT ${database.sql.lit(PAGE)})`.execute(database.db),
     )
-  while (Number((await prunePage()).numAffectedRows) === PAGE) await nextTurn()
+  while (Number((await prunePage()).numAffectedRows) === PAGE) await world.nextTurn()
 }
 
 /**

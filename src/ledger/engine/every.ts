@@ -1,3 +1,5 @@
+import { world } from '../../shared/world.js'
+
 /**
  * Does work again and again; each round begins once the last one has ended. A round that fails is left to the next.
  *
@@ -5,7 +7,7 @@
  */
 export function every(ms: number, work: () => Promise<unknown>): () => void {
   let isRunning = false
-  const timer = setInterval(() => {
+  const timer = world.setInterval(() => {
     if (isRunning) return
     isRunning = true
     void work()
@@ -13,5 +15,5 @@ export function every(ms: number, work: () => Promise<unknown>): () => void {
       .finally(() => (isRunning = false))
   }, ms)
   timer.unref()
-  return () => clearInterval(timer)
+  return () => world.clearInterval(timer)
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Expression, ExpressionBuilder, Kysely, RawBuilder, Sql, SqlBool } from 'kysely'
 import { GatewayError, LedgerError } from '../../shared/errors.js'
 import { idBytes } from './bytes.js'
@@ -8,6 +7,7 @@ import type { LedgerDatabase } from '../schema/tables.js'
 import type { MigrationTarget } from '../schema/migrate.js'
 import { statementsOf, type RunStatement } from './statement.js'
 import { isSqliteBusy, sqliteFailure } from './sqlite.js'
+import { world } from '../../shared/world.js'
 
 /** How long a failing statement is retried. A request is waiting. */
 const PATIENCE_MS = 3000
@@ -106,17 +106,17 @@ export class SqlStore {
    * @throws {@link LedgerError} `ledger_unavailable`, without the details of the database.
    */
   async run<T>(work: (database: SqlDatabase) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + PATIENCE_MS
+    const deadline = world.elapsed() + PATIENCE_MS
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       if (this.isClosed) throw new LedgerError('ledger_unavailable', 'The ledger is closed.')
       try {
         return await work(await this.#database())
       } catch (error) {
         if (error instanceof GatewayError) throw error
-        if (!mayPass(error) || performance.now() + pauseMs > deadline)
+        if (!mayPass(error) || world.elapsed() + pauseMs > deadline)
           throw unavailable(error, this.#options.option)
       }
-      await sleep(pauseMs)
+      await world.sleep(pauseMs)
     }
   }
 
@@ -136,7 +136,7 @@ export class SqlStore {
 
   async #end(last: (database: SqlDatabase) => Promise<unknown>): Promise<void> {
     const done = this.#opening?.then(last).catch(() => undefined)
-    await Promise.race([done, sleep(PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([done, world.sleep(PATIENCE_MS, undefined, { ref: false })])
     await this.#options.end().catch(() => undefined)
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Updateable } from 'kysely'
 import { LedgerError } from '../../shared/errors.js'
 import {
@@ -14,6 +13,7 @@ import type { AnswerBudget } from './answer-budget.js'
 import type { LedgerDatabase, Row } from '../schema/tables.js'
 import { every } from '../engine/every.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
+import { world } from '../../shared/world.js'
 
 /** Time between two purges. */
 const PURGE_EVERY_MS = 600_000
@@ -43,7 +43,7 @@ export class Answers implements IdempotencyStore {
   readonly #options: AnswersOptions
   readonly #claims = new Set<string>()
   readonly #endRenewals: () => void
-  /** When expired answers were last deleted, by `performance.now()`. */
+  /** When expired answers were last deleted, by `world.elapsed()`. */
   #purgedAt = -Infinity
 
   constructor(store: Store, options: AnswersOptions) {
@@ -129,9 +129,9 @@ export class Answers implements IdempotencyStore {
   }
 
   async #purge(): Promise<void> {
-    if (performance.now() - this.#purgedAt < PURGE_EVERY_MS) return
-    this.#purgedAt = performance.now()
-    for (let count = AT_ONCE; count === AT_ONCE; await nextTurn()) {
+    if (world.elapsed() - this.#purgedAt < PURGE_EVERY_MS) return
+    this.#purgedAt = world.elapsed()
+    for (let count = AT_ONCE; count === AT_ONCE; await world.nextTurn()) {
       const purged = await this.#store.run(({ db, now, plus }) => {
         const expired = db.selectFrom('x402_idempotency').select('key').orderBy('updated_at')
         const kept = timeOnce(db, plus(-ANSWERS_KEPT_MS))

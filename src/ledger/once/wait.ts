@@ -1,8 +1,8 @@
 /** Waiting for a key that another request has claimed. */
 import type { ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isClosed } from '../../shared/http/once-closed.js'
 import type { IdempotencyStore, RepeatableRequest } from './store.js'
+import { world } from '../../shared/world.js'
 
 /** How often a busy key is asked for: at first, and at most (ms). */
 const FIRST_PAUSE_MS = 10
@@ -52,10 +52,10 @@ export async function askUntilFree<T extends { readonly state: string }>(
   if (count >= MAX_WAITERS) return found
   counts.set(name, count + 1)
   try {
-    const deadline = performance.now() + timeoutMs
+    const deadline = world.elapsed() + timeoutMs
     let pauseMs = FIRST_PAUSE_MS
-    while (found.state === 'busy' && performance.now() + pauseMs <= deadline) {
-      await sleep(pauseMs)
+    while (found.state === 'busy' && world.elapsed() + pauseMs <= deadline) {
+      await world.sleep(pauseMs)
       if ((res && isClosed(res)) || closed?.aborted === true) return found
       found = await ask()
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)

@@ -6,6 +6,7 @@ import { UNDELIVERED } from '../schema/tables.js'
 import { OPERATOR } from '../webhooks.js'
 import { findApplied, type MaintenanceConnection } from './maintenance.js'
 import { connectMaintenance } from './open-maintenance.js'
+import { world } from '../../shared/world.js'
 
 export interface LedgerState {
   /** Whether it has the ledger's tables. */
@@ -43,7 +44,7 @@ export class LedgerInspector {
       isMigrated: read !== undefined,
       missing: known.filter((name) => !applied.includes(name)),
       unknown: applied.filter((name) => !known.includes(name)),
-      now: rights.now ?? Date.now(),
+      now: rights.now ?? world.now(),
     }
   }
 
@@ -107,7 +108,7 @@ export class LedgerInspector {
       isReadOnly: row?.read_only === 'on',
       mayCreate: row?.may_create ?? false,
       forbidden: row?.forbidden ? row.forbidden.split(',') : [],
-      now: Number(row?.now ?? Date.now()),
+      now: Number(row?.now ?? world.now()),
     }
   }
 }

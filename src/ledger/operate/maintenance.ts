@@ -14,6 +14,7 @@ import { copyLedger, type CopyOptions, type CopySource, type LedgerCopy } from '
 import { sqliteFailure } from '../engine/sqlite.js'
 import { DAY_MS } from '../time-zone.js'
 import { LAPSED_SECONDS } from '../payments/uncharged.js'
+import { world } from '../../shared/world.js'
 
 /** Rows that one statement reads or deletes. Gateways write between two statements. */
 const PAGE = 500
@@ -110,7 +111,7 @@ export class LedgerMaintenance {
    */
   async prune(before: number, onDeleted?: (count: number) => void): Promise<number> {
     const { db, sql } = this.#connection
-    const now = Date.now()
+    const now = world.now()
     const isPrunable = sql<SqlBool>`updated_at < ${Math.min(before, now - REORG_MS)}
       AND (delivered = 1 OR state = 'failed' OR kind = 'refund' OR charged = '0')
       AND (delivered = 1 OR lock_owner IS NULL OR locked_until < ${now - REORG_MS})

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { rowsInOrder, type SqlDatabase } from '../engine/store.js'
+import { world } from '../../shared/world.js'
 
 /** Time between two searches for dead owners (ms). */
 const SEARCH_MS = 1000
@@ -28,7 +28,7 @@ export interface Liveness {
  * What it owns has a name that begins with its id. What a dead process owned lapses at once.
  */
 export class LockOwner {
-  readonly #id = randomBytes(DIGITS / 2).toString('hex')
+  readonly #id = world.randomBytes(DIGITS / 2).toString('hex')
   readonly #liveness: Liveness
   readonly #onFreed: (() => void)[] = []
   /** Set once the database is open. */
@@ -56,7 +56,7 @@ export class LockOwner {
   async start(database: SqlDatabase): Promise<void> {
     await this.#freeDead(database)
     this.#database = database
-    this.#timer ??= setInterval(() => this.#startSearch(database), SEARCH_MS).unref()
+    this.#timer ??= world.setInterval(() => this.#startSearch(database), SEARCH_MS).unref()
   }
 
   async leave(database: SqlDatabase): Promise<void> {
@@ -72,7 +72,7 @@ export class LockOwner {
   }
 
   #stop(): void {
-    clearInterval(this.#timer)
+    world.clearInterval(this.#timer)
     this.#database = undefined
   }
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type * as PgModule from 'pg'
 import { processWarnings } from '../../shared/logger.js'
 import type { Liveness } from './lock-owner.js'
+import { world } from '../../shared/world.js'
 
 /** How long an owner may be without a session before it counts as dead (ms): it may be reconnecting. */
 const DEAD_AFTER_MS = 900
@@ -46,7 +46,7 @@ interface SessionClient extends PgModule.Client {
 interface Session {
   readonly client: SessionClient
   readonly channels: ReadonlySet<string>
-  /** When others may first be found dead by it, by `performance.now()`. */
+  /** When others may first be found dead by it, by `world.elapsed()`. */
   readonly trustedFrom: number
 }
 
@@ -66,7 +66,7 @@ export class OwnerSession implements Liveness {
   #hadSession = false
   #isEnded = false
   readonly #listeners = new Map<string, () => void>()
-  /** Since when each owner has had no session, by `performance.now()`. */
+  /** Since when each owner has had no session, by `world.elapsed()`. */
   #silentSince = new Map<string, number>()
 
   /** @param pool - Returns a pool of `pg`; the session connects with its options. */
@@ -93,7 +93,7 @@ export class OwnerSession implements Liveness {
   }
 
   async findDead(owners: readonly string[]): Promise<readonly string[]> {
-    const now = performance.now()
+    const now = world.elapsed()
     const { client, trustedFrom = Infinity } = this.#session ?? {}
     if (client === undefined || now < trustedFrom) {
       this.#silentSince.clear()
@@ -161,7 +161,7 @@ export class OwnerSession implements Liveness {
     }
     const graceMs = this.#hadSession ? GRACE_MS : 0
     this.#hadSession = true
-    this.#session = { client, channels, trustedFrom: performance.now() + graceMs }
+    this.#session = { client, channels, trustedFrom: world.elapsed() + graceMs }
     client.once('end', () => this.#lose(client, owner))
     for (const listener of this.#listeners.values()) listener()
     return true
@@ -211,6 +211,6 @@ export class OwnerSession implements Liveness {
 
   async #reconnect(owner: string): Promise<void> {
     while (!this.#isEnded && !(await this.show(owner)))
-      await sleep(RECONNECT_MS, undefined, { ref: false })
+      await world.sleep(RECONNECT_MS, undefined, { ref: false })
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hexOf } from '../../shared/protocol/hex.js'
 import { EVERY_PROJECT } from '../record.js'
 import {
@@ -13,6 +12,7 @@ import { idOf } from '../engine/bytes.js'
 import { comparedTo } from './list-rows.js'
 import type { Statement } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { world } from '../../shared/world.js'
 
 /** Payments that SQLite reads at once: it blocks this process meanwhile. */
 const PAGE = 1000
@@ -108,7 +108,7 @@ export class Revenue {
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) return
       after = last
-      await nextTurn()
+      await world.nextTurn()
     }
   }
 }

@@ -1,9 +1,9 @@
 /** Payments that nothing was charged for: their records alone keep them from being used again. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LedgerError } from '../../shared/errors.js'
 import { every } from '../engine/every.js'
 import type { Statement } from '../engine/statement.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
+import { world } from '../../shared/world.js'
 
 /** How long after `validBefore` an authorization counts as lapsed (s), because clocks and chains differ. */
 export const LAPSED_SECONDS = 3600
@@ -30,7 +30,7 @@ export async function requireFew({ sql, db }: SqlDatabase, payer: Uint8Array): P
 /** Forgets them once they have lapsed, now and then. @returns A function that ends it. */
 export function forgetUncharged(store: SqlStore, sweepMs = SWEEP_MS): () => void {
   return every(sweepMs, async () => {
-    while (store.isOpen && (await store.run(forgetPage)) === PAGE) await nextTurn()
+    while (store.isOpen && (await store.run(forgetPage)) === PAGE) await world.nextTurn()
   })
 }
 

@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { bytesOf } from '../../shared/protocol/hex.js'
 import type { Submission } from '../record.js'
 import { KEPT_MINED, type RelayerAccount } from '../relayer-transactions.js'
 import { every } from '../engine/every.js'
 import { timeOnce, type SqlDatabase, type SqlStore } from '../engine/store.js'
+import { world } from '../../shared/world.js'
 
 /** How long a final transaction may have to be sent again after a reorganisation, with a margin. */
 const KEPT_MS = 3_600_000
@@ -77,7 +77,7 @@ async function sweep(store: SqlStore, keptMs: number): Promise<void> {
   for (const { mined_nonce, chain_id, relayer } of accounts) {
     const account = { chain_id: Number(chain_id), relayer }
     const below = Number(mined_nonce) - KEPT_MINED
-    while ((await prunePage(store, account, { below, keptMs })) === PAGE) await nextTurn()
+    while ((await prunePage(store, account, { below, keptMs })) === PAGE) await world.nextTurn()
   }
 }
 

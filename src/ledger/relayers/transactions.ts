@@ -7,6 +7,7 @@ import { rowsInOrder, type SqlDatabase, type SqlStore } from '../engine/store.js
 import type { Submissions } from '../payments/submissions.js'
 import { SUBMIT_NEXT } from './statements.js'
 import { columnsOf, keyOf } from './transaction-bytes.js'
+import { world } from '../../shared/world.js'
 
 /** Rolls a transaction back, and says why. */
 class Undone extends Error {
@@ -24,7 +25,7 @@ const GUESS_PAUSE_MS = 1000
 /** The account nonce that is likely the next one. */
 interface Guess {
   readonly nonce: number
-  /** By `performance.now()`. */
+  /** By `world.elapsed()`. */
   readonly notBefore: number
 }
 
@@ -88,7 +89,7 @@ export class Transactions {
   ): Promise<boolean> {
     const id = nameOf(account)
     const guess = this.#guesses.get(id)
-    if (guess === undefined || guess.nonce < leastNonce || guess.notBefore > performance.now())
+    if (guess === undefined || guess.nonce < leastNonce || guess.notBefore > world.elapsed())
       return false
     this.#guesses.delete(id)
     const { submission, members } = await sign(guess.nonce)
@@ -97,7 +98,7 @@ export class Transactions {
       ...[account.chainId, bytesOf(submission.raw), submission.replaces?.join(',') ?? null],
     ]
     const rows = await run(SUBMIT_NEXT, parameters)
-    const notBefore = rows.length > 0 ? 0 : performance.now() + GUESS_PAUSE_MS
+    const notBefore = rows.length > 0 ? 0 : world.elapsed() + GUESS_PAUSE_MS
     this.#guesses.set(id, { nonce: guess.nonce + 1, notBefore })
     return rows.length > 0
   }

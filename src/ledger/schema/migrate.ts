@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type * as KyselyModule from 'kysely'
 import type { Kysely } from 'kysely'
 import { createTables, type LedgerDatabase } from './tables.js'
 import { createWebhookTrigger, type RunSql } from './webhook-trigger.js'
 import type { SqlDialect } from '../engine/dialect.js'
 import { isSqliteBusy } from '../engine/sqlite.js'
+import { world } from '../../shared/world.js'
 
 /** Every change of the schema, in order. From version 0.1.0 on, a migration is never edited. */
 export const migrations: Readonly<
@@ -45,7 +45,7 @@ export type Exclusively = (
  * @param exclusively - Starts a transaction in which nobody else migrates.
  */
 export async function migrate(target: MigrationTarget, exclusively: Exclusively): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = world.elapsed() + PATIENCE_MS
   for (;;) {
     // Usually all are applied, and the user of the database may lack the right to create tables.
     const applied = await appliedMigrations(target.db).catch((): readonly string[] => [])
@@ -53,8 +53,8 @@ export async function migrate(target: MigrationTarget, exclusively: Exclusively)
     try {
       return await exclusively((db) => applyMissing({ ...target, db }))
     } catch (error) {
-      if (!isSqliteBusy(error) || performance.now() > deadline) throw error
-      await sleep(PAUSE_MS)
+      if (!isSqliteBusy(error) || world.elapsed() > deadline) throw error
+      await world.sleep(PAUSE_MS)
     }
   }
 }

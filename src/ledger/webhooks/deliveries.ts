@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   newDeliveryId,
   type AttemptOutcome,
@@ -29,6 +28,7 @@ import {
   PRUNE,
   PRUNED_AT_ONCE,
 } from './statements.js'
+import { world } from '../../shared/world.js'
 
 /** Endpoints that one statement looks up. */
 const NAMED_AT_ONCE = 500
@@ -182,13 +182,13 @@ export class WebhookDeliveries {
   /** Gives up what an endpoint was not given for so long (ms). */
   async giveUp(endpoint: string, forMs: number, error: string): Promise<void> {
     const givePage = () => this.#store.run(({ run }) => run(GIVE_UP, [error, endpoint, forMs]))
-    while ((await givePage()).length === PRUNED_AT_ONCE) await nextTurn()
+    while ((await givePage()).length === PRUNED_AT_ONCE) await world.nextTurn()
   }
 
   /** Deletes deliveries that succeeded, or were given up, long ago. */
   async prune(): Promise<void> {
     const prunePage = () => this.#store.run(({ run }) => run(PRUNE, []))
-    while ((await prunePage()).length === PRUNED_AT_ONCE) await nextTurn()
+    while ((await prunePage()).length === PRUNED_AT_ONCE) await world.nextTurn()
     await this.#store.run(({ run }) => run(DROP_ORPHANS, []))
   }
 }

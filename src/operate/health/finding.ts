@@ -1,6 +1,6 @@
 /** Findings of a gateway's check. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isOutsideFailure, type GatewayErrorCode } from '../../shared/errors.js'
+import { world } from '../../shared/world.js'
 
 /** Subject of a finding. */
 export type FindingSubject =
@@ -124,9 +124,11 @@ export async function findings(
   work: () => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   const done = new AbortController()
-  const late = sleep(CHECK_MS, undefined, { signal: done.signal }).then(() => [
-    failed(place, { code: 'timeout', message: `did not answer within ${CHECK_MS / 1000} s.` }),
-  ])
+  const late = world
+    .sleep(CHECK_MS, undefined, { signal: done.signal })
+    .then(() => [
+      failed(place, { code: 'timeout', message: `did not answer within ${CHECK_MS / 1000} s.` }),
+    ])
   try {
     return await Promise.race([work(), late])
   } catch (error) {

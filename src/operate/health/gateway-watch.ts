@@ -6,6 +6,7 @@ import type { Logger } from '../../shared/logger.js'
 import type { OwnNetwork } from './check-gateway.js'
 import { checkNetwork } from './check-network.js'
 import { findings, type Finding } from './finding.js'
+import { world } from '../../shared/world.js'
 
 /** How often it looks (ms), and how many rounds pass between two looks at webhooks. */
 const LOOK_MS = 30_000
@@ -75,8 +76,8 @@ export class GatewayWatch {
 
   constructor(options: GatewayWatchOptions) {
     this.#options = options
-    this.#timer = setInterval(() => void this.look(), options.lookMs ?? LOOK_MS).unref()
-    const end = (): void => clearInterval(this.#timer)
+    this.#timer = world.setInterval(() => void this.look(), options.lookMs ?? LOOK_MS).unref()
+    const end = (): void => world.clearInterval(this.#timer)
     options.stopping.addEventListener('abort', end, { once: true })
     if (options.stopping.aborted) end()
   }

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { deduped } from '../../core/chain/deduped.js'
 import { gasTokenOf } from '../../shared/protocol/networks.js'
 import { facilitatorFindings, type CheckedParts, type OwnNetwork } from './check-gateway.js'
 import { checkLedger } from './check-ledger.js'
 import { checkNetwork } from './check-network.js'
 import { failed, findings, fine, type Finding, type Place } from './finding.js'
+import { world } from '../../shared/world.js'
 
 /** How long a result is reused without another check (ms). */
 const FRESH_MS = 3000
@@ -50,7 +50,9 @@ export class ReadinessWatch {
     const known = this.#within(FRESH_MS)
     if (known !== undefined) return known
     const done = new AbortController()
-    const patience = sleep(PROBE_MS, undefined, { signal: done.signal }).catch(() => undefined)
+    const patience = world
+      .sleep(PROBE_MS, undefined, { signal: done.signal })
+      .catch(() => undefined)
     const checked = await Promise.race([this.#checking(), patience])
     done.abort()
     const subject = this.#awaitsLedger ? 'ledger' : 'gateway'
@@ -60,7 +62,7 @@ export class ReadinessWatch {
 
   #within(ageMs: number): Readiness | undefined {
     const last = this.#last
-    return last && performance.now() - last.at < ageMs ? last.readiness : undefined
+    return last && world.elapsed() - last.at < ageMs ? last.readiness : undefined
   }
 
   async #check(): Promise<Readiness> {
@@ -74,7 +76,7 @@ export class ReadinessWatch {
     ])
     const checks = found.flat().map(({ cause: _cause, ...shown }) => shown)
     const readiness = { isReady: checks.every(({ status }) => status !== 'error'), checks }
-    this.#last = { readiness, at: performance.now() }
+    this.#last = { readiness, at: world.elapsed() }
     return readiness
   }
 }

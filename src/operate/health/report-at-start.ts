@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../../core/chain/chain.js'
 import { isOutsideFailure } from '../../shared/errors.js'
 import type { Logger } from '../../shared/logger.js'
@@ -6,6 +5,7 @@ import type { Network } from '../../shared/protocol/networks.js'
 import { describeDelegation } from '../../core/relayer/delegated-account.js'
 import type { RelayerPool } from '../../core/relayer/pool.js'
 import { checkExecutor } from './check-executor.js'
+import { world } from '../../shared/world.js'
 
 /** When nodes are asked, after the start (ms). A process that ends sooner asks none. */
 const DELAY_MS = 1000
@@ -31,7 +31,7 @@ export async function reportAtStart(
   nodes: readonly ReportedNode[],
   { logger, closed, nameUrl }: ReportOptions,
 ): Promise<void> {
-  await sleep(DELAY_MS, undefined, { signal: closed, ref: false }).catch(() => undefined)
+  await world.sleep(DELAY_MS, undefined, { signal: closed, ref: false }).catch(() => undefined)
   if (closed.aborted) return
   const report = async ({ chain, relayers }: ReportedNode): Promise<void> => {
     const { network } = chain

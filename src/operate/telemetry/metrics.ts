@@ -10,6 +10,7 @@ import type { RelayerPool } from '../../core/relayer/pool.js'
 import type { EventBus } from '../../core/schemes/events.js'
 import type { PaymentWatch, PaymentWatcher, Phase } from './payment-watch.js'
 import { timed } from './timed.js'
+import { world } from '../../shared/world.js'
 
 /** Upper bounds in seconds: from a warm `verify` to a slow block. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25]
@@ -110,8 +111,8 @@ export class Metrics implements PaymentWatcher {
     const phases = this.#phases
     return {
       phase(name) {
-        const startedAt = performance.now()
-        return () => phases.get(name)?.observe((performance.now() - startedAt) / 1000)
+        const startedAt = world.elapsed()
+        return () => phases.get(name)?.observe((world.elapsed() - startedAt) / 1000)
       },
       submitted: () => undefined,
       end: (how) => {

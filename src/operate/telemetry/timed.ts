@@ -1,3 +1,5 @@
+import { world } from '../../shared/world.js'
+
 /** Ledger methods without statements. */
 const UNTIMED: ReadonlySet<PropertyKey> = new Set(['onFreed'])
 
@@ -8,9 +10,9 @@ export function timed<T extends object>(
   const made = new Map<PropertyKey, unknown>()
   const wrap = (name: string, method: (...args: unknown[]) => unknown) =>
     function timedMethod(...args: unknown[]): unknown {
-      const startedAt = performance.now()
+      const startedAt = world.elapsed()
       const end = (outcome: 'done' | 'failed') => () =>
-        tell(name, outcome, (performance.now() - startedAt) / 1000)
+        tell(name, outcome, (world.elapsed() - startedAt) / 1000)
       const result = method.apply(target, args)
       if (result instanceof Promise) result.then(end('done'), end('failed'))
       return result

@@ -10,6 +10,7 @@ import { LIFETIME_MS, nextAttemptInMs } from './backoff.js'
 import { post } from './post.js'
 import { findReceiver, type ReceiverRules } from './receiver-url.js'
 import { signedHeaders } from './signature.js'
+import { world } from '../../shared/world.js'
 
 /** Timeout of an attempt, with name resolution and the whole response (ms). */
 const ATTEMPT_MS = 10_000
@@ -45,7 +46,7 @@ export function bodyOf(
 /** Delivers a claimed message once. Never rejects. */
 export async function attempt(
   { endpoint, claimed }: { readonly endpoint: WebhookEndpoint; readonly claimed: ClaimedDelivery },
-  { webhooks, describe, now, random = Math.random }: AttemptOptions,
+  { webhooks, describe, now, random = world.random }: AttemptOptions,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   const body = bodyOf(claimed, describe)
@@ -62,14 +63,14 @@ export async function attempt(
       ? { kind: 'failed', ...failure }
       : { kind: 'retry', afterMs, ...failure }
   }
-  const startedAt = performance.now()
+  const startedAt = world.elapsed()
   const receiver = await findReceiver(endpoint.url, webhooks)
   if (signal.aborted) return { kind: 'returned' }
   if (receiver.kind === 'refused') return failed({ error: `The URL ${receiver.message}.` })
   const sentAt = now()
   const { secret, previous } = endpoint
   const secrets = previous && previous.until > sentAt ? [secret, previous.secret] : [secret]
-  const timeoutMs = Math.max(1000, ATTEMPT_MS - Math.ceil(performance.now() - startedAt))
+  const timeoutMs = Math.max(1000, ATTEMPT_MS - Math.ceil(world.elapsed() - startedAt))
   const headers = signedHeaders({ id: claimed.id, sentAt, body }, secrets)
   const result = await post(receiver, { headers, body, timeoutMs, signal })
   if (result.kind === 'no_response')

@@ -1,5 +1,4 @@
 import type { WebhookStore } from '../../ledger/index.js'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { AttemptOutcome, ClaimedDelivery, WebhookEndpoint } from '../../ledger/webhooks.js'
 import type { Logger } from '../../shared/logger.js'
 import { LRUCache } from 'lru-cache'
@@ -7,6 +6,7 @@ import { growingTo } from '../../shared/growing-to.js'
 import { attempt, GONE, type AttemptOptions } from './attempt.js'
 import { LIFETIME_MS, nextAttemptInMs } from './backoff.js'
 import { MOST_AT_ONCE, sharePlaces, type Load, type UnderWay } from './share-places.js'
+import { world } from '../../shared/world.js'
 
 /** How often to look for retries and for deliveries of other processes (ms). */
 const POLL_MS = 1000
@@ -59,11 +59,11 @@ export class WebhookDispatcher {
   #isAsked = false
   #mustLook = false
   #isClosed = false
-  #prunedAt = performance.now()
+  #prunedAt = world.elapsed()
 
   constructor(options: WebhookDispatcherOptions) {
     this.#options = options
-    this.#timer = setInterval(() => this.wake(), POLL_MS)
+    this.#timer = world.setInterval(() => this.wake(), POLL_MS)
     this.#timer.unref()
   }
 
@@ -82,7 +82,7 @@ export class WebhookDispatcher {
 
   #shareSoon(): void {
     if (this.#isClosed || this.#soon !== undefined) return
-    this.#soon = setTimeout(() => {
+    this.#soon = world.setTimeout(() => {
       this.#soon = undefined
       this.#share()
     }, SOON_MS)
@@ -98,13 +98,13 @@ export class WebhookDispatcher {
   /** Ends attempts and leaves the rest to other processes. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#timer)
-    clearTimeout(this.#soon)
+    world.clearInterval(this.#timer)
+    world.clearTimeout(this.#soon)
     await this.#round
     const ended = new AbortController()
     await Promise.race([
       Promise.all(this.#attempts.keys()),
-      sleep(CLOSING_MS, undefined, ended).catch(() => undefined),
+      world.sleep(CLOSING_MS, undefined, ended).catch(() => undefined),
     ])
     ended.abort()
     for (const { ending } of this.#attempts.values()) ending.abort()
@@ -120,9 +120,9 @@ export class WebhookDispatcher {
   }
 
   async #claimDue(): Promise<void> {
-    const { deliveries, random = Math.random } = this.#options
-    if (performance.now() - this.#prunedAt > PRUNE_MS) {
-      this.#prunedAt = performance.now()
+    const { deliveries, random = world.random } = this.#options
+    if (world.elapsed() - this.#prunedAt > PRUNE_MS) {
+      this.#prunedAt = world.elapsed()
       await deliveries.prune()
     }
     const rests = (id: string): boolean =>
@@ -141,7 +141,7 @@ export class WebhookDispatcher {
       const due = this.#due.filter(({ id }) => !rests(id))
       for (const [endpoint, share] of sharePlaces(due, this.#underWay())) {
         // SQLite is synchronous: without this, requests would wait for the whole round.
-        await nextTurn()
+        await world.nextTurn()
         if (this.#isClosed) return
         const claimed = await deliveries.claim(endpoint.id, share)
         for (const one of claimed) this.#start(endpoint, one)
@@ -190,12 +190,12 @@ export class WebhookDispatcher {
     const { failures } = load
     let isSlow = false
     const slowMs = this.#attempts.size >= MOST_AT_ONCE / 2 ? SLOW_WHEN_BUSY_MS : SLOW_MS
-    const slow = setTimeout(() => {
+    const slow = world.setTimeout(() => {
       isSlow = load.isSuspect = true
       this.#shareSoon()
     }, slowMs)
     const outcome = await attempt({ endpoint, claimed }, this.#options, signal)
-    clearTimeout(slow)
+    world.clearTimeout(slow)
     load.isSuspect = outcome.kind !== 'delivered' || isSlow
     if (outcome.kind === 'delivered') load.failures = 0
     else if (outcome.kind !== 'returned' && load.failures === failures)
@@ -219,7 +219,7 @@ export class WebhookDispatcher {
 
   /** Leaves an endpoint alone that has failed again, or asks for it: it may be dead, with any number of deliveries. */
   #rest(load: Load, restMs = 0): void {
-    const { now, random = Math.random } = this.#options
+    const { now, random = world.random } = this.#options
     load.failures += 1
     const backoff = {
       attempts: load.failures - 1,

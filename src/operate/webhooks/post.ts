@@ -2,6 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Receiver } from './receiver-url.js'
+import { world } from '../../shared/world.js'
 
 const MAX_RESPONSE_BYTES = 64 * 1024
 
@@ -45,9 +46,9 @@ export function post(
       lookup: lookupIn(addresses),
       signal,
     })
-    const timer = setTimeout(() => client.destroy(new TimeoutError(timeoutMs)), timeoutMs)
+    const timer = world.setTimeout(() => client.destroy(new TimeoutError(timeoutMs)), timeoutMs)
     const end = (result: PostResult): void => {
-      clearTimeout(timer)
+      world.clearTimeout(timer)
       resolve(result)
       client.destroy()
     }

@@ -2,6 +2,7 @@
 import { promises as dns } from 'node:dns'
 import { isIP } from 'node:net'
 import { isPublicAddress } from './public-address.js'
+import { world } from '../../shared/world.js'
 
 const MAX_URL_LENGTH = 2048
 
@@ -96,12 +97,12 @@ function privateMessage(host: string): string {
 async function resolvePublicly(hostname: string): Promise<readonly string[]> {
   const resolver = new dns.Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })
   // Each of several name servers has its own timeout.
-  const timer = setTimeout(() => resolver.cancel(), DNS_TOTAL_MS)
+  const timer = world.setTimeout(() => resolver.cancel(), DNS_TOTAL_MS)
   const [ipv4, ipv6] = await Promise.allSettled([
     resolver.resolve4(hostname),
     resolver.resolve6(hostname),
   ])
-  clearTimeout(timer)
+  world.clearTimeout(timer)
   return [ipv4, ipv6].flatMap((found) => (found.status === 'fulfilled' ? found.value : []))
 }
 

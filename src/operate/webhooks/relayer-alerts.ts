@@ -1,5 +1,6 @@
 import type { WebhookStore } from '../../ledger/index.js'
 import type { Network } from '../../shared/protocol/networks.js'
+import { world } from '../../shared/world.js'
 
 /** How often the ledger is asked about a relayer that stays low (ms). */
 const REMINDER_MS = 60_000
@@ -18,7 +19,7 @@ export interface ReadFunds {
   readonly isAmple: boolean
 }
 
-/** The last state written to the ledger, and when, by `performance.now()`. */
+/** The last state written to the ledger, and when, by `world.elapsed()`. */
 interface Noted {
   readonly isLow: boolean
   readonly at: number
@@ -44,7 +45,7 @@ export class RelayerAlerts {
     if (!isLow && !isAmple) return
     const name = `${caip2} ${relayer}`
     const known = this.#noted.get(name)
-    const at = performance.now()
+    const at = world.elapsed()
     if (known?.isLow === isLow && (!isLow || at - known.at < REMINDER_MS)) return
     const alert = {
       type: 'relayer.low',

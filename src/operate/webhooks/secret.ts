@@ -1,5 +1,6 @@
+import { world } from '../../shared/world.js'
+
 /** Secrets that webhooks are signed with, in the form of Standard Webhooks. */
-import { randomBytes } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
@@ -9,7 +10,7 @@ const LEAST_BYTES = 24
 const MOST_BYTES = 64
 
 export function createWebhookSecret(): string {
-  return PREFIX + randomBytes(BYTES).toString('base64')
+  return PREFIX + world.randomBytes(BYTES).toString('base64')
 }
 
 /** A secret is `whsec_` and 24 to 64 bytes in base64. */

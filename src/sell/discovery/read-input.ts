@@ -11,6 +11,7 @@ import {
   type ReadSchema,
 } from '../../core/catalogue/declaration.js'
 import { propertiesOf } from '../../core/catalogue/json-schema.js'
+import { world } from '../../shared/world.js'
 
 /** Mistakes that one response lists, at most. */
 const MAX_ERRORS = 50
@@ -39,12 +40,12 @@ export async function readInput({ input }: Declaration, req: Request): Promise<P
   if (input.body !== undefined) requireParsed(req)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(tooLate()), MAX_CHECK_MS)
+    timer = world.setTimeout(() => reject(tooLate()), MAX_CHECK_MS)
   })
   try {
     return await Promise.race([checkParts(input, req), late])
   } finally {
-    clearTimeout(timer)
+    world.clearTimeout(timer)
   }
 }
 

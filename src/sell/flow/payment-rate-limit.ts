@@ -4,6 +4,7 @@ import type { Logger } from '../../shared/logger.js'
 import { Lazy } from '../../shared/http/lazy.js'
 import { limiterSettings, type RateLimitOptions } from '../../shared/http/rate-limiter.js'
 import { respondRouteProblem } from '../respond/respond.js'
+import { world } from '../../shared/world.js'
 
 /** The property of a request with express-rate-limit's count. Its default, `rateLimit`, may belong to the app's own. */
 const COUNT = 'x402PaymentRateLimit'
@@ -80,7 +81,7 @@ export function respondRateLimited(
   res: Response,
   { windowMs, limit, by, resetTime }: ExceededLimit,
 ): void {
-  const leftMs = resetTime === undefined ? windowMs : resetTime.getTime() - Date.now()
+  const leftMs = resetTime === undefined ? windowMs : resetTime.getTime() - world.now()
   const seconds = Math.max(1, Math.ceil(leftMs / 1000))
   res.set('Retry-After', String(seconds))
   res.append('RateLimit', `"${by}"; r=0; t=${seconds}`)

@@ -1,4 +1,5 @@
 import type { Response } from 'express'
+import { world } from '../../shared/world.js'
 
 /** Time between the first and another part of a stream (ms): parts that come at once are one answer. */
 const APART_MS = 50
@@ -24,8 +25,8 @@ export function watchForStream(res: Response, onStream: () => void): void {
     },
     write(...args: readonly unknown[]): boolean {
       if (!isFound && (isFlushed || hasStreamType(res))) {
-        firstAt ??= performance.now()
-        isFound = performance.now() - firstAt >= APART_MS
+        firstAt ??= world.elapsed()
+        isFound = world.elapsed() - firstAt >= APART_MS
         if (isFound) onStream()
       }
       return Reflect.apply(write, res, args)

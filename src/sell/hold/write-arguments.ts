@@ -1,5 +1,6 @@
 /** The arguments of `write` and `end`, as Node interprets them. */
 import { OutgoingMessage } from 'node:http'
+import { world } from '../../shared/world.js'
 
 /** Called once the chunk is taken, or with the error that prevents it. */
 export type WriteCallback = (error?: Error | null) => void
@@ -36,7 +37,7 @@ export function refuseWrite(
   callback: WriteCallback | undefined,
   code: 'ERR_STREAM_WRITE_AFTER_END' | 'ERR_STREAM_DESTROYED',
 ): false {
-  if (callback)
-    setImmediate(callback, Object.assign(new Error('The response is closed.'), { code }))
+  const error = Object.assign(new Error('The response is closed.'), { code })
+  if (callback) world.setImmediate(() => callback(error))
   return false
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
 import { ANSWERS_KEPT_MS, MAX_STORED_BYTES } from '../../ledger/once/store.js'
 import type { Logger } from '../../shared/logger.js'
@@ -23,6 +22,7 @@ import { renderPage } from './render-page.js'
 import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
 import { fill, localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
+import { world } from '../../shared/world.js'
 
 /** Shared by all pages of a gateway. */
 export interface PaywallContext {
@@ -91,7 +91,7 @@ export class Paywall {
   respond(res: Response, shown: ShownPayment): void {
     const files = pageFiles()
     if (files === undefined) throw new Error('The page of the paywall was not built.')
-    const nonce = randomBytes(16).toString('base64')
+    const nonce = world.randomBytes(16).toString('base64')
     const { document, status = 402 } = shown
     const html = this.#render(res.req, { ...shown, files, nonce })
     const loadsLogo = this.#options.logo?.startsWith('/') ?? false

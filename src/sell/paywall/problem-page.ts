@@ -1,5 +1,4 @@
 /** The page that people get instead of problem details. */
-import { randomBytes } from 'node:crypto'
 import type { Request, Response } from 'express'
 import type { Merchant } from '../../core/merchants/project.js'
 import { STATUS, type ProblemCode } from '../../shared/http/problem-status.js'
@@ -14,6 +13,7 @@ import { prefersHtml, varyByAccept } from './prefers-html.js'
 import type { PaywallTextKey, PaywallTexts } from './texts/paywall-texts.js'
 import { fill, localeOf, textsOf } from './texts/languages.js'
 import { messageOf } from './texts/message-of.js'
+import { world } from '../../shared/world.js'
 
 /** Responses for people, the page for their problems, and the merchant, if there is one. */
 const readers = new WeakMap<Response, { readonly page: ProblemPage; merchant?: Merchant }>()
@@ -78,7 +78,7 @@ export class ProblemPage {
     if (files === undefined) throw new Error('The page of the paywall was not built.')
     const { req } = res
     const options = this.#optionsOf(merchant)
-    const nonce = randomBytes(16).toString('base64')
+    const nonce = world.randomBytes(16).toString('base64')
     const locale = options.locale ?? localeOf(req)
     const texts = { ...textsOf(locale), ...options.texts }
     const seller = options.name ?? merchant?.name ?? req.get('host') ?? ''

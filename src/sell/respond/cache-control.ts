@@ -1,6 +1,7 @@
 /** Keeps paid responses out of shared caches (RFC 9111 §5.2.2.7). */
 import type { ServerResponse } from 'node:http'
 import { setHead, type HeadArguments } from '../hold/response-head.js'
+import { world } from '../../shared/world.js'
 
 /**
  * Headers that override `Cache-Control` for caches of one kind or product: targeted fields (RFC 9213),
@@ -23,7 +24,7 @@ export function keepPrivate(res: ServerResponse): void {
   for (const name of res.getHeaderNames()) if (TARGETED.test(name)) res.removeHeader(name)
   res.setHeader('Cache-Control', privateCacheControl(textOf(res.getHeader('Cache-Control'))))
   // HTTP/1.0 caches read only this header.
-  if (Date.parse(textOf(res.getHeader('Expires'))) > Date.now()) res.removeHeader('Expires')
+  if (Date.parse(textOf(res.getHeader('Expires'))) > world.now()) res.removeHeader('Expires')
 }
 
 /**

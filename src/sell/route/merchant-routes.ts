@@ -7,6 +7,7 @@ import type { RouteOptions } from './options.js'
 import { MOST_PREPARED, newDocuments } from './prepared-payment-required.js'
 import { PaidRoute, type RouteContext } from './route.js'
 import { readDeclaredPrice, type DeclaredPrice } from './up-to-price.js'
+import { world } from '../../shared/world.js'
 
 /** How often the same route is reported (ms): every request could cause a report. */
 const REPORT_EVERY_MS = 60_000
@@ -67,8 +68,8 @@ export class MerchantRoutes {
   }
 
   #report(project: string): undefined {
-    if (performance.now() - this.#reportedAt < REPORT_EVERY_MS) return
-    this.#reportedAt = performance.now()
+    if (world.elapsed() - this.#reportedAt < REPORT_EVERY_MS) return
+    this.#reportedAt = world.elapsed()
     this.#context.logger.error('A paid route has no merchant: create it, or name another.', {
       project,
       code: 'merchant_not_configured',

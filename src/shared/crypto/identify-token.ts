@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { world } from '../world.js'
 
 /** A token's SHA-256 in the configuration. */
 const HASHED = /^sha256:(.*)$/i
@@ -10,7 +11,7 @@ export const MIN_TOKEN_LENGTH = 16
 
 /** Creates an identify token of 256 random bits. */
 export function createToken(): string {
-  return `x402_${randomBytes(32).toString('base64url')}`
+  return `x402_${world.randomBytes(32).toString('base64url')}`
 }
 
 export function hashToken(token: string): string {

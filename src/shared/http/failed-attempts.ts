@@ -1,5 +1,6 @@
 import { ipKeyGenerator, MemoryStore, type Options } from 'express-rate-limit'
 import type { Request } from 'express'
+import { world } from '../world.js'
 
 export interface AttemptLimit {
   readonly windowMs: number
@@ -29,7 +30,7 @@ export class FailedAttempts {
     const { totalHits, resetTime } = await this.#counts.increment(keyOf(req))
     const isLast = totalHits === this.#limit
     if (totalHits <= this.#limit) return { waitSeconds: 0, isLast }
-    const leftMs = resetTime === undefined ? this.#windowMs : resetTime.getTime() - Date.now()
+    const leftMs = resetTime === undefined ? this.#windowMs : resetTime.getTime() - world.now()
     return { waitSeconds: Math.max(1, Math.ceil(leftMs / 1000)), isLast }
   }
 

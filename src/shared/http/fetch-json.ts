@@ -1,3 +1,5 @@
+import { world } from '../world.js'
+
 /**
  * Fetches JSON documents from other servers.
  *
@@ -42,7 +44,7 @@ export async function fetchJson(url: string, request: JsonRequest): Promise<Json
       headers,
       // Another server must not see the headers: they may contain a token.
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: world.timeoutSignal(timeoutMs),
     })
     return await readResponse(response, request)
   } catch (error) {

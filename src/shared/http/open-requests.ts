@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { ChainError } from '../errors.js'
 import { onceClosed } from './once-closed.js'
+import { world } from '../world.js'
 
 /** Time for last answers and writes after the cut-off (ms), and how much of it a node may take. */
 const LAST_ANSWERS_MS = 2000
@@ -110,12 +111,12 @@ export class OpenRequests {
     this.#cutOff.abort(
       new ChainError('chain_unreachable', 'The gateway is closing, and cannot wait longer.'),
     )
-    const late = setTimeout(() => {
+    const late = world.setTimeout(() => {
       this.#isLate = true
       for (const end of this.#asking) end()
     }, LAST_ASKING_MS)
     await this.#until(() => this.#unanswered.size + this.#working.size === 0, LAST_ANSWERS_MS)
-    clearTimeout(late)
+    world.clearTimeout(late)
   }
 
   #end<T>(open: Set<T>, one: T): void {
@@ -126,10 +127,10 @@ export class OpenRequests {
   #until(isOver: () => boolean, timeoutMs: number): Promise<void> {
     if (isOver()) return Promise.resolve()
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, Math.min(timeoutMs, LONGEST_MS))
+      const timer = world.setTimeout(resolve, Math.min(timeoutMs, LONGEST_MS))
       this.#onEnd = () => {
         if (!isOver()) return
-        clearTimeout(timer)
+        world.clearTimeout(timer)
         resolve()
       }
     })

@@ -1,6 +1,7 @@
 /** Settings of all rate limiters of a gateway. */
 import type { Options, Store } from 'express-rate-limit'
 import type { Logger } from '../logger.js'
+import { world } from '../world.js'
 
 const DEFAULT_WINDOW_MS = 60_000
 const DEFAULT_LIMIT = 600
@@ -57,8 +58,8 @@ export function limiterSettings(options: RateLimitOptions, logger: Logger) {
       error(...details) {
         const error = errorIn(details)
         if (isMisuse(error)) return logger.error('The rate limiter is misconfigured.', { error })
-        if (performance.now() - reportedAt < REPORT_EVERY_MS) return
-        reportedAt = performance.now()
+        if (world.elapsed() - reportedAt < REPORT_EVERY_MS) return
+        reportedAt = world.elapsed()
         logger.warn('The rate limiter cannot count, so requests pass uncounted.', { error })
       },
     },

@@ -1,7 +1,7 @@
 /** The id of a request in log, response and problem details. */
-import { randomUUID } from 'node:crypto'
 import type { Request, Response } from 'express'
 import { isFromTrustedProxy } from './public-url.js'
+import { world } from '../world.js'
 
 const HEADER = 'X-Request-Id'
 
@@ -26,7 +26,7 @@ export function knownRequestId(
 }
 
 export function ensureRequestId(req: Request, res: Response): string {
-  const id = knownRequestId(req, res, 'trusted') ?? randomUUID()
+  const id = knownRequestId(req, res, 'trusted') ?? world.randomUUID()
   res.setHeader(HEADER, id)
   return id
 }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { RateError } from '../errors.js'
 import type { Rate, RateSource } from './rates.js'
+import { world } from '../world.js'
 
 /** Size of the cache in pairs. */
 const MAX_PAIRS = 1000
@@ -63,7 +64,7 @@ interface Pair {
  * ```
  */
 export function cachedRates(source: RateSource, options: RateCacheOptions): RateSource {
-  const { freshSeconds, staleSeconds, now = Date.now } = options
+  const { freshSeconds, staleSeconds, now = world.now } = options
 
   const isUsable = ({ rate, readAt }: Reading): boolean =>
     now() - readAt <= staleSeconds * 1000 && isValid(rate, now())

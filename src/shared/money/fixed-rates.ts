@@ -3,6 +3,7 @@ import { crossRates } from './cross-rates.js'
 import { explainCurrency, isCurrency } from './currency.js'
 import { parseDecimal, type Decimal } from './decimal.js'
 import type { RateSource } from './rates.js'
+import { world } from '../world.js'
 
 /**
  * Options of {@link fixedRates}.
@@ -41,7 +42,7 @@ export interface FixedRatesOptions {
  */
 export function fixedRates(
   rates: Readonly<Record<string, string>>,
-  { symbols = [], now = Date.now }: FixedRatesOptions = {},
+  { symbols = [], now = world.now }: FixedRatesOptions = {},
 ): RateSource {
   const listed = new Map(
     Object.entries(rates).map(([pair, rate]) => [checkPair(pair, symbols), readRate(pair, rate)]),

@@ -5,6 +5,7 @@ import { cachedRates } from './cached-rates.js'
 import { crossRates } from './cross-rates.js'
 import { readDecimal, type Decimal } from './decimal.js'
 import type { Rate, RateSource } from './rates.js'
+import { world } from '../world.js'
 
 /** A rate of an API. */
 export interface HttpRate {
@@ -94,7 +95,7 @@ const UNKNOWN_PAIR = [404, 422]
  * ```
  */
 export function httpRates(options: HttpRatesOptions): RateSource {
-  const { name = 'http', now = Date.now, read = readFrankfurter } = options
+  const { name = 'http', now = world.now, read = readFrankfurter } = options
   const { maxAgeSeconds = options.read === undefined ? BANKING_DAYS_SECONDS : DAY_SECONDS } =
     options
   const urlOf = urlFunction(options.url)

@@ -1,6 +1,8 @@
+import { world } from '../world.js'
+
 /** Hexadecimal text without `0x`. In browsers, too, where there is no `Buffer`. */
 export function randomHex(bytes: number): string {
-  return plainHexOf(crypto.getRandomValues(new Uint8Array(bytes)))
+  return plainHexOf(world.randomBytes(bytes))
 }
 
 export function plainHexOf(bytes: Uint8Array): string {

@@ -22,6 +22,7 @@ import { requestFields } from '../../serve/log-fields.js'
 import { limitKeyOf } from '../../serve/rate-limit.js'
 import { recordPages } from '../record-pages.js'
 import type { Downloads, SlotOwner } from './downloads.js'
+import { world } from '../../../shared/world.js'
 
 export function downloadEndpoint<Context extends RouterContext>(owner: PaymentsOwner<Context>) {
   return defineEndpoint({
@@ -175,7 +176,7 @@ function cutSlowClient(res: Response): () => void {
     (res.socket?.bytesWritten ?? 0) - (res.socket?.writableLength ?? 0)
   let before = readBytes()
   let seconds = 0
-  const timer = setInterval(() => {
+  const timer = world.setInterval(() => {
     // While the ledger is slow, nothing waits for the client.
     if (res.writableLength === 0) return
     seconds += 1
@@ -185,5 +186,5 @@ function cutSlowClient(res: Response): () => void {
     before = read
     seconds = 0
   }, 1000)
-  return () => clearInterval(timer)
+  return () => world.clearInterval(timer)
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Slots } from '../../../shared/http/slots.js'
+import { world } from '../../../shared/world.js'
 
 const DOWNLOADS = {
   projects: { total: 8, perKey: 2 },
@@ -23,10 +23,10 @@ export class Downloads {
   inTurn<T>(read: () => Promise<T>): Promise<T> {
     let startedAt = 0
     const done = this.#last.then(() => {
-      startedAt = performance.now()
+      startedAt = world.elapsed()
       return read()
     })
-    const rest = () => sleep(performance.now() - startedAt)
+    const rest = () => world.sleep(world.elapsed() - startedAt)
     this.#last = done.then(rest, rest)
     return done
   }

@@ -5,6 +5,7 @@ import { isFailedTransaction, type Reason } from '../../../shared/protocol/reaso
 import { isUnread, refusedAnswer } from './refused-answer.js'
 import { headersFor, type FacilitatorHeaders } from './request-headers.js'
 import { hashOrNone, resultOf } from './results.js'
+import { world } from '../../../shared/world.js'
 
 /** A longer response is not read. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -34,7 +35,7 @@ interface Question<T> {
 export async function ask<T>(remote: Remote, { path, schema, body, key }: Question<T>): Promise<T> {
   const url = `${remote.url}/${path}`
   const request = { method: body ? 'POST' : 'GET', url } as const
-  const endsAt = performance.now() + remote.timeoutMs
+  const endsAt = world.elapsed() + remote.timeoutMs
   const headers = await headersFor(request, remote.headers, remote.timeoutMs)
   const response = await fetchJson(url, {
     headers: {
@@ -44,7 +45,7 @@ export async function ask<T>(remote: Remote, { path, schema, body, key }: Questi
       ...headers,
     },
     body,
-    timeoutMs: Math.max(1, Math.ceil(endsAt - performance.now())),
+    timeoutMs: Math.max(1, Math.ceil(endsAt - world.elapsed())),
     maxBytes: MAX_ANSWER_BYTES,
   })
   if (response.kind === 'no_response') throw unreachable(path, response.reason)

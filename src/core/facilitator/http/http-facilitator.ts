@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { ConfigError, FacilitatorError } from '../../../shared/errors.js'
 import { fingerprintOf, idempotencyKey } from '../../../ledger/once/fingerprint.js'
 import { sameNetwork } from '../../../shared/protocol/networks.js'
@@ -16,6 +15,7 @@ import type { Facilitator } from '../facilitator.js'
 import { ask } from './ask.js'
 import { checkHeaders, type FacilitatorHeaders } from './request-headers.js'
 import { hashOrNone, settleSchema, supportedSchema, verifySchema } from './results.js'
+import { world } from '../../../shared/world.js'
 
 /** More than the 25 s that our own gateways take at most for a settlement. */
 const DEFAULT_TIMEOUT_MS = 35_000
@@ -98,7 +98,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
   checkHeaders(headers)
   const remote = { url: url.replace(/\/+$/, ''), token, headers, timeoutMs }
   /** Part of the idempotency keys of callers that do not say who asks. */
-  const anybody = randomUUID()
+  const anybody = world.randomUUID()
 
   return {
     async verify(payload, requirements): Promise<VerifyResponse> {

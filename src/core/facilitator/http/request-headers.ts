@@ -1,5 +1,6 @@
 /** The headers by which a remote facilitator knows us. */
 import { ConfigError, FacilitatorError } from '../../../shared/errors.js'
+import { world } from '../../../shared/world.js'
 
 /** The request to a facilitator that headers are made for. */
 export interface FacilitatorRequest {
@@ -92,7 +93,7 @@ function isHeader(name: string, value: string): boolean {
 
 /** Rejects with a `TimeoutError` when a promise takes longer. */
 async function within<T>(ms: number, promise: T | Promise<T>): Promise<T> {
-  const signal = AbortSignal.timeout(ms)
+  const signal = world.timeoutSignal(ms)
   return Promise.race([
     promise,
     new Promise<never>((_resolve, reject) => {

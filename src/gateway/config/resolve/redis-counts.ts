@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { ClientRateLimitInfo, Options, Store } from 'express-rate-limit'
 import type * as IoredisModule from 'ioredis'
 import type * as RateLimitRedisModule from 'rate-limit-redis'
 import type { RateLimitOptions } from '../../../shared/http/rate-limiter.js'
 import { requirePeers } from '../../../ledger/engine/require-peers.js'
+import { world } from '../../../shared/world.js'
 
 const PREFIX = 'x402-limit:'
 
@@ -80,7 +80,7 @@ export class RedisCounts implements Store {
 
   /** Counts one request, and forgets it. @returns The kind of the failure, if it cannot count */
   async probe(): Promise<string | undefined> {
-    const key = `probe-${randomUUID()}`
+    const key = `probe-${world.randomUUID()}`
     try {
       this.#options ??= { windowMs: PROBE_WINDOW_MS } as Options
       await this.#run((counts) => counts.increment(key))

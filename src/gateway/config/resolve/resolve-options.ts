@@ -32,6 +32,7 @@ import { isObject } from '../../../shared/protocol/document.js'
 import { readOption, type Report } from './report.js'
 import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
 import { resolveWebhooks, webhooksSchema, type ResolvedWebhooks } from './webhooks.js'
+import { world } from '../../../shared/world.js'
 
 const DEFAULT_HANDLER_ID = 'xyz.vendor.gateway_payment'
 const DEFAULT_SETTLE_TIMEOUT_MS = 25_000
@@ -116,7 +117,7 @@ const optionsSchema = z.strictObject({
   traces: z.boolean().default(false),
   trustProxy: trustProxySchema,
   settleTimeoutMs: z.int().positive().default(DEFAULT_SETTLE_TIMEOUT_MS),
-  now: callback<() => number>().default(() => Date.now),
+  now: callback<() => number>().default(() => world.now),
 } satisfies { readonly [Name in keyof GatewayOptions]-?: z.ZodType })
 
 /** Paths of all options but those of networks, projects and people: `metrics.host`. */

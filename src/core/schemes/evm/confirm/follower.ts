@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receipt } from '../../../chain/types.js'
 import { ChainError, isOutsideFailure } from '../../../../shared/errors.js'
 import { recordId, type Submission } from '../../../../ledger/index.js'
@@ -10,6 +9,7 @@ import { isUnpaid, OPEN, type Outcome, type SubmittedPayment } from '../transfer
 import { findOutcome, judgeReceipt, transactionsOf } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { sendSuperseded } from './resend.js'
+import { world } from '../../../../shared/world.js'
 
 /** How long to wait before a transaction that is not mined is rebroadcast (ms); doubled each time. */
 const FOLLOW_STEP_MS = { unknown: 1000, accepted: 5000, longest: 10_000 }
@@ -133,7 +133,7 @@ export class Follower {
   async #followUntilDecided(following: Following, isUnknown: boolean): Promise<Outcome> {
     const { ledger, closed } = this.#options
     const { network } = following
-    const end = performance.now() + FOLLOW_MS
+    const end = world.elapsed() + FOLLOW_MS
     const transactions = (): readonly Hex[] => transactionsOf(network, following.payment.submission)
     let timeoutMs = isUnknown ? FOLLOW_STEP_MS.unknown : FOLLOW_STEP_MS.accepted
     for (;;) {
@@ -147,9 +147,9 @@ export class Follower {
         if (judged.kind !== 'open')
           return this.#options.concluder.conclude(following.payment, judged, following.takesPaid)
         // It is mined, but which other transaction used its authorization could not be found yet.
-        await sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
+        await world.sleep(timeoutMs, undefined, { signal: closed }).catch(() => undefined)
       }
-      if (closed.aborted || performance.now() > end) return OPEN
+      if (closed.aborted || world.elapsed() > end) return OPEN
       // Meanwhile it may have been replaced by one with higher fees, or withdrawn.
       const record = await ledger.payments.find(following.payment).catch(() => undefined)
       if (record?.state === 'submitted') following.payment = record

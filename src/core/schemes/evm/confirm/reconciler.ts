@@ -16,6 +16,7 @@ import { Follower, type FollowerOptions } from './follower.js'
 import { findOutcome } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { ReorgWatch } from './reorg-watch.js'
+import { world } from '../../../../shared/world.js'
 
 /** Records that a round checks side by side: no more requests than that are under way. */
 const ROUND_WIDTH = 4
@@ -76,9 +77,9 @@ export class Reconciler {
       network.relayers.judgePaymentsBy(
         async (id) => (await judgeRefunded(options, network, id)).kind,
       )
-    const timer = setInterval(() => this.#startRound(), reconcileIntervalMs)
+    const timer = world.setInterval(() => this.#startRound(), reconcileIntervalMs)
     timer.unref()
-    closed.addEventListener('abort', () => clearInterval(timer))
+    closed.addEventListener('abort', () => world.clearInterval(timer))
     ledger.payments.onFreed(() => void Promise.resolve(this.#round).then(() => this.#startRound()))
     this.#startRound()
   }
@@ -92,9 +93,9 @@ export class Reconciler {
       })
       .finally(() => {
         this.#round = undefined
-        clearTimeout(this.#soon)
+        world.clearTimeout(this.#soon)
         if (this.reorgWatch.hasRecentReorg && reconcileIntervalMs > AFTER_REORG_MS)
-          this.#soon = setTimeout(() => this.#startRound(), AFTER_REORG_MS).unref()
+          this.#soon = world.setTimeout(() => this.#startRound(), AFTER_REORG_MS).unref()
       })
   }
 

@@ -13,6 +13,7 @@ import { readUses } from './nonce-state.js'
 import { findUse } from './outcome.js'
 import { judgeRefunded } from './refunded-payment.js'
 import { resendPayment, type DroppedPayment } from './resend.js'
+import { world } from '../../../../shared/world.js'
 
 /** How long a settled payment is watched (ms): reorganisations reach back no further. */
 const WATCH_MS = 180_000
@@ -46,7 +47,7 @@ type FinalRecord = Extract<LedgerRecord, { state: 'settled' | 'failed' }>
 type SentRefund = RefundRecord & { readonly submission: Submission }
 
 interface Watched extends DroppedPayment {
-  /** When the watch ends, by `performance.now()`. */
+  /** When the watch ends, by `world.elapsed()`. */
   readonly until: number
 }
 
@@ -64,7 +65,7 @@ export class ReorgWatch {
   readonly #watched = new Map<string, Watched>()
   /** Records that can no longer change. */
   readonly #decided = new LRUCache<string, true>(growingTo(REMEMBERED))
-  /** When the ledger was last asked, by `performance.now()`. */
+  /** When the ledger was last asked, by `world.elapsed()`. */
   #checkedAt: number | undefined
 
   constructor(options: ConfirmContext, concluder: Concluder) {
@@ -74,7 +75,7 @@ export class ReorgWatch {
 
   /** Whether the next check should be soon: a payment was dropped lately, and is not known to be back. */
   get hasRecentReorg(): boolean {
-    const since = performance.now() - RECENT_REORG_MS
+    const since = world.elapsed() - RECENT_REORG_MS
     return [...this.#watched.values()].some(
       ({ drops, droppedAt }) => drops > 0 && droppedAt > since,
     )
@@ -104,7 +105,7 @@ export class ReorgWatch {
   }
 
   async #watchAllFinal(): Promise<void> {
-    const startedAt = performance.now()
+    const startedAt = world.elapsed()
     const sinceMs =
       this.#checkedAt === undefined ? Infinity : startedAt - this.#checkedAt + OVERLAP_MS
     await this.#watchFinal('settled', Math.min(sinceMs, WATCH_MS))
@@ -125,7 +126,7 @@ export class ReorgWatch {
       const network = byChainId.get(entry.chainId)
       if (network === undefined || this.#watched.get(entry.id)?.entry.state === state) continue
       if (this.#decided.has(entry.id) || this.#hasLapsed(entry)) continue
-      this.#watched.set(entry.id, toWatched(network, entry, performance.now() + watchMs))
+      this.#watched.set(entry.id, toWatched(network, entry, world.elapsed() + watchMs))
       const [oldest] = this.#watched.keys()
       if (oldest !== undefined && this.#watched.size > MAX_WATCHED) this.#watched.delete(oldest)
     }
@@ -154,7 +155,7 @@ export class ReorgWatch {
   /** @returns Whether it stays watched. */
   async #checkSettled(one: Watched, isUsed: boolean | undefined): Promise<boolean> {
     const { ledger, logger } = this.#options
-    const isOver = performance.now() > one.until
+    const isOver = world.elapsed() > one.until
     if (isUsed === undefined || (isUsed && one.drops === 0)) return !isOver
     const record = await ledger.payments.find(one.entry)
     if (record?.state !== 'settled') return false
@@ -171,7 +172,7 @@ export class ReorgWatch {
     }
     // A stranger's transaction is not ours to send.
     if (!hasBytes(record)) return !isOver
-    if (one.drops === 0) one.droppedAt = performance.now()
+    if (one.drops === 0) one.droppedAt = world.elapsed()
     one.drops += 1
     // Nothing is given back of a payment that is gone: it may never be made again.
     if (isRefundRecord(record) && !(await this.#mayPayBack(one, record))) return true

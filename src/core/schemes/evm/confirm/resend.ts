@@ -16,6 +16,7 @@ import type { GasLimit } from '../network/gas-limits.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { SubmittedPayment } from '../transfer/decision.js'
 import { isSuperseded } from './outcome.js'
+import { world } from '../../../../shared/world.js'
 
 /**
  * Checks in a row that find a payment dropped before it is sent with a new account nonce: one check
@@ -34,7 +35,7 @@ export interface DroppedPayment {
   readonly entry: FinalEntry
   /** Checks in a row that found it dropped. */
   drops: number
-  /** When the first of these was, by `performance.now()`. */
+  /** When the first of these was, by `world.elapsed()`. */
   droppedAt: number
   /** Hashes of the transactions that sent it again, newest first. */
   resentAs: readonly Hex[]
@@ -62,7 +63,7 @@ export async function resendPayment(
   for (const other of others) if (await isWaiting(chain, other)) return
   const broadcast = await chain.broadcast(submission.raw)
   if (dropped.drops < DROPS_BEFORE_NEW_NONCE || dropped.resentAs.length >= MAX_RESENDS) return
-  const isStuck = performance.now() - dropped.droppedAt > STUCK_MS
+  const isStuck = world.elapsed() - dropped.droppedAt > STUCK_MS
   if (!isStuck && !(await isNonceTaken(chain, submission, broadcast))) return
 
   const again = await prepareAgain(network, entry, submission.raw)

@@ -2,6 +2,7 @@ import { ALL_COUNTED, type Count } from '../../../../ledger/counts.js'
 import type { CountStore } from '../../../../ledger/index.js'
 import type { Counters } from '../../../../ledger/counters.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
+import { world } from '../../../../shared/world.js'
 
 /** How long what other processes have written may stay unread (ms). */
 const MAX_AGE_MS = 5000
@@ -66,12 +67,12 @@ export class CodeGas {
 
   /** Reads what other processes have added, unless it did so a moment ago. Never rejects. */
   refresh(): Promise<void> {
-    if (performance.now() - this.#readAt < MAX_AGE_MS) return Promise.resolve()
+    if (world.elapsed() - this.#readAt < MAX_AGE_MS) return Promise.resolve()
     this.#reading ??= this.#readAll()
       // A ledger that does not answer takes no payments either: what is known here will do.
       .catch(() => undefined)
       .finally(() => {
-        this.#readAt = performance.now()
+        this.#readAt = world.elapsed()
         this.#reading = undefined
       })
     return this.#reading

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { recordId } from '../../../../ledger/index.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
 import type { Address } from '../../../../shared/protocol/payment.js'
+import { world } from '../../../../shared/world.js'
 
 /** How long other payments of an account wait for the one that deploys it (ms): it is followed as long. */
 const LONGEST_MS = 120_000
@@ -21,13 +22,13 @@ interface Deployment {
  */
 export class Deployments {
   readonly #running = new Map<Address, Deployment>()
-  /** When the last one ended, by `performance.now()`. */
+  /** When the last one ended, by `world.elapsed()`. */
   readonly #ends = new LRUCache<Address, number>({ max: REMEMBERED })
 
   /**
    * Makes a payment the one that deploys its payer's account.
    *
-   * @param seenAt - When the account had no code, by `performance.now()`.
+   * @param seenAt - When the account had no code, by `world.elapsed()`.
    * @returns The end of another one, if there has been one since: the account may have code now.
    */
   claim(key: PaymentKey, seenAt: number): Promise<void> | undefined {
@@ -38,13 +39,13 @@ export class Deployments {
     let resolve: () => void
     const ended = new Promise<void>((done) => (resolve = done))
     const end = (): void => {
-      clearTimeout(timer)
+      world.clearTimeout(timer)
       this.#running.delete(key.from)
-      this.#ends.set(key.from, performance.now())
+      this.#ends.set(key.from, world.elapsed())
       resolve()
     }
     // Another process may find out what became of it.
-    const timer = setTimeout(end, LONGEST_MS).unref()
+    const timer = world.setTimeout(end, LONGEST_MS).unref()
     this.#running.set(key.from, { id, ended, end })
     return undefined
   }

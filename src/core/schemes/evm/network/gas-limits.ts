@@ -12,6 +12,7 @@ import {
 } from '../../../relayer/batch-gas.js'
 import type { PaymentFacts } from '../../../../shared/protocol/decoded-payment.js'
 import type { TransferSimulation } from './simulate.js'
+import { world } from '../../../../shared/world.js'
 
 /**
  * Gas limit of a single transfer, in percent of its estimate or measurement: calls two deep leave two 64ths
@@ -77,7 +78,7 @@ export class GasLimits {
   readonly #chain: Chain
   /** By what is called for which token: execution gas of its last transfers. */
   readonly #samples = new LRUCache<string, bigint[]>({ max: SAMPLES.tokens })
-  /** Gas that the network takes on top of Ethereum's, and until when it is cached (`performance.now()`). */
+  /** Gas that the network takes on top of Ethereum's, and until when it is cached (`world.elapsed()`). */
   #networkGas: { readonly gas: bigint; readonly until: number } | undefined
 
   constructor(chain: Chain) {
@@ -142,7 +143,7 @@ export class GasLimits {
    */
   async #askNetworkGas({ from, data }: Call): Promise<bigint> {
     if (from === undefined) return 0n
-    if (this.#networkGas !== undefined && performance.now() < this.#networkGas.until)
+    if (this.#networkGas !== undefined && world.elapsed() < this.#networkGas.until)
       return this.#networkGas.gas
     const asked = await this.#chain.estimateGas({ from, to: from, data })
     if (typeof asked !== 'bigint') return 0n
@@ -150,7 +151,7 @@ export class GasLimits {
     const usual = intrinsic > floor ? intrinsic : floor
     const gas = asked > usual ? asked - usual : 0n
     if (gas > MAX_NETWORK_GAS) throw implausible(asked)
-    this.#networkGas = { gas, until: performance.now() + NETWORK_GAS_MAX_AGE_MS }
+    this.#networkGas = { gas, until: world.elapsed() + NETWORK_GAS_MAX_AGE_MS }
     return gas
   }
 }

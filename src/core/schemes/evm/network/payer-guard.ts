@@ -9,6 +9,7 @@ import type { Reason } from '../../../../shared/protocol/reasons.js'
 import type { CodeGas, GasOfCode } from './code-gas.js'
 import type { CheckedTransfer } from './gas-limits.js'
 import { HOUR_MS, lapseOf, PAID_PER_FAILURE, PayerPlaces, REMEMBERED } from './payer-places.js'
+import { world } from '../../../../shared/world.js'
 
 /** How long a payer waits after a failure (ms); four times as long after each further one, an hour at most. */
 const FIRST_WAIT_MS = 10_000
@@ -54,7 +55,7 @@ interface PendingGas {
   readonly lapsesAt: number
 }
 
-/** How often a payer has failed, and until when it is refused for that, by `performance.now()`. */
+/** How often a payer has failed, and until when it is refused for that, by `world.elapsed()`. */
 interface Failures {
   readonly count: number
   readonly until: number
@@ -89,7 +90,7 @@ export class PayerGuard {
   readonly #receipts = new LRUCache<Hex, MinedGas>(growingTo(REMEMBERED))
   /** By record. */
   readonly #pending = new Map<string, PendingGas>()
-  /** Gas that this process has lost within an hour, and when, by `performance.now()`. */
+  /** Gas that this process has lost within an hour, and when, by `world.elapsed()`. */
   #losses: { readonly gas: bigint; readonly at: number }[] = []
   /** Whether `onLoss` was called, and the budget is not half free again. */
   #isReported = false
@@ -113,7 +114,7 @@ export class PayerGuard {
   ): Promise<Reason | undefined> {
     if (codeHash === undefined) this.#codes.delete(payer)
     else this.#codes.set(payer, codeHash)
-    if ((this.#failures.get(payer)?.until ?? -Infinity) > performance.now())
+    if ((this.#failures.get(payer)?.until ?? -Infinity) > world.elapsed())
       return 'payer_temporarily_refused'
     if (codeHash !== undefined && this.#options.acceptContractPayers === false)
       return 'contract_payer_not_accepted'
@@ -216,7 +217,7 @@ export class PayerGuard {
     // Without code, the first has no consequence: money can be spent twice by mistake.
     const counted = hasCode ? count : count - 1
     const waitMs = counted > 0 ? Math.min(FIRST_WAIT_MS * 4 ** (counted - 1), HOUR_MS) : 0
-    this.#failures.set(payer, { count, until: performance.now() + waitMs })
+    this.#failures.set(payer, { count, until: world.elapsed() + waitMs })
   }
 
   #mayLose(codeHash: Hex, gas: bigint): boolean {
@@ -246,13 +247,13 @@ export class PayerGuard {
   }
 
   #countLoss(gas: bigint): void {
-    this.#losses.push({ gas, at: performance.now() })
+    this.#losses.push({ gas, at: world.elapsed() })
     this.#reportLoss()
   }
 
   /** Reports once that the budget is used up, and again only after half of it was free. */
   #reportLoss(atLeast = 0n): void {
-    const since = performance.now() - HOUR_MS
+    const since = world.elapsed() - HOUR_MS
     this.#losses = this.#losses.filter(({ at }) => at >= since)
     const lost = this.#losses.reduce((sum, { gas }) => sum + gas, 0n)
     const gas = lost > atLeast ? lost : atLeast

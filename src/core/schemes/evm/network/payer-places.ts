@@ -11,6 +11,7 @@ import {
 import { growingTo } from '../../../../shared/growing-to.js'
 import type { PaymentKey } from '../../../../shared/protocol/payment-key.js'
 import type { Address } from '../../../../shared/protocol/payment.js'
+import { world } from '../../../../shared/world.js'
 
 /** How many payers, codes and transactions are remembered. */
 export const REMEMBERED = 10_000
@@ -78,7 +79,7 @@ export class PayerPlaces {
     await this.learnStanding(key.from)
     while (!isOver() && !this.#count(key, validBefore)) {
       // Nothing tells that an authorization has lapsed.
-      const signal = AbortSignal.timeout(LAPSE_CHECK_MS)
+      const signal = world.timeoutSignal(LAPSE_CHECK_MS)
       await once(this.#ends, key.from, { signal }).catch(() => undefined)
     }
     return true

@@ -9,6 +9,7 @@ import { allowanceCall } from '../permit2/calls.js'
 import { balanceCall, wordOf } from '../transfer/reads.js'
 import type { CheckedTransfer } from './gas-limits.js'
 import type { SettlementAsset } from '../transfer/settlement-asset.js'
+import { world } from '../../../../shared/world.js'
 
 /** How long a payment is counted after `validBefore` if its end was never reported (s). */
 const LAPSE_SECONDS = 60n
@@ -39,7 +40,7 @@ interface Pending {
   readonly allowed: Allowed
   /** Requests that have taken it and not dropped it. */
   takers: number
-  /** When it ended, by `performance.now()`: it counts against balances that are older. */
+  /** When it ended, by `world.elapsed()`: it counts against balances that are older. */
   endedAt: number
 }
 
@@ -53,7 +54,7 @@ interface Balance {
   readonly balance: bigint | undefined
   /** Of Permit2; unknown where it is not needed, or the token does not say. */
   readonly allowance: bigint | undefined
-  /** By `performance.now()`: the balance is at least as new as this. */
+  /** By `world.elapsed()`: the balance is at least as new as this. */
   readonly at: number
   /** Pending payments whose money has left it already. */
   readonly used: ReadonlySet<string>
@@ -110,7 +111,7 @@ export class PendingSpend {
     const own = this.#pendingOf(payer).get(nonce)
     if (own === undefined) return
     this.#remove(payer, nonce)
-    own.endedAt = performance.now()
+    own.endedAt = world.elapsed()
     const ended = this.#ended.get(payer) ?? []
     if (ended.push(own) > MOST_ENDED) ended.shift()
     this.#ended.set(payer, ended)
@@ -180,7 +181,7 @@ export class PendingSpend {
 
   /** Asks for the payer's balance, and which of its payments are mined already. */
   async #ask(payment: SpentPayment): Promise<Balance> {
-    const at = performance.now()
+    const at = world.elapsed()
     const pending = [...this.#pendingOf(payerId(payment)).values()].slice(0, MOST_ASKED)
     // Payments by Permit2 need an allowance; others are not asked about it.
     const isShared = methodOf(payment).bringsAllowance !== undefined

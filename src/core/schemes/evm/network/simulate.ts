@@ -11,6 +11,7 @@ import { allowanceCall } from '../permit2/calls.js'
 import { balanceCall, wordOf } from '../transfer/reads.js'
 import type { SignedTransfer } from '../transfer/transfer-method.js'
 import type { SettlementAsset } from '../transfer/settlement-asset.js'
+import { world } from '../../../../shared/world.js'
 
 /** Transfers that are simulated in one request: what a node runs within its gas limit for calls. */
 const MAX_PER_REQUEST = 30
@@ -37,7 +38,7 @@ export interface TransferSimulation {
   readonly allowance: bigint | undefined
   /** Whether the payee has no balance yet: writing the first costs more gas. */
   readonly isFirstBalance: boolean
-  /** By `performance.now()`: the findings are at least as new as this. */
+  /** By `world.elapsed()`: the findings are at least as new as this. */
   readonly at: number
 }
 
@@ -64,7 +65,7 @@ type Simulate = (item: Item) => Promise<PromiseSettledResult<TransferSimulation>
 export class TransferSimulator {
   readonly #chain: Chain
   /**
-   * Until when the node is not asked to run our code, by `performance.now()`: as creation code, and in the place of
+   * Until when the node is not asked to run our code, by `world.elapsed()`: as creation code, and in the place of
    * an account.
    */
   readonly #unsupportedUntil = { created: -Infinity, placed: -Infinity }
@@ -118,7 +119,7 @@ export class TransferSimulator {
     items: readonly Item[],
     caller: Address | undefined,
   ): Promise<readonly TransferSimulation[]> {
-    const at = performance.now()
+    const at = world.elapsed()
     const way = caller === undefined ? 'created' : 'placed'
     if (at < this.#unsupportedUntil[way]) return []
     const returned = await this.#run(encodeProbe(items), caller)
@@ -203,7 +204,7 @@ async function simulateAlone(
   chain: Chain,
   { transfer, asset, token, payer: from, payee: to }: Item,
 ): Promise<TransferSimulation> {
-  const at = performance.now()
+  const at = world.elapsed()
   const method = methodOf(transfer.facts)
   // Where the payer has named the caller, nothing may be in between.
   const caller = method.callerOf?.(transfer.facts)

@@ -1,5 +1,4 @@
 /** Finds the tokens that take approvals by signature (EIP-2612). */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
 import type { Chain } from '../../../chain/chain.js'
 import type { CallResult } from '../../../chain/types.js'
@@ -8,6 +7,7 @@ import type { PermitDomains } from '../../../../shared/money/permit-domains.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
 import { domainSeparator } from '../eip712.js'
 import { wordOf } from '../transfer/reads.js'
+import { world } from '../../../../shared/world.js'
 
 /**
  * How long to wait until tokens are asked again (ms): after a node that did not answer, and after answers that were all
@@ -60,7 +60,7 @@ export async function findPermits(
     if (left.length === 0) return
     const isAnswered = results.every(({ status }) => status === 'fulfilled')
     const ms = isAnswered ? waitMs.denied : waitMs.unanswered
-    await sleep(ms, undefined, { signal: closed, ref: false }).catch(() => undefined)
+    await world.sleep(ms, undefined, { signal: closed, ref: false }).catch(() => undefined)
   }
 }
 

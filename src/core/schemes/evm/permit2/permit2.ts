@@ -16,6 +16,7 @@ import { findTransfers } from './find-transfers.js'
 import { judgePermit } from './judge.js'
 import { signedPermitOf } from './payload.js'
 import { approvalOf, checkApproval } from './sponsored-approval.js'
+import { world } from '../../../../shared/world.js'
 
 /** Transfers that one search looks at, newest first. The next one goes on with those before. */
 const MOST_TRANSFERS = 100
@@ -26,7 +27,7 @@ const MOST_RULED_OUT = 100_000
 /** How long nothing must have been found until that counts as the answer (ms): the node may lag behind. */
 export const BELIEVED_AFTER_MS = 3000
 
-/** By node and record: when it was first searched for (`performance.now()`). One node's lag says nothing of another. */
+/** By node and record: when it was first searched for (`world.elapsed()`). One node's lag says nothing of another. */
 const searches = new WeakMap<Chain, LRUCache<string, number>>()
 
 /** Whether it may have paid nevertheless, by record and what it was to move, transaction and block. */
@@ -117,7 +118,7 @@ export const permit2: TransferMethod = {
 }
 
 function isBelieved(chain: Chain, id: string): boolean {
-  const now = performance.now()
+  const now = world.elapsed()
   const since = searches.get(chain) ?? new LRUCache({ ...growingTo(10_000), ttl: 600_000 })
   searches.set(chain, since)
   const first = since.get(id) ?? now

@@ -1,4 +1,5 @@
 import { onAbort } from '../../../../shared/http/on-abort.js'
+import { world } from '../../../../shared/world.js'
 
 /**
  * Least time for sending, or for one request to the chain (ms): a settlement is not given up before it
@@ -23,11 +24,11 @@ export function startDeadline(ms: number, closed?: AbortSignal): Deadline {
   let timer: NodeJS.Timeout | undefined
   let remove: (() => void) | undefined
   const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, ms, 'late')
+    timer = world.setTimeout(() => resolve('late'), ms)
     remove = closed && onAbort(closed, () => resolve('late'))
   })
   const end = (): void => {
-    clearTimeout(timer)
+    world.clearTimeout(timer)
     remove?.()
   }
   return { late, end }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
 import { OPEN, type Outcome } from '../transfer/decision.js'
 import { findUse } from '../confirm/outcome.js'
@@ -7,6 +6,7 @@ import { BELIEVED_AFTER_MS } from '../permit2/permit2.js'
 import type { JudgedPayment } from '../transfer/transfer-method.js'
 import { MIN_WAIT_MS, startDeadline } from './deadline.js'
 import type { SubmissionPatience } from './submit.js'
+import { world } from '../../../../shared/world.js'
 
 /** How long to wait before a transfer that was not found is searched for once more (ms). */
 const UNFOUND_MS = BELIEVED_AFTER_MS + 500
@@ -30,7 +30,7 @@ export async function findEarlierUse(
     const use = await find()
     // Permit2 does not log who has used a nonce, and the node may not have the transfer yet.
     if (use.kind !== 'open' || reason !== 'permit2_invalid_nonce') return use
-    await sleep(UNFOUND_MS, undefined, { signal: closed }).catch(() => undefined)
+    await world.sleep(UNFOUND_MS, undefined, { signal: closed }).catch(() => undefined)
     return await find()
   } finally {
     patience.end()

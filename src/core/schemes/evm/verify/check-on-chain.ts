@@ -8,6 +8,7 @@ import type { TransferSimulation } from '../network/simulate.js'
 import type { SignedTransfer } from '../transfer/transfer-method.js'
 import { checkDeployment } from './check-deployment.js'
 import { askAccount, joinSignature } from './signature.js'
+import { world } from '../../../../shared/world.js'
 
 /** How old a simulation may be when its transfer is sent (ms). */
 const MAX_AGE_MS = 500
@@ -78,5 +79,5 @@ export function isFresh(
   { blockMs }: SettlementNetwork,
   { at }: Pick<TransferSimulation, 'at'>,
 ): boolean {
-  return performance.now() - at <= Math.min(MAX_AGE_MS, blockMs)
+  return world.elapsed() - at <= Math.min(MAX_AGE_MS, blockMs)
 }

@@ -1,0 +1,117 @@
+/** A gateway as a process that may die at any time: an Express app, whose requests come without sockets. */
+import express, { type Express, type Request, type Response } from 'express'
+import inject, { type Response as Injected } from 'light-my-request'
+import { createGateway } from '../../src/gateway/gateway.js'
+import type { Gateway } from '../../src/gateway/gateway-interface.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
+import { NOBODY, type Life, type Scheduler } from './scheduler.js'
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+/** How long a request is on its way, each way (ms). */
+const LATENCY_MS = 3
+
+const NUMBER = 'x-request-number'
+
+export class GatewayProcess {
+  readonly life: Life
+  readonly #scheduler: Scheduler
+  readonly #open = new Map<number, { readonly lose: () => void; response?: Response }>()
+  #requests = 0
+  #app: Express | undefined
+  #gateway: Gateway | undefined
+
+  constructor(name: string, scheduler: Scheduler) {
+    this.life = { name, isDead: false }
+    this.#scheduler = scheduler
+  }
+
+  /** Starts, in an event of its own. */
+  start(options: () => GatewayOptions, routes: (app: Express, gateway: Gateway) => void): void {
+    this.#scheduler.after(
+      0,
+      () => {
+        this.#gateway = createGateway(options())
+        const app = express()
+        app.disable('x-powered-by')
+        app.use((req: Request, res, next) => {
+          const open = this.#open.get(Number(req.get(NUMBER)))
+          if (open !== undefined) open.response = res
+          // As Node's own requests and sockets have it.
+          Object.assign(req, { headersDistinct: {} })
+          req.socket.destroy = () => {
+            res.destroy()
+            return req.socket
+          }
+          next()
+        })
+        routes(app, this.#gateway)
+        this.#app = app
+      },
+      this.life,
+    )
+  }
+
+  /** Ends at once, as by SIGKILL: what is on its way gets no answer. */
+  kill(): void {
+    this.life.isDead = true
+    for (const { lose } of this.#open.values()) this.#scheduler.after(1, lose, NOBODY)
+    this.#open.clear()
+  }
+
+  /**
+   * Asks as a client does.
+   *
+   * @param patienceMs - When it closes its connection.
+   * @returns `undefined` if no answer came.
+   */
+  ask(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    patienceMs: number,
+  ): Promise<Answered | undefined> {
+    const scheduler = this.#scheduler
+    if (this.life.isDead) return scheduler.wait(1).then(() => undefined)
+    const number = ++this.#requests
+    return new Promise((resolve) => {
+      const end = (answer?: Answered): void => {
+        late.work = undefined
+        this.#open.delete(number)
+        resolve(answer)
+      }
+      this.#open.set(number, { lose: () => end() })
+      const late = scheduler.after(
+        patienceMs,
+        () => {
+          const response = this.#open.get(number)?.response
+          scheduler.after(0, () => void response?.destroy(), this.life)
+          end()
+        },
+        NOBODY,
+      )
+      scheduler.after(
+        LATENCY_MS,
+        () => {
+          const app = this.#app
+          if (app === undefined) return void scheduler.after(1, () => end(), NOBODY)
+          inject(app as never, {
+            url,
+            headers: { ...headers, host: 'shop.example', [NUMBER]: String(number) },
+          }).then(
+            (response) => void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY),
+            () => void scheduler.after(LATENCY_MS, () => end(), NOBODY),
+          )
+        },
+        this.life,
+      )
+    })
+  }
+}
+
+function answeredBy({ statusCode, headers, payload }: Injected): Answered {
+  return { status: statusCode, headers, body: payload }
+}

@@ -1,0 +1,154 @@
+/**
+ * Faults of the money path that the simulator must find, planted one at a time. Whoever mends a hole adds the mutation
+ * that opens it again.
+ *
+ * @type {readonly { name: string, file: string, before: string, after: string }[]} Files are below `src/`.
+ */
+export const MUTATIONS = [
+  {
+    name: 'answers that failed are charged for',
+    file: 'sell/flow/authorization-flow.ts',
+    before: 'held.clientGone || end.status >= 400 || undelivered) return false',
+    after: 'held.clientGone || undelivered) return false',
+  },
+  {
+    name: 'an answer goes out though its payment is not settled',
+    file: 'sell/flow/authorization-flow.ts',
+    before: `if (settled.kind !== 'settled') return settled
+  held.amend`,
+    after: `if (settled.kind !== 'settled') return held.send(), { kind: 'over' }
+  held.amend`,
+  },
+  {
+    name: 'an answer goes out before the ledger has it that it does',
+    file: 'sell/flow/authorization-flow.ts',
+    before: 'const delivered = await deliver(settled, stored)\n  if (!held.clientGone)',
+    after:
+      'const delivered = settled; deliver(settled, stored).catch(() => 0)\n  if (!held.clientGone)',
+  },
+  {
+    name: 'what is delivered is not written down',
+    file: 'sell/flow/payment-attempt.ts',
+    before: 'await reservation.markDelivered()',
+    after: 'await Promise.resolve()',
+  },
+  {
+    name: 'a failure to write a delivery down is ignored',
+    file: 'sell/flow/payment-attempt.ts',
+    before: 'await keys.id.keep(keys.id.kept)\n    throw error',
+    after: 'await keys.id.keep(keys.id.kept)',
+  },
+  {
+    name: 'a lock of another process is not respected',
+    file: 'ledger/payments/statements.ts',
+    before: 'AND (a.locked_until < ${now} OR a.lock_owner = excluded.lock_owner)',
+    after: '',
+  },
+  {
+    name: 'a payment that is locked is locked again',
+    file: 'ledger/payments/reservations.ts',
+    before: 'AND (lock_owner IS NULL OR lock_owner = ${lock} OR locked_until < ${now})',
+    after: '',
+  },
+  {
+    name: 'a payment that was delivered is locked again',
+    file: 'core/schemes/check-record.ts',
+    before: "if (record.delivered) return 'invalid_exact_evm_nonce_already_used'",
+    after: '',
+  },
+  {
+    name: 'a delivered payment of a dead process is open again',
+    file: 'ledger/payments/reservations.ts',
+    before: 'WHERE id = ${idBytes(id)} AND delivered = 0',
+    after: 'WHERE id = ${idBytes(id)}',
+  },
+  {
+    name: 'a payment is taken for less',
+    file: 'core/schemes/evm/erc3009/erc3009.ts',
+    before: "return 'invalid_exact_evm_payload_authorization_value_mismatch'",
+    after: 'return undefined',
+  },
+  {
+    name: 'a payment to somebody else is taken',
+    file: 'core/schemes/evm/erc3009/erc3009.ts',
+    before:
+      "if (!sameHex(payTo, requirements.payTo)) return 'invalid_exact_evm_payload_recipient_mismatch'",
+    after: '',
+  },
+  {
+    name: 'a payment buys something else for the same price',
+    file: 'core/schemes/check-record.ts',
+    before:
+      'if (!isSamePurchase(record, presented.entry)) return whyAnotherPurchase(record, presented.entry)',
+    after: '',
+  },
+  {
+    name: 'what a reorganisation undid is not sent again',
+    file: 'core/schemes/evm/confirm/reorg-watch.ts',
+    before: 'await resendPayment(ledger, one, record)',
+    after: '',
+  },
+  {
+    name: 'what was settled is not watched',
+    file: 'core/schemes/evm/confirm/reorg-watch.ts',
+    before: "await this.#watchFinal('settled', Math.min(sinceMs, WATCH_MS))",
+    after: '',
+  },
+  {
+    name: 'a payment fails while it may be mined',
+    file: 'core/schemes/evm/confirm/outcome.ts',
+    before: 'if (!isLapsed) return OPEN',
+    after: '',
+  },
+  {
+    name: 'a transaction without the transfer counts as paid',
+    file: 'core/schemes/evm/erc3009/transfer-log.ts',
+    before: 'if (use === undefined && sameHex(receipt.to, MULTICALL3)) return unpaid',
+    after:
+      "if (use === undefined) return { kind: 'paid', transaction, transfer: `${transaction}:0` }",
+  },
+  {
+    name: 'what is open is not looked after',
+    file: 'core/schemes/evm/confirm/reconciler.ts',
+    before: 'await this.#revisitAll(page.filter(isSubmitted), unreachable)',
+    after: '',
+  },
+  {
+    name: 'a payment that was sent is forgotten when its request ends',
+    file: 'ledger/payments/statements.ts',
+    before: "WHERE a.state = 'reserved' AND a.refund_of IS NULL AND (a.id, a.lock_owner) IN (",
+    after: 'WHERE a.refund_of IS NULL AND (a.id, a.lock_owner) IN (',
+  },
+  {
+    name: 'a transaction is sent before it is written down',
+    file: 'core/relayer/relayer.ts',
+    before: 'const stored = write()\n    await stored',
+    after: 'const stored = write()\n    while (written === undefined) await Promise.resolve()',
+  },
+  {
+    name: 'a payment that is pending counts as settled',
+    file: 'core/schemes/evm/settle/evm-reservation.ts',
+    before:
+      "return outcome.kind === 'open' ? this.#toPending(submission) : this.#toResponse(outcome)",
+    after:
+      "return outcome.kind === 'open' ? this.settledBy(submission.transaction) : this.#toResponse(outcome)",
+  },
+  {
+    name: 'a settled payment is released when its client is gone',
+    file: 'sell/flow/authorization-flow.ts',
+    before: "if (end.kind !== 'ended' || held.clientGone ||",
+    after: "if (end.kind !== 'ended' ||",
+  },
+  {
+    name: 'a process that does not answer is dead',
+    file: 'ledger/owners/lock-owner.ts',
+    before: 'const dead = others.length > 0 ? await this.#liveness.findDead(others) : []',
+    after: 'const dead = others',
+  },
+  {
+    name: 'what a dead process has delivered is free',
+    file: 'ledger/owners/lock-owner.ts',
+    before: "where('delivered', '=', where.lit(0)),",
+    after: '',
+  },
+]
