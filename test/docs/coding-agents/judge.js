@@ -1,4 +1,4 @@
-// Judges an app that was changed as instructions.md says: copied beside app.js, it runs by `node --test judge.test.js`.
+// Judges an app that was changed as instructions.md says: copied beside app.js, it runs by `node --test judge.js`.
 import { startTestShop } from 'express-x402-gateway/testing'
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
