@@ -43,6 +43,8 @@ export interface Purchase {
   readonly signed: Signed
   /** The answers that brought a good, by what they brought. */
   readonly received: Set<string>
+  /** Whether an answer did not come. */
+  isCut: boolean
   /** Whether a good came before the chain had its payment. */
   isEarly: boolean
   /** What the last answer was. */
@@ -164,6 +166,7 @@ export class Buyers {
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
     purchase.last = answer === undefined ? 'no answer' : `${answer.status}${said}`
     this.#tell(purchase, `gets ${purchase.last} from ${gateway.life.name}`)
+    purchase.isCut ||= answer === undefined
     if (answer?.status === 200) {
       purchase.received.add(`${path} ${answer.body}`)
       purchase.isEarly ||= !this.#market.chain.everUsed.has(purchase.signed.nonce)

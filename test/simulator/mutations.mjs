@@ -151,4 +151,16 @@ export const MUTATIONS = [
     before: "where('delivered', '=', where.lit(0)),",
     after: '',
   },
+  {
+    name: 'an upfront good is handed out before the ledger has it',
+    file: 'sell/flow/upfront-flow.ts',
+    before: 'const delivered = await deliver(settled, answer)',
+    after: 'const delivered = settled; deliver(settled, answer).catch(() => 0)',
+  },
+  {
+    name: 'a payment that another process has sent is refused for good',
+    file: 'core/schemes/check-record.ts',
+    before: "return isElsewhere && isSent ? 'settlement_pending' : 'duplicate_settlement'",
+    after: "return 'duplicate_settlement'",
+  },
 ]

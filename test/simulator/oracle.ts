@@ -4,6 +4,7 @@
  * 1. A payment buys one good at most, and only that which was offered for it.
  * 2. Nobody is served unpaid: what was received is paid for on the chain.
  * 3. Money that moved has bought something, or is in the books: the ledger has it as settled.
+ *    Whoever was there all the time has got it.
  * 4. The ledger says of each payment what the chain says, and leaves none open.
  * 5. The books equal the chain, to the unit.
  */
@@ -44,8 +45,12 @@ export async function judge({ chain, ledger, purchases, payTo }: Judged): Promis
       hash === undefined &&
       record?.state === 'settled' &&
       record.submission === undefined
+    const hasInsisted = kind === 'honest' && !purchase.isCut
+    if (isMoved && hasInsisted && received.size === 0 && !path.startsWith('/free'))
+      accuse('has paid and got nothing, and was there all the time')
     if (purchase.isEarly) accuse('was served before the chain had its payment')
     if (received.size > 1) accuse(`bought ${received.size} goods`)
+    if (received.size > 0 && signed.to !== payTo) accuse('was served for paying somebody else')
     for (const one of received) {
       if (hash === undefined && !isUndone) accuse('was served, and has not paid')
       if (!one.startsWith(`${path} `)) accuse(`bought ${one} in place of ${path}`)
