@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { ConfigError, type ConfigErrorCode, type ConfigIssue } from '../../../src/shared/errors.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { processWarnings } from '../../../src/shared/logger.js'
+import { world } from '../../../src/shared/world.js'
 import { hashToken } from '../../../src/shared/crypto/identify-token.js'
 import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import { resolveOptions } from '../../../src/gateway/config/resolve/resolve-options.js'
@@ -52,7 +53,7 @@ describe('the defaults', () => {
       rateLimit: {},
       paymentRateLimit: false,
       settleTimeoutMs: 25_000,
-      now: Date.now,
+      now: world.now,
       networks: [
         {
           network: { caip2: 'eip155:8453' },
