@@ -79,6 +79,10 @@ app.post(
 - Only responses below 400 are charged. Answer 404 or 500, or throw, and the buyer pays nothing.
 - \`x402Protect\` is middleware: declare it once, on the route. Never call it inside a handler, nor for each request.
 - What must refuse before anyone pays (sign-in, rate limits) stands in front of it.
+- \`input\` is checked before the price function runs, and refuses with a 400 of the gateway. To keep your own 400 or 404, put a
+  guard in front of \`x402Protect\`.
+- Of a price function, \`/openapi.json\` can only say that the price depends on the request: write the rule, with its least and its
+  most, into \`description\`. No payment for a cheap request buys a dear one.
 - The handler runs once for each payment. It needs no check of its own.
 `,
   },
@@ -140,7 +144,8 @@ test('programs find both routes', async () => {
 node --test
 \`\`\`
 
-It needs no \`X402_…\` variable. With vitest or jest, call the same functions in \`beforeAll\` and \`afterAll\`.
+\`settlement.amount\` is what was paid, in units of the token. The test needs no \`X402_…\` variable; the app itself needs them
+from now on, at the next step. With vitest or jest, call the same functions in \`beforeAll\` and \`afterAll\`.
 `,
   },
   {

@@ -97,6 +97,7 @@ export class Buyers {
       path,
       signed,
       received: new Set(),
+      isCut: false,
       isEarly: false,
       last: '',
     }

@@ -33,7 +33,9 @@ export function respondNobodyPaid(res: Response): void {
 export function respondInvalidInput(res: Response, errors: readonly DocumentError[]): void {
   const [first] = errors
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
-  const detail = `${first?.path}: ${first?.message}${more}. This request was not charged.`
+  // A message of the app's own may end as a sentence does.
+  const message = first?.message.replace(/\.$/, '')
+  const detail = `${first?.path}: ${message}${more}. This request was not charged.`
   exposeHeaders(res)
   respondProblem(res, 'route', { code: 'invalid_request', detail, extensions: { errors } })
 }

@@ -42,8 +42,10 @@ export interface ShopResponse extends Response {
 
 /** A response that was paid for. */
 export interface PaidResponse extends ShopResponse {
-  /** The settlement, with `transaction`, `network` and `payer`. */
-  readonly settlement: Extract<SettleResponse, { readonly success: true }>
+  /** The settlement, with `transaction`, `network`, `payer` and `amount`: what was paid, in token units. */
+  readonly settlement: Extract<SettleResponse, { readonly success: true }> & {
+    readonly amount: string
+  }
 }
 
 /** How much of a response's body an error repeats (characters). */
@@ -116,7 +118,7 @@ export class Buyer {
     for (const [name, value] of Object.entries(payment)) headers.set(name, value)
     let mayRepeat = !this.#options.failsNext()
     for (let count = 1; ; count++) {
-      const response = await describe(await this.fetch(path, { ...init, headers }))
+      const response = await describe(await this.fetch(path, { ...init, headers }), payment)
       mayRepeat &&= response.status === 503 && response.reason === 'settlement_pending'
       if (!mayRepeat || count === MAX_PRESENTED) return response
       await response.body?.cancel()
@@ -159,9 +161,19 @@ export class Buyer {
   }
 }
 
-async function describe(response: Response): Promise<ShopResponse> {
+/** @param payment - The headers that were presented, if a payment was. */
+async function describe(
+  response: Response,
+  payment?: Readonly<Record<string, string>>,
+): Promise<ShopResponse> {
   const settled = response.headers.get(PAYMENT_RESPONSE)
-  const settlement = settled === null ? undefined : (decode(settled) as SettleResponse)
+  const given = settled === null ? undefined : (decode(settled) as SettleResponse)
+  const header = payment?.[PAYMENT_SIGNATURE]
+  // The header says only what a metered route has charged.
+  const settlement =
+    given?.success === true && header !== undefined
+      ? { amount: (decode(header) as { accepted: PaymentRequirements }).accepted.amount, ...given }
+      : given
   const reason = settlement?.success === false ? settlement.errorReason : await reasonOf(response)
   return Object.assign(response, {
     ...(settlement !== undefined && { settlement }),

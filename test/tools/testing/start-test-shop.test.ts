@@ -45,7 +45,8 @@ describe('a test shop', () => {
     const response = await shop.buy('/report')
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ paidBy: shop.payer.address })
-    expect(response.settlement).toMatchObject({ success: true, payer: shop.payer.address })
+    const { address: payer } = shop.payer
+    expect(response.settlement).toMatchObject({ success: true, amount: '250000', payer })
     expect(response.settlement.transaction).toMatch(/^0x[0-9a-f]{64}$/)
     expect(await shop.balances()).toEqual({ payer: '999.75', merchant: '0.25' })
   })
