@@ -17,7 +17,9 @@ export async function bundleScript(page) {
     output: { format: 'esm', minify: true, comments: false },
     write: false,
   })
-  return output[0].code
+  const [{ code, imports }] = output
+  if (imports.length > 0) throw new Error(`A browser cannot load ${imports.join(', ')} (${page}).`)
+  return code
 }
 
 /** Style sheets one after the other, without comments and needless spaces. */

@@ -1,8 +1,6 @@
-import { world } from '../world.js'
-
 /** Hexadecimal text without `0x`. In browsers, too, where there is no `Buffer`. */
 export function randomHex(bytes: number): string {
-  return plainHexOf(world.randomBytes(bytes))
+  return plainHexOf(crypto.getRandomValues(new Uint8Array(bytes)))
 }
 
 export function plainHexOf(bytes: Uint8Array): string {
