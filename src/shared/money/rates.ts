@@ -8,7 +8,7 @@ import type { Decimal } from './decimal.js'
  * import type { Rate } from 'express-x402-gateway'
  *
  * // One euro costs 1.08 dollars.
- * const rate: Rate = { rate: { units: 108n, scale: 2 }, asOf: world.now() / 1000, source: 'bank' }
+ * const rate: Rate = { rate: { units: 108n, scale: 2 }, asOf: Date.now() / 1000, source: 'bank' }
  * ```
  */
 export interface Rate {
@@ -32,7 +32,7 @@ export interface Rate {
  * const bank: RateSource = {
  *   async getRate(base, quote) {
  *     if (base !== 'EUR' || quote !== 'USD') return undefined
- *     return { rate: { units: 108n, scale: 2 }, asOf: world.now() / 1000, source: 'bank' }
+ *     return { rate: { units: 108n, scale: 2 }, asOf: Date.now() / 1000, source: 'bank' }
  *   },
  * }
  * ```
