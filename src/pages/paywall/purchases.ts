@@ -246,10 +246,7 @@ export function fundsFor({ source, testnet, symbol }: PageOffer): Notice['funds'
 
 export function firstPhase(): Phase {
   const { error } = data.document
-  const kept = readKept()
-  // Whoever answered as if this had been paid, it was not the gateway: it still offers it.
-  const isUnpaid = data.isLink && data.offers.length > 0
-  const payment = kept && isUnpaid ? { ...kept, received: undefined } : kept
+  const payment = readKept()
   // The buyer of a link that is paid already finds the purchase in place of the refusal.
   const isBought = data.offers.length === 0 && payment?.received !== undefined
   const refusal = (isBought ? undefined : messageOf(error)) ?? takeNotice()
