@@ -43,7 +43,7 @@ export interface Purchase {
   readonly signed: Signed
   /** The answers that brought a good, by what they brought. */
   readonly received: Set<string>
-  /** Whether an answer did not come. */
+  /** Whether an answer did not come, or a delivery may have been written down in vain: a process may die over either. */
   isCut: boolean
   /** Whether a good came before the chain had its payment. */
   isEarly: boolean
@@ -148,7 +148,8 @@ export class Buyers {
     const { scheduler, chance } = this.#market
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const answer = await this.#ask(purchase, header, { patienceMs: PATIENCE_MS })
-      if (answer !== undefined && answer.status !== 503 && answer.status !== 409) return
+      const isOpen = purchase.last === '402 duplicate_settlement' || answer?.status === 409
+      if (answer !== undefined && answer.status !== 503 && !isOpen) return
       const asked = Number(answer?.headers['retry-after'] ?? 0) * 1000
       const pause = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** Math.min(attempt, 5))
       await scheduler.wait(Math.min(60_000, Math.max(asked, pause)) + chance.between(0, 200))
@@ -167,7 +168,7 @@ export class Buyers {
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
     purchase.last = answer === undefined ? 'no answer' : `${answer.status}${said}`
     this.#tell(purchase, `gets ${purchase.last} from ${gateway.life.name}`)
-    purchase.isCut ||= answer === undefined
+    purchase.isCut ||= answer === undefined || purchase.last === '503 ledger_unavailable'
     if (answer?.status === 200) {
       purchase.received.add(`${path} ${answer.body}`)
       purchase.isEarly ||= !this.#market.chain.everUsed.has(purchase.signed.nonce)
