@@ -23,7 +23,7 @@ export interface PendingRelayer extends RelayerAccount {
 
 /** The transaction that was last written down for an account nonce. */
 export interface RelayerTransaction extends Submission {
-  /** Whether a payment that is submitted or settled names it. */
+  /** Whether a payment that is submitted or settled names it, or one that it replaces. */
   readonly isNeeded: boolean
   /** Id of the payment that it refunds, if it makes a refund. A refund shares its transaction with nothing. */
   readonly refundOf?: string | undefined

@@ -69,6 +69,31 @@ describe.each(makers)('refunds in %s', (_name, make) => {
     await Promise.all(opened.splice(0).map((one) => one.close()))
     await store.drop()
   })
+  it('have failed once an empty transaction takes the nonce that they were settled with, replaced or not', async () => {
+    const payment = await settle(ledger)
+    const refund = refundOf(payment)
+    await ledger.refunds.reserveRefund(refund)
+    const by = { chainId: refund.chainId, relayer: `0x${newNonce().slice(2, 42)}` as const }
+    const signed = (replaces?: readonly `0x${string}`[]): Submission => ({
+      ...{ transaction: newNonce(), relayer: by.relayer, accountNonce: 0, raw: '0x02' },
+      ...(replaces && { replaces }),
+    })
+    const submission = signed()
+    await ledger.relayers.submitNext(by, 0, async () => ({
+      submission,
+      members: [{ key: refund, submission }],
+    }))
+    await ledger.payments.markSettled(refund, submission.transaction)
+    const next = signed([submission.transaction])
+    await ledger.relayers.replaceTransaction(by.chainId, submission.transaction, next)
+    expect(await ledger.relayers.listTransactions(by, 0)).toMatchObject([
+      { transaction: next.transaction, isNeeded: true, refundOf: recordId(payment) },
+    ])
+    const empty = signed([next.transaction, submission.transaction])
+    expect(await ledger.relayers.fillNonce(by.chainId, empty, next.transaction)).toBe(true)
+    expect(await ledger.payments.find(refund)).toMatchObject({ state: 'failed' })
+  })
+
   it('tell of the last request alone, where one before was released', async () => {
     const payment = await settle(ledger)
     const refund = refundOf(payment)

@@ -181,6 +181,26 @@ describe.each(stores)('%s, which hands out account nonces,', (_name, create) => 
     expect(listed.map(({ isNeeded }) => isNeeded)).toEqual([false, true, false])
   })
 
+  it('needs the transaction that replaces one which has settled a payment', async () => {
+    const [ledger] = await openTwo()
+    const by = account()
+    const entry = newEntry()
+    const submission = signed(by, 0)
+    const { transaction } = submission
+    await ledger.payments.reserve(entry)
+    await ledger.relayers.submitNext(by, 0, async () => ({
+      submission,
+      members: [{ key: entry, submission }],
+    }))
+    await ledger.payments.markSettled(entry, transaction)
+    const next = { ...signed(by, 0, '0x03'), replaces: [transaction] }
+    const last = { ...signed(by, 0, '0x04'), replaces: [next.transaction, transaction] }
+    await ledger.relayers.replaceTransaction(by.chainId, transaction, next)
+    await ledger.relayers.replaceTransaction(by.chainId, next.transaction, last)
+    const listed = await ledger.relayers.listTransactions(by, 0)
+    expect(listed).toMatchObject([{ ...last, isNeeded: true }])
+  })
+
   it('starts at the nonce of the chain, and follows it when it is higher', async () => {
     const [ledger] = await openTwo()
     const by = account()

@@ -5,7 +5,7 @@ import type {
   PaymentRequired,
   PaymentRequirements,
 } from '../../src/shared/protocol/payment.js'
-import { TOKEN, type Chain, type Signed } from './chain.js'
+import { TOKEN, TRANSFER_BY_KEY, type Chain, type Signed } from './chain.js'
 import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
 import type { Scheduler } from './scheduler.js'
@@ -43,12 +43,14 @@ export interface Purchase {
   readonly signed: Signed
   /** The answers that brought a good, by what they brought. */
   readonly received: Set<string>
-  /** Whether an answer did not come, or a delivery may have been written down in vain: a process may die over either. */
+  /** Whether an answer did not come: its process has died. */
   isCut: boolean
   /** Whether a good came before the chain had its payment. */
   isEarly: boolean
   /** What the last answer was. */
   last: string
+  /** The transaction by which a stranger sends its authorization. */
+  overtakenBy?: string
 }
 
 export interface Market {
@@ -148,8 +150,7 @@ export class Buyers {
     const { scheduler, chance } = this.#market
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const answer = await this.#ask(purchase, header, { patienceMs: PATIENCE_MS })
-      const isOpen = purchase.last === '402 duplicate_settlement' || answer?.status === 409
-      if (answer !== undefined && answer.status !== 503 && !isOpen) return
+      if (answer !== undefined && answer.status !== 503 && answer.status !== 409) return
       const asked = Number(answer?.headers['retry-after'] ?? 0) * 1000
       const pause = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** Math.min(attempt, 5))
       await scheduler.wait(Math.min(60_000, Math.max(asked, pause)) + chance.between(0, 200))
@@ -168,7 +169,7 @@ export class Buyers {
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
     purchase.last = answer === undefined ? 'no answer' : `${answer.status}${said}`
     this.#tell(purchase, `gets ${purchase.last} from ${gateway.life.name}`)
-    purchase.isCut ||= answer === undefined || purchase.last === '503 ledger_unavailable'
+    purchase.isCut ||= answer === undefined
     if (answer?.status === 200) {
       purchase.received.add(`${path} ${answer.body}`)
       purchase.isEarly ||= !this.#market.chain.everUsed.has(purchase.signed.nonce)
@@ -217,19 +218,21 @@ export class Buyers {
   }
 
   /** Somebody else sends the authorization himself. */
-  #overtake({ signed, number }: Purchase): void {
+  #overtake(purchase: Purchase): void {
     const { chain, chance } = this.#market
+    const { signed, number } = purchase
     const { from, to, value, validAfter, validBefore, nonce, signature } = signed
     const window = word(value) + word(validAfter) + word(validBefore)
     const words = addressWord(from as Hex) + addressWord(to as Hex) + window + nonce.slice(2)
     const hash = `0x${chance.bytes(32).toString('hex')}` as const
+    purchase.overtakenBy = hash
     this.#market.tell(number, 'a stranger sends its authorization to the chain')
     chain.pool.set(hash, {
       hash,
       from: `0x${chance.bytes(20).toString('hex')}`,
       nonce: 0,
       to: TOKEN,
-      data: `0xe3ee160e${words}${signature}`,
+      data: `${TRANSFER_BY_KEY}${words}${signature}`,
       gas: 100_000n,
       maxFee: 1n,
     })
@@ -242,7 +245,7 @@ export class Buyers {
 
 /** Changes one member, so that the payment is not what was offered. */
 function alter(terms: { to: string; value: bigint; validBefore: bigint }, chance: Chance): void {
-  const [kind] = [chance.below(3)]
+  const kind = chance.below(3)
   if (kind === 0) terms.value -= 1n
   else if (kind === 1) terms.to = `0x${chance.bytes(20).toString('hex')}`
   else terms.validBefore -= 900n

@@ -22,7 +22,7 @@ export const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 const DEEPEST = 40
 
 /** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)` */
-const TRANSFER_BY_KEY = '0xe3ee160e'
+export const TRANSFER_BY_KEY = '0xe3ee160e'
 
 const GAS = { base: 21_000n, transfer: 60_000n, price: 1_000_000_000n }
 

@@ -3,8 +3,8 @@ import type { Chance } from './chance.js'
 
 /** One in so many. */
 const RATES = {
-  ledgerBefore: 150,
-  ledgerAfter: 150,
+  ledgerBefore: 400,
+  ledgerAfter: 400,
   requestLost: 60,
   answerLost: 60,
   slow: 40,
@@ -41,7 +41,7 @@ export class Faults {
     return true
   }
 
-  /** Whether the database does not answer: without having done it, or after that. */
+  /** Whether the database loses a statement, or its answer. */
   ofLedger(): 'before' | 'after' | undefined {
     if (this.happens('ledgerBefore')) return 'before'
     return this.happens('ledgerAfter') ? 'after' : undefined

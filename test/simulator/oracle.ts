@@ -41,10 +41,9 @@ export async function judge({ chain, ledger, purchases, payTo }: Judged): Promis
     if (isMoved) books += signed.value
     // A stranger's transaction is not ours to send again, and what a reorganisation undoes of it stays undone.
     const isUndone =
-      kind === 'overtaken' &&
       hash === undefined &&
       record?.state === 'settled' &&
-      record.submission === undefined
+      record.transaction === purchase.overtakenBy
     const hasInsisted = kind === 'honest' && !purchase.isCut
     if (isMoved && hasInsisted && received.size === 0 && !path.startsWith('/free'))
       accuse('has paid and got nothing, and was there all the time')

@@ -1,5 +1,6 @@
 /** One world: a chain with its nodes, a database, gateways that die and start anew, and those who buy. */
 import { createHash } from 'node:crypto'
+import type { Logger } from '../../src/shared/logger.js'
 import { world } from '../../src/shared/world.js'
 import { NOBODY, outsideOf, Scheduler } from './scheduler.js'
 import { Buyers, GOODS, type Path, type Purchase } from './buyers.js'
@@ -95,6 +96,12 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
 
   const gateways: GatewayProcess[] = []
   let started = 0
+  /** What gateways log is in the trace. */
+  const loggerOf = (name: string): Logger => {
+    const log = (message: string, fields: object = {}): void =>
+      tell(-1, `${name} logs: ${message} ${JSON.stringify(fields, wordsOfErrors)}`)
+    return { debug() {}, info() {}, warn: log, error: log }
+  }
   const startGateway = (place: number): void => {
     const name = `gateway-${place}.${++started}`
     const one = new GatewayProcess(name, scheduler)
@@ -113,7 +120,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
         projects: [{ id: 'shop', merchant: { payTo: PAY_TO } }],
         ledger: database.openFor(one.life),
         rateLimit: false,
-        logger: quiet,
+        logger: loggerOf(name),
         publicUrl: 'https://shop.example',
       }),
       (app, { x402Protect }) => {
@@ -217,4 +224,8 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   }
 }
 
-const quiet = { info() {}, warn() {}, error() {}, debug() {} }
+/** A stack names the files of this run. */
+const wordsOfErrors = (key: string, value: unknown): unknown => {
+  if (key === 'stack') return undefined
+  return value instanceof Error ? value.message : value
+}

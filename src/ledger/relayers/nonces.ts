@@ -1,4 +1,6 @@
-import { bytesOf, hexOf } from '../../shared/protocol/hex.js'
+import type { Kysely } from 'kysely'
+import { bytesOf, hexOf, lowerHex } from '../../shared/protocol/hex.js'
+import type { Hex } from '../../shared/protocol/payment.js'
 import { idOf } from '../engine/bytes.js'
 import { submissionOf } from '../payments/rows.js'
 import {
@@ -9,7 +11,8 @@ import {
   type RelayerAccount,
   type RelayerTransaction,
 } from '../relayer-transactions.js'
-import type { Row } from '../schema/tables.js'
+import type { Submission } from '../record.js'
+import type { LedgerDatabase, Row } from '../schema/tables.js'
 import type { SqlStore } from '../engine/store.js'
 
 /** Knows which transactions of relayers are not mined yet. */
@@ -61,24 +64,24 @@ export class Nonces {
   ): Promise<readonly RelayerTransaction[]> {
     return this.#store.run(async ({ db, sql, now }) => {
       const { rows } = await sql<SentRow>`
-        SELECT sent.*, ${now} AS now, EXISTS (
-            SELECT 1 FROM x402_authorizations AS named
-            WHERE named.transaction_hash = sent.transaction_hash
-              AND named.state IN ('submitted', 'settled')) AS is_needed,
-          (SELECT refund.refund_of FROM x402_authorizations AS refund
-            WHERE refund.transaction_hash = sent.transaction_hash AND refund.refund_of IS NOT NULL
-            LIMIT 1) AS refund_of
-        FROM x402_relayer_transactions AS sent
+        SELECT sent.*, ${now} AS now FROM x402_relayer_transactions AS sent
         WHERE sent.chain_id = ${chainId} AND sent.relayer = ${bytesOf(relayer)}
           AND sent.account_nonce >= ${fromNonce}
         ORDER BY sent.account_nonce LIMIT ${LISTED_TRANSACTIONS}`.execute(db)
-      return rows.map((row) => ({
-        ...submissionOf(row),
-        relayer,
-        isNeeded: Boolean(row.is_needed),
-        refundOf: row.refund_of ? idOf(row.refund_of) : undefined,
-        ageMs: Number(row.now) - Number(row.written_at),
-      }))
+      const sent = rows.map((row) => ({ ...submissionOf(row), row }))
+      const payments = await namedAmong(db, sent.flatMap(hashesOf))
+      return sent.map(({ row, ...submission }) => {
+        const hashes = hashesOf(submission)
+        const named = payments.filter(({ transaction }) => hashes.includes(transaction))
+        const refund = named.find(({ refundOf }) => refundOf !== undefined)
+        return {
+          ...submission,
+          relayer,
+          isNeeded: named.length > 0,
+          refundOf: refund?.refundOf,
+          ageMs: Number(row.now) - Number(row.written_at),
+        }
+      })
     })
   }
 
@@ -119,8 +122,34 @@ export class Nonces {
   }
 }
 
-type SentRow = Row<'x402_relayer_transactions'> & {
-  readonly now: number | string
-  readonly is_needed: number | boolean
-  readonly refund_of: Uint8Array | null
+type SentRow = Row<'x402_relayer_transactions'> & { readonly now: number | string }
+
+/** A settled payment names the transaction that paid it, also where that was replaced later. */
+function hashesOf({ transaction, replaces = [] }: Submission): readonly Hex[] {
+  return [transaction, ...replaces].map(lowerHex)
+}
+
+interface NamedTransaction {
+  readonly transaction: Hex
+  readonly refundOf: string | undefined
+}
+
+/** Finds which of some transactions submitted and settled payments name. */
+async function namedAmong(
+  db: Kysely<LedgerDatabase>,
+  transactions: readonly Hex[],
+): Promise<readonly NamedTransaction[]> {
+  if (transactions.length === 0) return []
+  const rows = await db
+    .selectFrom('x402_authorizations')
+    .select(['transaction_hash', 'refund_of'])
+    .distinct()
+    .where('transaction_hash', 'in', transactions.map(bytesOf))
+    .where('state', 'in', ['submitted', 'settled'])
+    .execute()
+  return rows.flatMap(({ transaction_hash, refund_of }) =>
+    transaction_hash === null
+      ? []
+      : { transaction: hexOf(transaction_hash), refundOf: refund_of ? idOf(refund_of) : undefined },
+  )
 }

@@ -180,7 +180,7 @@ export class Transactions {
           .where(
             rowsInOrder(database, db, (where) =>
               where.and([
-                where('transaction_hash', '=', bytesOf(earlier)),
+                where('transaction_hash', 'in', [earlier, ...(empty.replaces ?? [])].map(bytesOf)),
                 where('state', '=', 'settled'),
                 where('refund_of', 'is not', null),
               ]),

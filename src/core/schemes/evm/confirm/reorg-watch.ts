@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { parseTransaction } from 'viem/utils'
 import { growingTo } from '../../../../shared/growing-to.js'
 import { keccakHex } from '../../../../shared/crypto/keccak.js'
 import { isOutsideFailure } from '../../../../shared/errors.js'
@@ -170,8 +171,8 @@ export class ReorgWatch {
       logger.error('A settled payment was undone by the chain, and has lapsed.', fields)
       return false
     }
-    // A stranger's transaction is not ours to send.
-    if (!hasBytes(record)) return !isOver
+    // A stranger's transaction is not ours to send. It may be back until the authorization lapses.
+    if (!hasBytes(record)) return true
     if (one.drops === 0) one.droppedAt = world.elapsed()
     one.drops += 1
     // Nothing is given back of a payment that is gone: it may never be made again.
@@ -248,7 +249,9 @@ function toWatched(network: SettlementNetwork, entry: Watched['entry'], until: n
 function hasBytes<T extends FinalRecord>(
   record: T,
 ): record is T & { readonly submission: Submission; readonly transaction: Hex } {
-  return record.submission !== undefined && record.submission.raw !== '0x'
+  const { raw = '0x' } = record.submission ?? {}
+  // Once a stranger's transaction had paid, an empty one may have taken the nonce of ours.
+  return raw !== '0x' && parseTransaction(raw).data !== undefined
 }
 
 /** Every transaction of ours that may have paid. */
