@@ -35,8 +35,8 @@ const commonJs = [
 ]
 
 /**
- * What is loaded when somebody asks for it, in a file of its own. It has to hold all that it reads while it is
- * loaded and that others do not: two files that load each other find each other's constants undefined.
+ * Modules that are loaded on first use, in a file of their own. Whatever they read while loading, and nothing else
+ * imports, belongs into it: otherwise this file and the main one import each other, which {@link refuseCircles} finds.
  */
 const lazy = [{ name: 'openapi', test: /\/src\/api\/(?:openapi|documents|serve\/fixed-parts)[./]/ }]
 
@@ -82,7 +82,7 @@ async function bundle(dir, format, entries) {
     experimental: { attachDebugInfo: 'none' },
   }
   const output = { dir, comments: false, esModule: true }
-  await build([
+  const [{ output: chunks }] = await build([
     {
       ...common,
       input: input(entries, '.ts'),
@@ -103,6 +103,18 @@ async function bundle(dir, format, entries) {
       output: { ...output, format: 'cjs', entryFileNames: '[name].cjs' },
     })),
   ])
+  refuseCircles(chunks)
+}
+
+/** Two files that import each other find each other's constants undefined. */
+function refuseCircles(chunks) {
+  const importsOf = new Map(chunks.map(({ fileName, imports = [] }) => [fileName, imports]))
+  const visit = (file, path) => {
+    if (path.includes(file))
+      throw new Error(`Files import each other: ${[...path, file].join(' > ')}`)
+    for (const next of importsOf.get(file) ?? []) visit(next, [...path, file])
+  }
+  for (const file of importsOf.keys()) visit(file, [])
 }
 
 /** Copies the declarations of the entry points, and those that they import. */

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import * as timers from 'node:timers/promises'
 
 /**
- * Time and chance. Nothing else in `src` asks the process for either, so that a simulation can decide both: it
- * replaces these functions before it creates a gateway.
+ * Time and chance. Apart from pages and tools, nothing else in `src` asks the process for either, so that a simulation
+ * can decide both: it replaces these functions before it creates a gateway.
  */
 export const world = {
   /** Milliseconds since the epoch. */

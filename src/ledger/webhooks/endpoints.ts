@@ -188,12 +188,12 @@ export class WebhookEndpoints {
         const deleted: WebhookEndpoint[] = []
         for (const row of gone) {
           const { id, project, secret } = row
-          const heir = added.find((one) => one.project === project && one.secret === secret)
-          if (heir === undefined) deleted.push(endpointOf(row))
+          const successor = added.find((one) => one.project === project && one.secret === secret)
+          if (successor === undefined) deleted.push(endpointOf(row))
           else
             await db
               .updateTable('x402_webhook_deliveries')
-              .set({ endpoint: declaredIdOf(heir), next_at: now })
+              .set({ endpoint: declaredIdOf(successor), next_at: now })
               .where('endpoint', '=', id)
               .execute()
           await deleteFrom(db, project, id)

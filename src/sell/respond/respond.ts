@@ -33,7 +33,7 @@ export function respondNobodyPaid(res: Response): void {
 export function respondInvalidInput(res: Response, errors: readonly DocumentError[]): void {
   const [first] = errors
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : ''
-  // A message of the app's own may end as a sentence does.
+  // The app's own messages may end in a full stop.
   const message = first?.message.replace(/\.$/, '')
   const detail = `${first?.path}: ${message}${more}. This request was not charged.`
   exposeHeaders(res)

@@ -46,6 +46,8 @@ const shop = useShop(
     app.get('/headers', x402Protect('$0.01', { input: { headers: any } }), (req, res) => {
       res.json(req.x402?.input.headers)
     })
+    const own = z.object({}).refine(() => false, 'Ask for a code first.')
+    app.get('/own', x402Protect('$0.01', { input: { query: own } }))
     const throws = z.object({}).refine(() => {
       throw new Error('A check of the app.')
     })
@@ -168,6 +170,11 @@ describe('a route with input', () => {
     })
     const { errors } = (await (await shop.ask('/wide')).json()) as { errors: readonly object[] }
     expect(errors).toHaveLength(50)
+  })
+
+  it("repeats the app's own sentence with one full stop", async () => {
+    const { detail } = (await (await shop.ask('/own')).json()) as { detail: string }
+    expect(detail).toBe('query: Ask for a code first. This request was not charged.')
   })
 
   it('reads numbers of a query by JSON Schema, and nothing else as a number', async () => {

@@ -1,4 +1,4 @@
-/** Which transfer of a transaction paid for which authorization. */
+/** Finds the transfer that paid for an authorization. */
 import { numberToHex, padHex } from 'viem/utils'
 import { AUTHORIZATION_USED, MULTICALL3, TRANSFER } from '../../../chain/abi.js'
 import type { Log, Receipt } from '../../../chain/types.js'

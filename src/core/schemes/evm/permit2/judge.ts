@@ -1,4 +1,4 @@
-/** Which transfer of a transaction paid for which permit. Permit2 itself logs nothing. */
+/** Finds the transfer that paid for a permit. Permit2 itself logs nothing. */
 import { parseTransaction } from 'viem/utils'
 import { addressWord, callsIn, MULTICALL3 } from '../../../chain/abi.js'
 import type { Chain } from '../../../chain/chain.js'
