@@ -53,8 +53,8 @@ function get(url: string, path: string, headers: Record<string, string> = {}) {
 
 const DOCUMENTS = [
   '/ucp/schema.json',
-  '/ucp/2026-11-21/schema.json',
-  '/ucp/2026-11-21/instrument_schema.json',
+  '/ucp/2026-11-30/schema.json',
+  '/ucp/2026-11-30/instrument_schema.json',
   '/ucp/gateway.md',
 ]
 const NO_HOSTS = [
@@ -122,11 +122,11 @@ describe('public documents with a configured root (rule 19)', () => {
     const { url } = await open(options)
     const headers = { 'X-Forwarded-Host': 'evil.example' }
     const current = await get(url, '/ucp/schema.json', headers)
-    const dated = await get(url, '/ucp/2026-11-21/schema.json', headers)
+    const dated = await get(url, '/ucp/2026-11-30/schema.json', headers)
     expect(current.headers['cache-control']).toBe('public, max-age=3600')
     expect(dated.headers['cache-control']).toBe('public, max-age=31536000, immutable')
     expect(current.text + dated.text).not.toContain('evil.example')
-    expect(dated.text).toContain('https://pay.example/ucp/2026-11-21')
+    expect(dated.text).toContain('https://pay.example/ucp/2026-11-30')
   })
 })
 

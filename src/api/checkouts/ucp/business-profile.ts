@@ -1,6 +1,6 @@
 import { ConfigError } from '../../../shared/errors.js'
-import { handlerDescriptor, UCP_VERSION } from './handler.js'
-import { checkProfileOptions, KEYS_VERSION } from './profile-options.js'
+import { handlerDescriptor } from './handler.js'
+import { checkProfileOptions, UCP_VERSION } from './profile-options.js'
 import type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './profile-options.js'
 
 /** The profile of a business, published at `/.well-known/ucp`. */
@@ -31,7 +31,7 @@ export interface UcpHandler {
  * Writes the UCP profile of a business that is paid through a gateway.
  *
  * Serve the profile at `/.well-known/ucp`. It is the same for every client and holds no secret. It
- * follows UCP 2026-01-23, 2026-04-08 and 2026-08-25, as long as the given parts do.
+ * follows UCP 2026-04-08 and 2026-08-25, as long as the given parts do.
  *
  * @param gateway - A gateway with `ucp.docsUrl` or `publicUrl`: profiles contain absolute URLs.
  * `publicUrl` is enough when the gateway's router is mounted at the root.
@@ -47,7 +47,7 @@ export interface UcpHandler {
  *
  * const gateway = createGateway({ publicUrl: 'https://shop.example' })
  * const profile = ucpProfile(gateway, {
- *   capabilities: { 'dev.ucp.shopping.checkout': [{ version: '2026-04-08' }] },
+ *   capabilities: { 'dev.ucp.shopping.checkout': [{ version: '2026-08-25' }] },
  * })
  * express().get('/.well-known/ucp', (_req, res) => void res.json(profile))
  * ```
@@ -74,6 +74,6 @@ export function ucpProfile(
       capabilities,
       payment_handlers,
     },
-    ...(keys && { [version < KEYS_VERSION ? 'signing_keys' : 'keys']: keys }),
+    ...(keys && { [version < UCP_VERSION ? 'signing_keys' : 'keys']: keys }),
   }
 }

@@ -1,16 +1,13 @@
 import type { HandlerSite } from '../../../shared/protocol/ucp-authority.js'
 /** This gateway as a UCP payment handler: name, version, URLs of its documents. */
-import { KEYS_VERSION } from './profile-options.js'
+import { UCP_VERSION } from './profile-options.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
 
 /** Date on which the meaning of the handler's documents last changed. */
-export const HANDLER_VERSION = '2026-11-21'
-
-/** UCP version that our schemas extend. Its documents are also valid for 2026-01-23. */
-export const UCP_VERSION = '2026-04-08'
+export const HANDLER_VERSION = '2026-11-30'
 
 /** Versions of UCP that the handler's documents are valid for. */
-export const UCP_VERSIONS: readonly string[] = ['2026-01-23', UCP_VERSION, KEYS_VERSION]
+export const UCP_VERSIONS: readonly string[] = ['2026-04-08', UCP_VERSION]
 
 export interface Handler extends HandlerSite {
   readonly networkNames: NetworkNameStyle

@@ -151,7 +151,7 @@ const CHECKOUT = {
   links: [{ type: 'terms_of_service', url: 'https://shop.example/terms' }],
 }
 
-const ENTRY = { id: HANDLER, version: '2026-11-21' }
+const ENTRY = { id: HANDLER, version: '2026-11-30' }
 
 /** A checkout over 15 dollars. */
 async function openCheckout(id = `chk_${++count}`, token = SHOP_TOKEN): Promise<Checkout> {

@@ -284,9 +284,9 @@ describe('the schema of a gateway that writes short names', () => {
 
 /** SHA-256 of both schemas, as they were when their version was made. */
 const PUBLISHED = {
-  '2026-11-21': [
-    '4c57f1f22f5c84ae017c9957af1530ea42dfe27edf4666fea9b24ac908a43e5c',
-    '3c315f350655196efa973de14b40681ff017c722988a2ee91c17712bf2f63660',
+  '2026-11-30': [
+    '4118a04c5ddeddd659a4f8787d7b45d75f6fa72f435b630328f7704016a653ca',
+    '373e22b14db07dc94f7c4ff525495cb5633abba16584605753974ae0b3703664',
   ],
 }
 

@@ -1,10 +1,10 @@
 import addFormats from 'ajv-formats'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { readdirSync, readFileSync } from 'node:fs'
-import { UCP_VERSION } from '../../../../src/api/checkouts/ucp/handler.js'
+import { UCP_VERSION } from '../../../../src/api/checkouts/ucp/profile-options.js'
 
 /** The versions of UCP that a handler must fit. */
-export const UCP_VERSIONS = ['2026-01-23', '2026-04-08', 'draft'] as const
+export const UCP_VERSIONS = ['2026-04-08', '2026-08-25'] as const
 
 export type UcpVersion = (typeof UCP_VERSIONS)[number]
 
@@ -30,9 +30,8 @@ function createAjv(version: UcpVersion): Ajv2020 {
 
 /** Where a version has its profiles, and what it calls the definitions in them. */
 const PROFILES: Readonly<Record<UcpVersion, readonly [file: string, suffix: string]>> = {
-  '2026-01-23': ['discovery/profile.json', 'profile'],
   '2026-04-08': ['discovery/profile.json', 'profile'],
-  draft: ['profile.json', 'schema'],
+  '2026-08-25': ['profile.json', 'schema'],
 }
 
 /** What UCP itself says of our documents, in one of its versions. */
