@@ -1,13 +1,16 @@
+import { isReadable } from '../../shared/protocol/decoded-payment.js'
 import { X402_VERSION, type Address } from '../../shared/protocol/payment.js'
 import { invalidResponse } from '../../shared/protocol/reason-words.js'
 import { paymentEvent, type EventBus } from '../schemes/events.js'
+import { askHook, proposedPayment, type PaymentHooks } from '../schemes/payment-hooks.js'
 import { isRefusal, redeemingOnly } from '../schemes/scheme.js'
 import type { PresentedPayment, Refusal, Reservation, Scheme, Verified } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { ReservingFacilitator } from './facilitator.js'
+import { termsOf } from './remote-payment.js'
 
-export interface SchemeFacilitatorOptions {
+export interface SchemeFacilitatorOptions extends Pick<PaymentHooks, 'beforeVerify'> {
   /** By the name that x402 gives them: `exact`. */
   readonly schemes: ReadonlyMap<string, Scheme>
   readonly events: EventBus
@@ -15,19 +18,31 @@ export interface SchemeFacilitatorOptions {
 
 /** Verifies and settles by schemes. That of a remote facilitator asks elsewhere; its reservations are here. */
 export function createSchemeFacilitator(options: SchemeFacilitatorOptions): ReservingFacilitator {
-  const { schemes, events } = options
+  const { schemes, events, beforeVerify } = options
 
+  /** Asks why a payment is to be stopped, if anybody is to be asked. Rejects if the hook fails. */
+  const askWhyNot = (presented: PresentedPayment): Promise<Refusal | undefined> | undefined => {
+    const { payment, terms, refundOf } = presented
+    if (terms?.paused === true) return Promise.resolve({ refused: 'merchant_paused' })
+    if (beforeVerify === undefined || refundOf !== undefined || !isReadable(payment))
+      return undefined
+    const event = paymentEvent({ payment, terms, payer: undefined })
+    return askHook('beforeVerify', beforeVerify, proposedPayment(event, { payment, terms }))
+  }
   const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
     const { payment, terms } = presented
     const mismatch = checkOffer(payment, (name) => schemes.has(name))
     const scheme = schemes.get(payment.requirements.scheme)
     if (mismatch !== undefined) return mismatch
     if (scheme === undefined) return { refused: 'unsupported_scheme' }
-    if (terms?.paused !== true) return scheme.verify(presented)
-    const found = await scheme.verify({ ...presented, terms: redeemingOnly(terms) })
+    const asked = askWhyNot(presented)
+    if (asked === undefined || (await mayGoOn(asked))) return scheme.verify(presented)
+    // One that is open already goes on: its payer may have been charged.
+    const open = redeemingOnly(terms ?? termsOf(payment))
+    const found = await scheme.verify({ ...presented, terms: open })
     return isRefusal(found)
-      ? asPaused(found)
-      : { ...found, reserve: async () => asPaused(await found.reserve()) }
+      ? stopNew(found, asked)
+      : { ...found, reserve: async () => stopNew(await found.reserve(), asked) }
   }
   const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
     if (presented.refundOf !== undefined) return
@@ -75,10 +90,19 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
   })
 }
 
-/** Says of a payment that is not open already why it is not taken now. */
-function asPaused<Found extends Reservation | Refusal>(found: Found): Found | Refusal {
+const mayGoOn = (asked: Promise<Refusal | undefined>): Promise<boolean> =>
+  asked.then(
+    (refusal) => refusal === undefined,
+    () => false,
+  )
+
+/** Says of a payment that is not open already why it is not taken now. Rejects if that is a failure. */
+async function stopNew<Found extends Reservation | Refusal>(
+  found: Found,
+  asked: Promise<Refusal | undefined>,
+): Promise<Found | Refusal> {
   const isNew = isRefusal(found) && found.refused === 'quote_expired'
-  return isNew ? { ...found, refused: 'merchant_paused' } : found
+  return isNew ? { ...found, ...(await asked) } : found
 }
 
 function announceRefusal(
