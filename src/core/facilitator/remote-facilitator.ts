@@ -53,24 +53,11 @@ export interface RemoteFacilitatorOptions extends PaymentHooks {
  * which request of ours a payment belongs to.
  */
 export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
-  const { facilitator, formats, ledger, events, logger, closed, callers } = options
-  const { beforeVerify, beforeSettle } = options
+  const { facilitator, formats, ledger, events, logger, beforeVerify } = options
   const { now = world.now } = options
   const { watch = (scheme: Scheme) => scheme } = options
   const secret = () => ledger.secrets.sharedSecret('remote-facilitator')
-  const log = new RemoteLog(logger)
-  const context = {
-    facilitator,
-    ledger,
-    events,
-    logger,
-    closed,
-    callers,
-    now,
-    log,
-    secret,
-    beforeSettle,
-  }
+  const context = { ...options, now, log: new RemoteLog(logger), secret }
   const schemes = new Map(
     [...formats].map(([name, format]) => [name, watch(new RemoteScheme(context, format))]),
   )

@@ -2,7 +2,7 @@ import { isReadable } from '../../shared/protocol/decoded-payment.js'
 import { X402_VERSION, type Address } from '../../shared/protocol/payment.js'
 import { invalidResponse } from '../../shared/protocol/reason-words.js'
 import { paymentEvent, type EventBus } from '../schemes/events.js'
-import { askHook, proposedPayment, type PaymentHooks } from '../schemes/payment-hooks.js'
+import { askHook, type PaymentHooks } from '../schemes/payment-hooks.js'
 import { isRefusal, redeemingOnly } from '../schemes/scheme.js'
 import type { PresentedPayment, Refusal, Reservation, Scheme, Verified } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
@@ -27,7 +27,7 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
     if (beforeVerify === undefined || refundOf !== undefined || !isReadable(payment))
       return undefined
     const event = paymentEvent({ payment, terms, payer: undefined })
-    return askHook('beforeVerify', beforeVerify, proposedPayment(event, { payment, terms }))
+    return askHook('beforeVerify', beforeVerify, { event, payment, terms })
   }
   const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
     const { payment, terms } = presented

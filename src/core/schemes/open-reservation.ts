@@ -18,7 +18,7 @@ import {
   type GatewayEvents,
   type RecordedPaymentEvent,
 } from './events.js'
-import { askHook, proposedPayment, type PaymentHooks } from './payment-hooks.js'
+import { askHook, type PaymentHooks } from './payment-hooks.js'
 import { isRefusal, type MerchantTerms, type Refusal, type Reservation } from './scheme.js'
 import {
   chargedBefore,
@@ -103,8 +103,8 @@ export abstract class OpenReservation<
     // What was sent may still be mined, and a refund is no payment.
     if (beforeSettle === undefined || this.#wasSent || isRefundEntry(this.payment.entry))
       return this.pay()
-    const asked = askHook('beforeSettle', beforeSettle, proposedPayment(this.event, this.payment))
-    const veto = await this.orElse('release', asked)
+    const proposed = { ...this.payment, event: this.event }
+    const veto = await this.orElse('release', askHook('beforeSettle', beforeSettle, proposed))
     return veto === undefined ? this.pay() : this.refuse(veto.refused, veto.message)
   }
 

@@ -11,62 +11,48 @@ import type { RecordedPaymentEvent } from './events.js'
 import { startDeadline } from './evm/settle/deadline.js'
 import type { MerchantTerms, Refusal } from './scheme.js'
 
-/**
- * A payment that a hook may veto, as events describe it. Addresses have their checksum.
- *
- * @example
- * ```ts
- * import type { ProposedPayment } from 'express-x402-gateway'
- *
- * const isLarge = ({ symbol, amount }: ProposedPayment): boolean =>
- *   symbol !== 'USDC' || BigInt(amount) > 1_000_000_000n
- * ```
- */
-export interface ProposedPayment extends RecordedPaymentEvent {
-  /** Address of who pays. `beforeVerify` has it before its signature is checked. */
+/** A payment that a hook may veto, as events describe it. Addresses have their checksum. */
+export type ProposedPayment = RecordedPaymentEvent & {
+  /** Address of who pays. In `beforeVerify`, the signature is not checked yet. */
   readonly payer: Address
   /** IP address of the buyer's request (`req.ip`), at paid routes and payment links. */
   readonly client?: string | undefined
 }
 
 /**
- * Decides whether a payment goes on: returns nothing to let it, or `{ reason }`, in words for the buyer (at most 300
- * characters), to refuse it with `payment_declined`.
+ * Returns nothing to let a payment go on, or `{ reason }` to refuse it: at most 300 characters for the buyer, who gets
+ * `payment_declined`. A hook that throws, takes longer than 5 s or returns anything else is answered with a 503
+ * (`hook_failed`). Either way nothing is charged, and the same payment may be presented again: the hook is asked anew.
  *
- * It has 5 seconds. If it throws, is late or returns anything else, the buyer gets a 503 (`hook_failed`), and nothing is
- * charged. The same payment may be presented again, and the hook is asked again. It must not verify or settle payments.
- *
- * @example
- * ```ts
- * import type { PaymentHook } from 'express-x402-gateway'
- *
- * const sanctioned = new Set(['0x8589427373D6D84E98730D7795D8f6f8731FDA16'])
- * const screen: PaymentHook = ({ payer }) =>
- *   sanctioned.has(payer) ? { reason: 'We cannot sell to this account.' } : undefined
- * ```
+ * A hook must not verify or settle payments itself.
  */
 export type PaymentHook = (payment: ProposedPayment) => Vetoed | Promise<Vetoed>
 
-// oxlint-disable-next-line typescript/no-invalid-void-type -- an async function that returns nothing
+// oxlint-disable-next-line typescript/no-invalid-void-type -- an async function may return nothing
 type Vetoed = { readonly reason: string } | undefined | void
 
 /**
- * Hooks that may veto a payment, by whatever way it comes: paid routes, payment links, the API, UCP checkouts. Refunds,
- * and payments that a transaction was sent for, are not vetoed.
+ * Hooks that may veto a payment, whichever way it comes: paid routes, payment links, the API, UCP checkouts. Never
+ * refunds, and never a payment that a transaction was sent for.
  *
  * @example
  * ```ts
  * import { createGateway, fromEnvironment, type PaymentHooks } from 'express-x402-gateway'
  *
- * const open = (hooks: PaymentHooks) => createGateway({ ...fromEnvironment(), ...hooks })
+ * const sanctioned = new Set(['0x8589427373D6D84E98730D7795D8f6f8731FDA16'])
+ * const hooks: PaymentHooks = {
+ *   beforeVerify: ({ payer }) =>
+ *     sanctioned.has(payer) ? { reason: 'We cannot sell to this account.' } : undefined,
+ * }
+ * const open = () => createGateway({ ...fromEnvironment(), ...hooks })
  * ```
  */
 export interface PaymentHooks {
   /** Runs before a payment is verified, so before the handler of a route. @defaultValue none */
   readonly beforeVerify?: PaymentHook | undefined
   /**
-   * Runs once a payment is good and its charge is known, right before it is sent: after the handler of a route, whose
-   * response does not leave after a veto, or before it with `paymentFlow: 'upfront'`. @defaultValue none
+   * Runs right before a verified payment is sent, with its charge: after the handler of a route, whose response does
+   * not leave after a veto; with `paymentFlow: 'upfront'` before it. @defaultValue none
    */
   readonly beforeSettle?: PaymentHook | undefined
 }
@@ -74,41 +60,25 @@ export interface PaymentHooks {
 /** How long a hook may take (ms). */
 const HOOK_TIMEOUT_MS = 5000
 
-/** Longest reason that is passed on. */
 const MAX_REASON = 300
 
-/** Describes a payment to a hook. @param event - With what is charged, once that is known. */
-export function proposedPayment(
-  event: RecordedPaymentEvent,
-  {
-    payment,
-    terms,
-  }: { readonly payment: ReadablePayment; readonly terms?: MerchantTerms | undefined },
-): ProposedPayment {
-  const { facts, requirements } = payment
-  const { asset } = requirements
-  const { client = '' } = terms?.purchase ?? {}
-  return {
-    ...event,
-    payer: checksumAddress(facts.payer),
-    payTo: checksumAddress(facts.payTo),
-    // The caller of the API may have written anything, which is refused later.
-    asset: isHexAddress(asset) ? checksumAddress(asset) : asset,
-    // A checkout of UCP names its buyer by a key.
-    client: isIP(client) === 0 ? undefined : client,
-  }
+interface Proposed {
+  /** With what is charged, once that is known. */
+  readonly event: RecordedPaymentEvent
+  readonly payment: ReadablePayment
+  readonly terms?: MerchantTerms | undefined
 }
 
-/** Asks a hook. What it answers late is not used. @throws {@link HookError} */
+/** Asks a hook. What it answers later is not used. @throws {@link HookError} */
 export async function askHook(
   name: keyof PaymentHooks,
   hook: PaymentHook,
-  payment: ProposedPayment,
+  proposed: Proposed,
 ): Promise<Refusal | undefined> {
   const failed = (how: string, cause?: unknown): HookError =>
     new HookError('hook_failed', `The hook ${name} ${how}.`, { cause })
   const deadline = startDeadline(HOOK_TIMEOUT_MS)
-  const asked = async (): Promise<Vetoed> => hook(payment)
+  const asked = async (): Promise<Vetoed> => hook(describe(proposed))
   const answer: unknown = await Promise.race([asked(), deadline.late])
     .catch((error: unknown) => {
       throw failed('threw', error)
@@ -119,5 +89,22 @@ export async function askHook(
   const reason = isObject(answer) ? answer['reason'] : undefined
   if (typeof reason !== 'string') throw failed('returned neither nothing nor { reason }')
   const message = oneLine(reason, MAX_REASON) || undefined
-  return { refused: 'payment_declined', message, payer: payment.payer }
+  return {
+    refused: 'payment_declined',
+    message,
+    payer: checksumAddress(proposed.payment.facts.payer),
+  }
+}
+
+function describe({ event, payment: { facts }, terms }: Proposed): ProposedPayment {
+  const { client = '' } = terms?.purchase ?? {}
+  return {
+    ...event,
+    payer: checksumAddress(facts.payer),
+    payTo: checksumAddress(facts.payTo),
+    // The caller of the API may have written anything.
+    asset: isHexAddress(event.asset) ? checksumAddress(event.asset) : event.asset,
+    // A checkout of UCP names its buyer by a key.
+    client: isIP(client) === 0 ? undefined : client,
+  }
 }
