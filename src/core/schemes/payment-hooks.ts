@@ -26,10 +26,13 @@ export type ProposedPayment = RecordedPaymentEvent & {
  *
  * A hook must not verify or settle payments itself.
  */
-export type PaymentHook = (payment: ProposedPayment) => Vetoed | Promise<Vetoed>
-
-// oxlint-disable-next-line typescript/no-invalid-void-type -- an async function may return nothing
-type Vetoed = { readonly reason: string } | undefined | void
+export type PaymentHook = (
+  payment: ProposedPayment,
+) =>
+  | void
+  | undefined
+  | { readonly reason: string }
+  | Promise<void | undefined | { readonly reason: string }>
 
 /**
  * Hooks that may veto a payment, whichever way it comes: paid routes, payment links, the API, UCP checkouts. Never
@@ -78,7 +81,7 @@ export async function askHook(
   const failed = (how: string, cause?: unknown): HookError =>
     new HookError('hook_failed', `The hook ${name} ${how}.`, { cause })
   const deadline = startDeadline(HOOK_TIMEOUT_MS)
-  const asked = async (): Promise<Vetoed> => hook(describe(proposed))
+  const asked = async (): Promise<unknown> => hook(describe(proposed))
   const answer: unknown = await Promise.race([asked(), deadline.late])
     .catch((error: unknown) => {
       throw failed('threw', error)
