@@ -71,6 +71,7 @@ export {
   ConfigError,
   FacilitatorError,
   GatewayError,
+  HookError,
   LedgerError,
   RateError,
   RelayerError,
@@ -93,6 +94,7 @@ export type {
   UnsettledEvent,
 } from './core/schemes/events.js'
 export type { Facilitator } from './core/facilitator/facilitator.js'
+export type { PaymentHook, PaymentHooks, ProposedPayment } from './core/schemes/payment-hooks.js'
 export type { MerchantTerms, PurchaseTerms } from './core/schemes/scheme.js'
 export {
   httpFacilitator,

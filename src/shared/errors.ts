@@ -221,8 +221,18 @@ export class ChargeError extends GatewayError<ChargeErrorCode> {
   override readonly name = 'ChargeError'
 }
 
+/**
+ * A hook of the app (`beforeVerify`, `beforeSettle`) threw, was late, or returned what it must not. Nothing was sent.
+ * Code: `hook_failed`.
+ */
+export class HookError extends GatewayError<'hook_failed'> {
+  /** Name of the class. */
+  override readonly name = 'HookError'
+}
+
 /** A failure outside: no payment is invalid, and no option is wrong. */
-export type OutsideFailure = ChainError | RateError | LedgerError | RelayerError | FacilitatorError
+export type OutsideFailure =
+  ChainError | RateError | LedgerError | RelayerError | FacilitatorError | HookError
 
 type AnyError = ConfigError | ChargeError | OutsideFailure
 
@@ -246,6 +256,7 @@ const CLASS_OF_CODE = {
   charge_invalid: 'ChargeError',
   charge_exceeds_maximum: 'ChargeError',
   charge_too_late: 'ChargeError',
+  hook_failed: 'HookError',
 } as const satisfies Record<GatewayErrorCode, AnyError['name']>
 
 const classByCode: ReadonlyMap<unknown, AnyError['name']> = new Map(Object.entries(CLASS_OF_CODE))

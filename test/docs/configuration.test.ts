@@ -27,7 +27,10 @@ function rowsBelow(heading: string): readonly string[] {
 const SECTIONS = [
   {
     heading: 'Options of a gateway',
-    members: membersOf('gateway/config/options.ts', 'GatewayOptions'),
+    members: [
+      ...membersOf('gateway/config/options.ts', 'GatewayOptions'),
+      ...membersOf('core/schemes/payment-hooks.ts', 'PaymentHooks'),
+    ],
   },
   {
     heading: 'Networks and tokens',

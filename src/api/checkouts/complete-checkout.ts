@@ -274,7 +274,9 @@ function outsideFailure(failure: unknown): { readonly failure: OutsideFailure } 
 const isUnsent = (failure: OutsideFailure): boolean =>
   isFacilitatorError(failure)
     ? failure.isUnsent
-    : ['relayer_without_funds', 'gas_price_too_high', 'settlement_timeout'].includes(failure.code)
+    : ['relayer_without_funds', 'gas_price_too_high', 'settlement_timeout', 'hook_failed'].includes(
+        failure.code,
+      )
 
 const cannotSettle = (failure: OutsideFailure): UcpCompletion =>
   notPaid(failure.code, { content: failureWords(failure, 'route'), httpStatus: 503 })

@@ -64,6 +64,7 @@ export const PROBLEM_TEXTS: Readonly<Record<ProblemCode, string>> = {
   ledger_unavailable: 'The ledger’s database cannot be used at present.',
   relayer_without_funds: 'No relayer has enough native currency to pay for gas.',
   gas_price_too_high: 'Gas costs more than the gateway pays.',
+  hook_failed: 'The operator’s own check of payments failed; nothing was sent.',
 }
 
 /** The `errors` of a request that is not as required. */

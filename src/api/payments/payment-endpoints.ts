@@ -140,6 +140,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
         members: documents('verifyRefusalMembers'),
       },
       ...WITH_TRANSACTION,
+      'hook_failed',
     ],
     handle: async (context, call) => withError(await verifyPayment(context, call)),
   }),
@@ -167,6 +168,7 @@ export const paymentEndpoints: readonly Endpoint[] = [
       // The members of the SettleResponse are there as well.
       { code: 'transaction_failed', variant: 'settle', members: documents('settleRefusalMembers') },
       ...WITH_TRANSACTION,
+      'hook_failed',
     ],
     handle: (context, call) =>
       settlePayment(context, call).catch((error: unknown) => {

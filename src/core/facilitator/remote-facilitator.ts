@@ -13,6 +13,7 @@ import type { Reason } from '../../shared/protocol/reasons.js'
 import { explainTooLong } from '../schemes/explain-too-long.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../schemes/check-record.js'
 import type { EventBus } from '../schemes/events.js'
+import type { PaymentHooks } from '../schemes/payment-hooks.js'
 import { checkTerms, redeemingOnly } from '../schemes/scheme.js'
 import type {
   PresentedPayment,
@@ -32,7 +33,7 @@ import { RemoteReservation } from './remote-reservation.js'
 import { UnprovenLimit } from './unproven-limit.js'
 import { world } from '../../shared/world.js'
 
-export interface RemoteFacilitatorOptions {
+export interface RemoteFacilitatorOptions extends PaymentHooks {
   readonly facilitator: Facilitator
   readonly formats: SchemeFormats
   readonly ledger: LedgerStore
@@ -52,17 +53,16 @@ export interface RemoteFacilitatorOptions {
  * which request of ours a payment belongs to.
  */
 export function createRemoteFacilitator(options: RemoteFacilitatorOptions): ReservingFacilitator {
-  const { facilitator, formats, ledger, events, logger, closed, callers } = options
+  const { facilitator, formats, ledger, events, logger, beforeVerify } = options
   const { now = world.now } = options
   const { watch = (scheme: Scheme) => scheme } = options
   const secret = () => ledger.secrets.sharedSecret('remote-facilitator')
-  const log = new RemoteLog(logger)
-  const context = { facilitator, ledger, events, logger, closed, callers, now, log, secret }
+  const context = { ...options, now, log: new RemoteLog(logger), secret }
   const schemes = new Map(
     [...formats].map(([name, format]) => [name, watch(new RemoteScheme(context, format))]),
   )
   return {
-    ...createSchemeFacilitator({ schemes, events }),
+    ...createSchemeFacilitator({ schemes, events, beforeVerify }),
     supported: () => facilitator.supported(),
   }
 }

@@ -1,5 +1,5 @@
 /** A payment that a remote facilitator settles, and its dependencies. */
-import type { ReadablePayment } from '../../shared/protocol/decoded-payment.js'
+import type { Payment } from '../../shared/protocol/decoded-payment.js'
 import type { Address } from '../../shared/protocol/payment.js'
 import type { ReservationContext, ReservedPayment } from '../schemes/open-reservation.js'
 import type { MerchantTerms } from '../schemes/scheme.js'
@@ -26,7 +26,10 @@ export interface RemotePayment extends ReservedPayment {
   readonly isSigned: boolean
 }
 
-export function termsOf({ requirements, network }: ReadablePayment): MerchantTerms {
+export function termsOf({
+  requirements,
+  network,
+}: Pick<Payment, 'requirements' | 'network'>): MerchantTerms {
   const { payTo, asset } = requirements
   const accepted = {
     network: { caip2: network?.caip2 ?? requirements.network },

@@ -1,13 +1,16 @@
+import { isReadable } from '../../shared/protocol/decoded-payment.js'
 import { X402_VERSION, type Address } from '../../shared/protocol/payment.js'
 import { invalidResponse } from '../../shared/protocol/reason-words.js'
 import { paymentEvent, type EventBus } from '../schemes/events.js'
+import { askHook, type PaymentHook, type PaymentHooks } from '../schemes/payment-hooks.js'
 import { isRefusal, redeemingOnly } from '../schemes/scheme.js'
 import type { PresentedPayment, Refusal, Reservation, Scheme, Verified } from '../schemes/scheme.js'
 import { checkOffer } from './check-offer.js'
 import { decodingFacilitator } from './decoding-facilitator.js'
 import type { ReservingFacilitator } from './facilitator.js'
+import { termsOf } from './remote-payment.js'
 
-export interface SchemeFacilitatorOptions {
+export interface SchemeFacilitatorOptions extends Pick<PaymentHooks, 'beforeVerify'> {
   /** By the name that x402 gives them: `exact`. */
   readonly schemes: ReadonlyMap<string, Scheme>
   readonly events: EventBus
@@ -17,18 +20,6 @@ export interface SchemeFacilitatorOptions {
 export function createSchemeFacilitator(options: SchemeFacilitatorOptions): ReservingFacilitator {
   const { schemes, events } = options
 
-  const verify = async (presented: PresentedPayment): Promise<Verified | Refusal> => {
-    const { payment, terms } = presented
-    const mismatch = checkOffer(payment, (name) => schemes.has(name))
-    const scheme = schemes.get(payment.requirements.scheme)
-    if (mismatch !== undefined) return mismatch
-    if (scheme === undefined) return { refused: 'unsupported_scheme' }
-    if (terms?.paused !== true) return scheme.verify(presented)
-    const found = await scheme.verify({ ...presented, terms: redeemingOnly(terms) })
-    return isRefusal(found)
-      ? asPaused(found)
-      : { ...found, reserve: async () => asPaused(await found.reserve()) }
-  }
   const announce = (presented: PresentedPayment, found: Refusal | { payer: Address }): void => {
     if (presented.refundOf !== undefined) return
     const { payment, terms } = presented
@@ -40,7 +31,7 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
     formats: new Map([...schemes].map(([name, { format }]) => [name, format])),
     async verifyPayment(payment, terms) {
       const presented = { payment, terms, purpose: 'verify' } as const
-      const found = await verify(presented)
+      const found = await verify(options, presented)
       announce(presented, found)
       return isRefusal(found)
         ? invalidResponse({ reason: found.refused, ...found })
@@ -49,7 +40,7 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
     async reserve(payment, terms, { isSettledNow = false, refundOf } = {}) {
       const purpose = isSettledNow ? 'settle' : 'reserve'
       const presented = { payment, terms, purpose, refundOf } as const
-      const found = await verify(presented)
+      const found = await verify(options, presented)
       const reserved = isRefusal(found) ? found : await found.reserve()
       announce(presented, reserved)
       return reserved
@@ -75,10 +66,51 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
   })
 }
 
-/** Says of a payment that is not open already why it is not taken now. */
-function asPaused<Found extends Reservation | Refusal>(found: Found): Found | Refusal {
+type Stop = Promise<Refusal | undefined>
+
+async function verify(
+  { schemes, beforeVerify }: SchemeFacilitatorOptions,
+  presented: PresentedPayment,
+): Promise<Verified | Refusal> {
+  const { payment, terms } = presented
+  const mismatch = checkOffer(payment, (name) => schemes.has(name))
+  const scheme = schemes.get(payment.requirements.scheme)
+  if (mismatch !== undefined) return mismatch
+  if (scheme === undefined) return { refused: 'unsupported_scheme' }
+  const stop = askWhyNot(beforeVerify, presented)
+  if (stop === undefined || (await mayGoOn(stop))) return scheme.verify(presented)
+  // One that is open already goes on: its payer may have been charged.
+  const open = redeemingOnly(terms ?? termsOf(payment))
+  const found = await scheme.verify({ ...presented, terms: open })
+  return isRefusal(found)
+    ? stopNew(found, stop)
+    : { ...found, reserve: async () => stopNew(await found.reserve(), stop) }
+}
+
+/** Asks why a payment is not taken now, if anybody is to be asked. Rejects if the hook fails. */
+function askWhyNot(
+  beforeVerify: PaymentHook | undefined,
+  { payment, terms, refundOf }: PresentedPayment,
+): Stop | undefined {
+  if (terms?.paused === true) return Promise.resolve({ refused: 'merchant_paused' })
+  if (beforeVerify === undefined || refundOf !== undefined || !isReadable(payment)) return undefined
+  const event = paymentEvent({ payment, terms, payer: undefined })
+  return askHook('beforeVerify', beforeVerify, { event, payment, terms })
+}
+
+const mayGoOn = (stop: Stop): Promise<boolean> =>
+  stop.then(
+    (refusal) => refusal === undefined,
+    () => false,
+  )
+
+/** Says of a payment that is not open already why it is not taken now. Rejects if that is a failure. */
+async function stopNew<Found extends Reservation | Refusal>(
+  found: Found,
+  stop: Stop,
+): Promise<Found | Refusal> {
   const isNew = isRefusal(found) && found.refused === 'quote_expired'
-  return isNew ? { ...found, refused: 'merchant_paused' } : found
+  return isNew ? { ...found, ...(await stop) } : found
 }
 
 function announceRefusal(

@@ -18,6 +18,7 @@ import {
   type GatewayEvents,
   type RecordedPaymentEvent,
 } from './events.js'
+import { askHook, type PaymentHooks } from './payment-hooks.js'
 import { isRefusal, type MerchantTerms, type Refusal, type Reservation } from './scheme.js'
 import {
   chargedBefore,
@@ -27,7 +28,7 @@ import {
   settledReservation,
 } from './settled-reservation.js'
 
-export interface ReservationContext {
+export interface ReservationContext extends Pick<PaymentHooks, 'beforeSettle'> {
   readonly ledger: LedgerStore
   readonly events: EventBus
   readonly logger: Logger
@@ -59,6 +60,8 @@ export abstract class OpenReservation<
   protected payment: Payment
   /** What an earlier transaction was to take: whatever is sent now takes the same. */
   #before: bigint | undefined
+  /** Whether a transaction was sent for it that may still be mined. */
+  #wasSent = false
 
   constructor(context: Context, payment: Payment) {
     this.payer = payment.payer
@@ -90,9 +93,19 @@ export abstract class OpenReservation<
     const charged = chargedOf({ value: this.payment.entry.value, before, charge })
     if (charged === undefined) return this.refuse(EXCEEDED, chargedBefore(before))
     // A fixed price has no charge: the amount itself is taken.
-    if (!this.isMetered) return this.pay()
+    if (!this.isMetered) return this.#payUnlessVetoed()
     this.setCharge(charged)
-    return charged === 0n ? this.#settleUncharged() : this.pay()
+    return charged === 0n ? this.#settleUncharged() : this.#payUnlessVetoed()
+  }
+
+  async #payUnlessVetoed(): Promise<SettleResponse> {
+    const { beforeSettle } = this.context
+    // What was sent may still be mined, and a refund is no payment.
+    if (beforeSettle === undefined || this.#wasSent || isRefundEntry(this.payment.entry))
+      return this.pay()
+    const proposed = { ...this.payment, event: this.event }
+    const veto = await this.orElse('release', askHook('beforeSettle', beforeSettle, proposed))
+    return veto === undefined ? this.pay() : this.refuse(veto.refused, veto.message)
   }
 
   /** From now on the ledger keeps the payment from being used again: nobody else can make its call. */
@@ -150,6 +163,7 @@ export abstract class OpenReservation<
       return refusal ? this.refuseToResume(refusal) : this
     }
     const found = await this.findOutcome(record)
+    this.#wasSent = found === undefined
     if (found === undefined) return this
     if (isRefusal(found)) return { ...found, payer }
     return settledReservation(ledger, record, { payer, lock, response: found })

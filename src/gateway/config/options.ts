@@ -1,5 +1,6 @@
 /** The options of a gateway, as developers and operators write them. */
 import type { Facilitator } from '../../core/facilitator/facilitator.js'
+import type { PaymentHooks } from '../../core/schemes/payment-hooks.js'
 import type { RateLimitOptions } from '../../shared/http/rate-limiter.js'
 import type { Ledger } from '../../ledger/index.js'
 import type { ProjectEvent } from '../../ledger/webhooks.js'
@@ -131,7 +132,7 @@ export type HttpRatesEntry = Extract<RatesOptions, { readonly http: object }>['h
  * }
  * ```
  */
-export interface GatewayOptions {
+export interface GatewayOptions extends PaymentHooks {
   /** Root URL of the app as its clients see it. @defaultValue taken from each request */
   readonly publicUrl?: string | undefined
   /** Name of the UCP handler, a reverse domain name. @defaultValue `'xyz.vendor.gateway_payment'` */

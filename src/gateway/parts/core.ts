@@ -57,7 +57,7 @@ export interface Core {
 
 /** Wires the core of a gateway that settles itself: schemes, relayers and chains. */
 export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
-  const { logger } = resolved
+  const { logger, beforeVerify } = resolved
   const { metrics, watchers } = parts.telemetry
   warnOfLowRelayers(parts.events, logger)
   warnOfPayees(parts.events, logger)
@@ -74,7 +74,8 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
       watchScheme(new EvmScheme(context, format), all),
     ]),
   )
-  return { facilitator: createSchemeFacilitator({ schemes, events: parts.events }), cores }
+  const { events } = parts
+  return { facilitator: createSchemeFacilitator({ schemes, events, beforeVerify }), cores }
 }
 
 function openNetwork(

@@ -7,12 +7,13 @@ import type { Core, CoreParts } from './core.js'
 
 /** Wires the core of a gateway whose payments a facilitator elsewhere verifies and settles. */
 export function openRemoteCore(
-  { logger, now }: ResolvedOptions,
+  { logger, now, beforeVerify, beforeSettle }: ResolvedOptions,
   facilitator: Facilitator,
   parts: CoreParts,
 ): Core {
   const watchers = [parts.recent, ...parts.telemetry.watchers]
   const watch = (scheme: Scheme) => watchScheme(scheme, watchers)
-  const remote = { ...parts, logger, now, facilitator, watch }
+  const hooks = { beforeVerify, beforeSettle }
+  const remote = { ...parts, ...hooks, logger, now, facilitator, watch }
   return { facilitator: createRemoteFacilitator(remote), cores: [] }
 }

@@ -171,7 +171,10 @@ export class Purchases {
     payment: KeptPayment,
     { code, transaction, isPaid, document }: Extract<Presented, { kind: 'refused' }>,
   ): void {
-    const message = messageOf(code) ?? text('wrongSetup')
+    const known = messageOf(code) ?? text('wrongSetup')
+    // In the seller's own words.
+    const reason = code === 'payment_declined' ? document?.errorMessage : undefined
+    const message = reason === undefined ? known : `${known} ${reason}`
     if (isPaid) return this.#end(payment, transaction, message)
     // The server has forgotten what it knew of a purchase that was received.
     if (payment.received !== undefined) return this.#end(payment, undefined, text('answerGone'))

@@ -38,6 +38,7 @@ export interface PageTerms {
 
 export interface PageDocument {
   readonly error?: string
+  readonly errorMessage?: string
   readonly resource: object
   readonly accepts: readonly PageTerms[]
   readonly extensions?: object

@@ -39,6 +39,7 @@ function wordsOf(code: FailureCode, again: string): string {
     case 'facilitator_busy':
     case 'ledger_unavailable':
     case 'ledger_full':
+    case 'hook_failed':
       return `cannot take payments right now. ${again}`
     case 'rate_unavailable':
     case 'unsupported_currency':

@@ -60,6 +60,7 @@ export const STATUS = {
   ledger_unavailable: outside(503),
   relayer_without_funds: outside(503),
   gas_price_too_high: outside(503),
+  hook_failed: outside(503),
 } as const satisfies Readonly<Record<string, Readonly<Record<Face, number>>>>
 
 /** The `code` of a problem, and the last part of its `type`. */

@@ -80,6 +80,7 @@ export type GatewayErrorCode =
   | RelayerErrorCode
   | FacilitatorErrorCode
   | ChargeErrorCode
+  | 'hook_failed'
 
 /** Has a heading for every code. */
 const DOCUMENTATION = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'

@@ -85,6 +85,7 @@ const UNSENT = {
   pay_to_blacklisted: 'The operator of the token has blocked the address of the merchant.',
   token_paused: 'The operator of the token has paused it.',
   merchant_paused: 'The merchant takes no payments for now. Try again later.',
+  payment_declined: 'The seller has declined this payment. Nothing was charged.',
 } as const
 
 /**

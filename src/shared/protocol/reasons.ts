@@ -76,6 +76,7 @@ export const reasons = [
   'pay_to_blacklisted',
   'token_paused',
   'merchant_paused',
+  'payment_declined',
 ] as const
 
 /** Why a payment is refused. `errorMessage` or `invalidMessage` beside it says it in words. */

@@ -9,6 +9,7 @@ import {
   type FieldsFirstLogger,
   type Logger,
 } from '../../../shared/logger.js'
+import type { PaymentHook, PaymentHooks } from '../../../core/schemes/payment-hooks.js'
 import type { Project } from '../../../core/merchants/project.js'
 import type { RateSource } from '../../../shared/money/rates.js'
 import {
@@ -96,6 +97,8 @@ const optionsSchema = z.strictObject({
     .optional(),
   rateLimit: rateLimit.default({}),
   paymentRateLimit: rateLimit.optional(),
+  beforeVerify: callback<PaymentHook>().optional(),
+  beforeSettle: callback<PaymentHook>().optional(),
   paywall: paywallSchema.default({}),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   webhooks: webhooksSchema,
@@ -144,7 +147,7 @@ interface SchemaDefinition extends z.core.$ZodTypeDef {
 }
 
 /** Options after checks, defaults and conversions. URLs have no slash at their end. */
-export interface ResolvedOptions extends ResolvedAdmin {
+export interface ResolvedOptions extends ResolvedAdmin, PaymentHooks {
   readonly publicUrl?: string | undefined
   readonly docsUrl?: string | undefined
   readonly handlerId: string

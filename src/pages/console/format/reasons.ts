@@ -46,6 +46,7 @@ const REASONS: Readonly<Record<string, string>> = {
   pay_to_blacklisted: 'The token’s operator has blocked the merchant',
   token_paused: 'The token’s operator has paused it',
   merchant_paused: 'The merchant is paused',
+  payment_declined: 'A hook has declined it',
   contract_payer_not_accepted: 'The payer’s account is a contract',
   settlement_too_expensive: 'Settling takes too much gas',
 }

@@ -89,6 +89,7 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   pay_to_blacklisted: 'sellerBlocked',
   token_paused: 'tokenPaused',
   merchant_paused: 'paused',
+  payment_declined: 'notAccepted',
 
   merchant_not_configured: 'unavailable',
   idempotency_conflict: 'alreadyUsed',
@@ -117,4 +118,5 @@ export const messageOf: Readonly<Record<RouteCode, PaywallTextKey>> = {
   ledger_unavailable: 'unavailable',
   relayer_without_funds: 'unavailable',
   gas_price_too_high: 'tooExpensive',
+  hook_failed: 'unavailable',
 }

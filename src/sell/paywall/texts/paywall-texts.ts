@@ -89,6 +89,7 @@ export type PaywallTextKey =
   | 'wrongSetup'
   | 'transferFailed'
   | 'stillRunning'
+  | 'notAccepted'
   | 'payerBlocked'
   | 'sellerBlocked'
   | 'tokenPaused'

@@ -22,6 +22,7 @@ const MAX_BYTES = 64 * 1024 * 1024
 const BEFORE_SENDING: readonly ProblemCode[] = [
   'chain_unreachable',
   'gas_price_too_high',
+  'hook_failed',
   'merchant_not_configured',
   'rate_unavailable',
   'relayer_without_funds',
