@@ -1,12 +1,12 @@
 /** `/api/v2/payment/*`: the facilitator's endpoints. */
 import { z } from 'zod'
-import { BAZAAR } from '../../core/catalogue/bazaar.js'
 import { explainCurrency, isCurrency } from '../../shared/money/currency.js'
 import { requestedAmountToDecimal, withoutFloatNoise } from '../../shared/money/requested-amount.js'
 import { sameNetwork } from '../../shared/protocol/networks.js'
 import { newOfferId, withOfferId } from '../../shared/protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../../shared/protocol/payment-identifier.js'
 import {
+  BAZAAR,
   withProtocolVersion,
   X402_VERSION,
   type VerifyResponse,

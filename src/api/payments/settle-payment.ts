@@ -1,5 +1,4 @@
 import type { Response } from 'express'
-import { BAZAAR } from '../../core/catalogue/bazaar.js'
 import { readListing, type ClaimedResource } from '../../core/catalogue/listing.js'
 import type { KeyClaim } from '../../ledger/once/once.js'
 import { isClosed } from '../../shared/http/once-closed.js'
@@ -7,7 +6,11 @@ import type { KeptAnswer } from '../../ledger/once/store.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 import { chargedPayment } from '../../core/facilitator/charged-payment.js'
 import { decodePayment, type Payment } from '../../shared/protocol/decoded-payment.js'
-import type { PaymentRequirements, SettleResponse } from '../../shared/protocol/payment.js'
+import {
+  BAZAAR,
+  type PaymentRequirements,
+  type SettleResponse,
+} from '../../shared/protocol/payment.js'
 import { encodeHeader, EXTENSION_RESPONSES } from '../../shared/protocol/headers.js'
 import { isFinal, unsettledResponse } from '../../shared/protocol/reason-words.js'
 import { isFailedTransaction } from '../../shared/protocol/reasons.js'

@@ -2,9 +2,6 @@
 import type { Declaration, InputPart } from './declaration.js'
 import { embedded, type JsonSchema } from './json-schema.js'
 
-/** Key of the extension. */
-export const BAZAAR = 'bazaar'
-
 /**
  * Longest extension (bytes of JSON). Clients send it back in a header, and Node takes 16 KiB for all headers
  * of a request.

@@ -1,5 +1,6 @@
 /** The documents of an app besides its OpenAPI document: `/llms.txt` and `/.well-known/x402`. */
 import { formatDecimal } from '../../shared/money/decimal.js'
+import { X402_VERSION } from '../../shared/protocol/payment.js'
 import { openApiPath, parametersOf } from './express-routes.js'
 import { GUIDANCE, titleOf, type DescribedApp, type PricedRoute } from './openapi.js'
 
@@ -29,13 +30,16 @@ function priceWords({ price: { price, isMaximum } }: PricedRoute): string {
   return `${most}${price.amount} units of ${price.asset} on ${price.network}`
 }
 
-/** Lists the paid resources for crawlers that read `/.well-known/x402`. */
+/**
+ * Lists the paid resources for crawlers that read `/.well-known/x402`: URLs alone, since an entry that is only partly
+ * filled is refused. Some crawlers look for `version`, others for `x402Version`.
+ */
 export function writeWellKnown({ root, routes }: DescribedApp): object {
   const urls = routes.flatMap((route) => {
     const path = examplePath(route)
     return path === undefined ? [] : [root + path]
   })
-  return { version: 1, resources: [...new Set(urls)] }
+  return { version: 1, x402Version: X402_VERSION, resources: [...new Set(urls)] }
 }
 
 /** A path with the example's parameters; `undefined` if one has no example. */

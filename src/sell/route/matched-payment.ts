@@ -1,6 +1,7 @@
-import { BAZAAR, echoes } from '../../core/catalogue/bazaar.js'
+import { echoes } from '../../core/catalogue/bazaar.js'
 import type { Counters } from '../../ledger/counters.js'
 import { paymentFor, type Payment } from '../../shared/protocol/decoded-payment.js'
+import { BAZAAR } from '../../shared/protocol/payment.js'
 import { isReason } from '../../shared/protocol/reasons.js'
 import { isRefusal } from '../../core/schemes/scheme.js'
 import type { Exit } from '../flow/exits.js'

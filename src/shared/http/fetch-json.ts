@@ -10,7 +10,7 @@ import { world } from '../world.js'
 export interface JsonRequest {
   readonly headers: Readonly<Record<string, string>>
   /** @defaultValue POST with a body, else GET */
-  readonly method?: 'DELETE'
+  readonly method?: 'DELETE' | 'HEAD' | 'OPTIONS' | undefined
   /** Sent as JSON. */
   readonly body?: object | undefined
   /** How long to wait for the whole response (ms). */

@@ -14,6 +14,9 @@ export const EXACT = 'exact'
 /** The scheme that takes what is charged of a maximum. */
 export const UPTO = 'upto'
 
+/** Key of the extension by which a 402 says what its resource takes and gives. */
+export const BAZAAR = 'bazaar'
+
 /** `0x` and hexadecimal digits. */
 export type Hex = `0x${string}`
 

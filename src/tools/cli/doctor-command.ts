@@ -1,18 +1,25 @@
 import { EXIT, type Command, type CliContext } from './command.js'
+import { checkPublic } from './doctor/check-public.js'
 import type { DoctorFinding } from './doctor/doctor-finding.js'
 import { examine } from './doctor/examine.js'
-import { readFlags } from './flags.js'
+import { readFlags, UsageError, type CommandLine } from './flags.js'
 import { counted, painter } from './style.js'
+import { isPublicUrl } from '../../shared/http/http-url.js'
 import { visible, visibleLines } from '../../shared/protocol/visible-text.js'
 
 const USAGE = `Usage: express-x402-gateway doctor [--config file] [--ledger file] [--json]
+       express-x402-gateway doctor --public url [--json]
 
   Checks the gateway that serve would run, and says how to fix what it finds: configuration, files,
   nodes, tokens on chain, relayers, rates, clocks, the ledger's database, Redis, webhooks, the public URL and
   the UCP handler. Changes nothing. Exits with 1 if something does not work.
 
+  With --public, checks from outside what catalogues and buyers refuse: HTTPS, the 402 and its offers, tokens,
+  schemas, CORS. Asks by GET, or by POST where there is no GET. Reads no configuration, and never pays.
+
   --config   the configuration [gateway.config.json]
   --ledger   as for serve
+  --public   the URL of a paid route, or of a site: all routes that its /.well-known/x402 lists (at most 50)
   --json     prints all findings as one JSON document`
 
 /** Longest finding that is printed: it may quote a node. */
@@ -24,18 +31,32 @@ export const doctorCommand: Command = {
   usage: USAGE,
   async run(args, context) {
     const flags = readFlags(args, {
-      names: ['config', 'ledger'],
+      names: ['config', 'ledger', 'public'],
       switches: ['json'],
     })
-    context.showProgress?.('Checking configuration, database and networks …')
-    const { config, ledger } = flags
-    const found = await examine({ ...context, config, ledger })
+    const found = await examineBy(flags, context)
     context.showProgress?.('')
     const isSound = found.every(({ status }) => status !== 'error')
     if (flags['json'] === undefined) printProblems(found, context)
     else context.print(visibleLines(JSON.stringify({ ok: isSound, findings: found }, undefined, 2)))
     return isSound ? EXIT.ok : EXIT.failed
   },
+}
+
+async function examineBy(
+  { config, ledger, public: publicUrl }: CommandLine['flags'],
+  context: CliContext,
+): Promise<readonly DoctorFinding[]> {
+  if (publicUrl === undefined) {
+    context.showProgress?.('Checking configuration, database and networks …')
+    return examine({ ...context, config, ledger })
+  }
+  if (config !== undefined || ledger !== undefined)
+    throw new UsageError('--public excludes --config and --ledger: it reads no configuration.')
+  // A password in it is not repeated.
+  if (!isPublicUrl(publicUrl))
+    throw new UsageError('--public takes an http(s) URL without a password.')
+  return checkPublic(new URL(publicUrl), context)
 }
 
 function printProblems(found: readonly DoctorFinding[], context: CliContext): void {

@@ -197,6 +197,7 @@ describe('/llms.txt and /.well-known/x402', () => {
     for (const path of PATHS) expect(text).toContain(`GET ${shop.url}${path}\``)
     const known = await (await fetch(`${shop.url}/.well-known/x402`)).json()
     const paths = PATHS.map((path) => path.replace('{stall}', 'bakery'))
-    expect(known).toEqual({ version: 1, resources: paths.map((path) => shop.url + path) })
+    const resources = paths.map((path) => shop.url + path)
+    expect(known).toEqual({ version: 1, x402Version: 2, resources })
   })
 })

@@ -264,6 +264,17 @@ describe('doctor on a network', () => {
     expect((await doctor()).printed[0]).toContain('self-signed certificate')
   })
 
+  it('finds a public URL whose certificate nobody trusts', async () => {
+    const { code, printed } = await doctor([
+      '--public',
+      `https://localhost:${await listenUntrusted()}/report`,
+    ])
+    expect(code).toBe(1)
+    expect(printed[1]).toMatch(
+      /^error {4}public_url_unreachable: GET .*\/report: .*\(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
+    )
+  })
+
   it('prints no terminal control sequences of a node', async () => {
     await write()
     proxy.fault = () => ({ kind: 'refuse', code: -32000, message: 'no\u001b]0;pwned\u0007\u202e' })

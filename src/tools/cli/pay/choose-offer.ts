@@ -81,14 +81,14 @@ function judgeAmount(offer: PayableOffer, { maxAmount }: Limits): PayableOffer |
   return offer
 }
 
-function describeOffer(requirements: PaymentRequirements, asset: Asset | undefined): string {
+export function describeOffer(requirements: PaymentRequirements, asset: Asset | undefined): string {
   const { amount, asset: token, network } = requirements
   if (asset === undefined)
     return `${visible(amount)} atomic units of ${visible(token)} on ${visible(network)}`
   return `${describeAmount({ amount: amountOf(requirements, asset), asset })} on ${asset.network.name}`
 }
 
-const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): Decimal => ({
+export const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): Decimal => ({
   units: BigInt(amount),
   scale: decimals,
 })
