@@ -149,7 +149,7 @@ describe('a remote facilitator with a local ledger', () => {
     expect(await vetoing.reserve(decoded(payment, offer), terms)).toMatchObject({
       ...{ refused: 'payment_declined', message: 'No.' },
     })
-    expect(await ledger.payments.find(decoded(payment, offer).key!)).toBeUndefined()
+    expect(await ledger.payments.find(decoded(payment, offer).key)).toBeUndefined()
   })
 
   it('passes on a refusal, and keeps no record', async () => {
