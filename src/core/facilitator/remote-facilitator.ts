@@ -185,7 +185,13 @@ class RemoteScheme implements Scheme {
     reservation: RemoteReservation,
   ): Promise<Reservation | Refusal> {
     const other = await this.#context.ledger.payments.reserve(entry)
-    if (other === undefined) return reservation.taken()
+    if (other === undefined) {
+      const taken = reservation.taken()
+      if (!terms?.purchase?.redeemOnly) return taken
+      // What was open when it was verified has been released since.
+      await taken.release()
+      return { refused: 'quote_expired', payer }
+    }
     const refused = checkRecord(other, purchaseOf({ entry, terms }))
     return refused === undefined ? reservation.resume() : { refused, payer }
   }

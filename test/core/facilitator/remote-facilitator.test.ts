@@ -129,6 +129,29 @@ describe('a remote facilitator with a local ledger', () => {
     ])
   })
 
+  it('takes nothing new after a veto, though what was open is released while it is verified', async () => {
+    elsewhere.scripts = { verify: VALID, settle: PAID }
+    const before = await reserve()
+    await before.reopen()
+    // The veto is asked for once: the first reservation came without the hook.
+    const remote: Facilitator = {
+      ...httpFacilitator({ url: elsewhere.url }),
+      async verify() {
+        const other = await facilitator.reserve(decoded(payment, offer), terms)
+        if (!('refused' in other)) await other.release()
+        return { isValid: true, payer }
+      },
+    }
+    const vetoing = createRemoteFacilitator({
+      ...{ facilitator: remote, formats, ledger, events, logger: silent },
+      beforeVerify: () => ({ reason: 'No.' }),
+    })
+    expect(await vetoing.reserve(decoded(payment, offer), terms)).toMatchObject({
+      ...{ refused: 'payment_declined', message: 'No.' },
+    })
+    expect(await ledger.payments.find(decoded(payment, offer).key)).toBeUndefined()
+  })
+
   it('passes on a refusal, and keeps no record', async () => {
     elsewhere.scripts = { verify: [USED, VALID], settle: PAID }
     expect(await settle()).toEqual(failed('invalid_exact_evm_nonce_already_used'))
