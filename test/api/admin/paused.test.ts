@@ -84,7 +84,8 @@ beforeAll(async () => {
       ],
       admin: { tokens: [ADMIN_TOKEN] },
       ledger: createMemoryLedger(),
-      settleTimeoutMs: 400,
+      // Long enough for a busy machine.
+      settleTimeoutMs: 4000,
     },
   )
   const merchant = { payTo: seller.address }
