@@ -5,11 +5,11 @@ import type {
   PaymentRequired,
   PaymentRequirements,
 } from '../../src/shared/protocol/payment.js'
-import { TOKEN, TRANSFER_BY_KEY, type Chain, type Signed } from './chain.js'
+import { TOKEN, TRANSFER_BY_KEY, type Signed } from './chain.js'
 import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
-import type { Scheduler } from './scheduler.js'
-import { signAuthorization, type Account } from './signing.js'
+import { signAuthorization } from './signing.js'
+import type { World } from './world.js'
 
 /** What is sold, and what it costs (units). A path below `/free` charges nobody. */
 export const GOODS = {
@@ -53,17 +53,11 @@ export interface Purchase {
   overtakenBy?: string
 }
 
-export interface Market {
-  readonly scheduler: Scheduler
+type Known = 'scheduler' | 'chain' | 'signed' | 'accounts' | 'seconds' | 'trace'
+
+export interface Market extends Pick<World, Known> {
   readonly chance: Chance
-  readonly chain: Chain
   readonly gateways: readonly GatewayProcess[]
-  readonly signed: Map<string, Signed>
-  readonly accounts: readonly Account[]
-  readonly payTo: string
-  /** Unix seconds. */
-  readonly seconds: () => number
-  readonly tell: (purchase: number, line: string) => void
 }
 
 /** How long a client waits for an answer (ms). */
@@ -207,10 +201,8 @@ export class Buyers {
     const signed = signAuthorization(chance.pick(accounts), terms)
     all.set(signed.nonce, signed)
     const { from, to, value, validAfter, validBefore, nonce, hex } = signed
-    const authorization = {
-      ...{ from, to, nonce, value: String(value) },
-      ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
-    }
+    const window = { validAfter: String(validAfter), validBefore: String(validBefore) }
+    const authorization = { from, to, nonce, value: String(value), ...window }
     const payload = { authorization, signature: hex }
     const { resource } = document
     const payment = { x402Version: 2, resource, accepted, payload }
@@ -220,13 +212,12 @@ export class Buyers {
   /** Somebody else sends the authorization himself. */
   #overtake(purchase: Purchase): void {
     const { chain, chance } = this.#market
-    const { signed, number } = purchase
-    const { from, to, value, validAfter, validBefore, nonce, signature } = signed
+    const { from, to, value, validAfter, validBefore, nonce, signature } = purchase.signed
     const window = word(value) + word(validAfter) + word(validBefore)
     const words = addressWord(from as Hex) + addressWord(to as Hex) + window + nonce.slice(2)
     const hash = `0x${chance.bytes(32).toString('hex')}` as const
     purchase.overtakenBy = hash
-    this.#market.tell(number, 'a stranger sends its authorization to the chain')
+    this.#tell(purchase, 'a stranger sends its authorization to the chain')
     chain.pool.set(hash, {
       hash,
       from: `0x${chance.bytes(20).toString('hex')}`,
@@ -239,7 +230,7 @@ export class Buyers {
   }
 
   #tell({ number }: Purchase, line: string): void {
-    this.#market.tell(number, line)
+    this.#market.trace.tell(line, number)
   }
 }
 

@@ -105,6 +105,8 @@ export class Chain {
   /** What changed in the last blocks, so that it can be undone. */
   #changed: { readonly block: number; readonly history: { undo(block: number): void } }[] = []
   #forks = 0
+  /** Until when no block is made, in simulated time (ms). */
+  stalledUntil = 0
   transfers = 0
   /** Nonces of transfers that some block had, undone or not. */
   readonly everUsed = new Set<string>()

@@ -23,10 +23,9 @@ export class GatewayProcess {
   readonly #open = new Map<number, { readonly lose: () => void; response?: Response }>()
   #requests = 0
   #app: Express | undefined
-  #gateway: Gateway | undefined
 
   constructor(name: string, scheduler: Scheduler) {
-    this.life = { name, isDead: false }
+    this.life = { name, isDead: false, clockAheadMs: 0 }
     this.#scheduler = scheduler
   }
 
@@ -35,7 +34,6 @@ export class GatewayProcess {
     this.#scheduler.after(
       0,
       () => {
-        this.#gateway = createGateway(options())
         const app = express()
         app.disable('x-powered-by')
         app.use((req: Request, res, next) => {
@@ -49,7 +47,7 @@ export class GatewayProcess {
           }
           next()
         })
-        routes(app, this.#gateway)
+        routes(app, createGateway(options()))
         this.#app = app
       },
       this.life,

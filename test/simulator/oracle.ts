@@ -32,11 +32,8 @@ export async function judge({ chain, ledger, purchases, payTo }: Judged): Promis
     const { number, signed, received, kind, path } = purchase
     const accuse = (words: string) => void violations.push({ purchase: number, words })
     const hash = chain.useOf(signed.from, signed.nonce)
-    const key = {
-      ...{ chainId: 84532, contract: TOKEN as Hex },
-      ...{ from: signed.from as Hex, nonce: signed.nonce as Hex },
-    }
-    const record = await ledger.payments.find(key)
+    const [from, nonce] = [signed.from as Hex, signed.nonce as Hex]
+    const record = await ledger.payments.find({ chainId: 84532, contract: TOKEN, from, nonce })
     const isMoved = hash !== undefined && signed.to === payTo
     if (isMoved) books += signed.value
     // A stranger's transaction is not ours to send again, and what a reorganisation undoes of it stays undone.

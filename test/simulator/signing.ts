@@ -57,10 +57,8 @@ export function signAuthorization(
   terms: Omit<Signed, 'from' | 'signature'>,
 ): Signed & { readonly hex: Hex } {
   const { to, value, validAfter, validBefore, nonce } = terms
-  const facts = {
-    ...{ payer: address, payTo: to as Hex, amount: value },
-    ...{ validAfter, validBefore, nonce: nonce as Hex },
-  }
+  const parties = { payer: address, payTo: to as Hex }
+  const facts = { ...parties, amount: value, validAfter, validBefore, nonce: nonce as Hex }
   const digest = BigInt(authorizationDigest(facts, SEPARATOR))
   let s = (INVERSE * ((digest + POINT.r * key) % N)) % N
   let isOdd = POINT.isOdd
