@@ -48,10 +48,12 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
   const begin = (): void => {
     const number = begun++
     if (begun < payments) scheduler.after(2 * PAUSE_MS * chance.fraction(), begin, NOBODY)
-    void buyers.buy(number).then((purchase) => {
-      ended++
-      if (purchase !== undefined) purchases.push(purchase)
-    })
+    void buy(number)
+  }
+  const buy = async (number: number): Promise<void> => {
+    const purchase = await buyers.buy(number)
+    ended++
+    if (purchase !== undefined) purchases.push(purchase)
   }
   scheduler.after(FIRST_MS, begin, NOBODY)
   await scheduler.runUntil(() => begun === payments)
