@@ -225,7 +225,7 @@ export class Buyers {
       to: TOKEN,
       data: `${TRANSFER_BY_KEY}${words}${signature}`,
       gas: 100_000n,
-      maxFee: 1n,
+      maxFee: 10n ** 12n,
     })
   }
 

@@ -60,6 +60,16 @@ function disastersOf(world: World, gateways: Gateways): readonly Disaster[] {
       () => (chain.stalledUntil = scheduler.elapsed + chance.between(5000, 50_000)),
     ],
     [
+      'surge',
+      30_000,
+      () => {
+        // Twice the base fee is what transactions offer.
+        const rise = BigInt(chance.between(2, 6))
+        chain.baseFee *= rise
+        later(5000, 60_000, () => (chain.baseFee /= rise))
+      },
+    ],
+    [
       'forgot',
       30_000,
       () => {

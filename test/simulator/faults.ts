@@ -15,7 +15,7 @@ const RATES = {
 } as const
 
 export type Fault =
-  keyof typeof RATES | 'crash' | 'reorganisation' | 'lag' | 'forgot' | 'away' | 'stall'
+  keyof typeof RATES | 'crash' | 'reorganisation' | 'lag' | 'forgot' | 'away' | 'stall' | 'surge'
 
 export class Faults {
   readonly counts = new Map<Fault, number>()
