@@ -8,7 +8,7 @@ import type {
 import { TOKEN, TRANSFER_BY_KEY, type Signed } from './chain.js'
 import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
-import { signAuthorization } from './signing.js'
+import { authorizationOf, signAuthorization } from './signing.js'
 import type { World } from './world.js'
 
 /** What is sold, and what it costs (units). A path below `/free` charges nobody. */
@@ -43,6 +43,8 @@ export interface Purchase {
   readonly signed: Signed
   /** The answers that brought a good, by what they brought. */
   readonly received: Set<string>
+  /** What the merchant has signed to pay it back. */
+  readonly refunds: Signed[]
   /** Whether an answer did not come: its process has died. */
   isCut: boolean
   /** Whether a good came before the chain had its payment. */
@@ -93,6 +95,7 @@ export class Buyers {
       path,
       signed,
       received: new Set(),
+      refunds: [],
       isCut: false,
       isEarly: false,
       last: '',
@@ -159,7 +162,11 @@ export class Buyers {
     const { chance, gateways } = this.#market
     const gateway = chance.pick(gateways)
     this.#tell(purchase, `presents it at ${gateway.life.name} for ${path}`)
-    const answer = await gateway.ask(path, { 'payment-signature': header }, patienceMs)
+    const answer = await gateway.ask({
+      url: path,
+      headers: { 'payment-signature': header },
+      patienceMs,
+    })
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
     purchase.last = answer === undefined ? 'no answer' : `${answer.status}${said}`
     this.#tell(purchase, `gets ${purchase.last} from ${gateway.life.name}`)
@@ -176,7 +183,7 @@ export class Buyers {
     const known = this.#offers.get(path)
     if (known !== undefined && scheduler.elapsed - known.at < OFFER_MS) return known.document
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const answer = await chance.pick(gateways).ask(path, {}, PATIENCE_MS)
+      const answer = await chance.pick(gateways).ask({ url: path, patienceMs: PATIENCE_MS })
       if (answer?.status === 402) {
         const document = JSON.parse(answer.body) as PaymentRequired
         this.#offers.set(path, { at: scheduler.elapsed, document })
@@ -200,10 +207,7 @@ export class Buyers {
     if (isAltered) alter(terms, chance)
     const signed = signAuthorization(chance.pick(accounts), terms)
     all.set(signed.nonce, signed)
-    const { from, to, value, validAfter, validBefore, nonce, hex } = signed
-    const window = { validAfter: String(validAfter), validBefore: String(validBefore) }
-    const authorization = { from, to, nonce, value: String(value), ...window }
-    const payload = { authorization, signature: hex }
+    const payload = { authorization: authorizationOf(signed), signature: signed.hex }
     const { resource } = document
     const payment = { x402Version: 2, resource, accepted, payload }
     return { signed, header: Buffer.from(JSON.stringify(payment)).toString('base64') }

@@ -12,6 +12,15 @@ export interface Answered {
   readonly body: string
 }
 
+export interface Question {
+  readonly method?: 'GET' | 'POST'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** When the client closes its connection (ms). */
+  readonly patienceMs: number
+}
+
 /** How long a request is on its way, each way (ms). */
 const LATENCY_MS = 3
 
@@ -61,17 +70,8 @@ export class GatewayProcess {
     this.#open.clear()
   }
 
-  /**
-   * Asks as a client does.
-   *
-   * @param patienceMs - When it closes its connection.
-   * @returns `undefined` if no answer came.
-   */
-  ask(
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    patienceMs: number,
-  ): Promise<Answered | undefined> {
+  /** Asks as a client does. @returns `undefined` if no answer came. */
+  ask({ patienceMs, headers, body, ...asked }: Question): Promise<Answered | undefined> {
     const scheduler = this.#scheduler
     if (this.life.isDead) return scheduler.wait(1).then(() => undefined)
     const number = ++this.#requests
@@ -97,7 +97,8 @@ export class GatewayProcess {
           const app = this.#app
           if (app === undefined) return void scheduler.after(1, () => end(), NOBODY)
           inject(app as never, {
-            url,
+            ...asked,
+            ...(body !== undefined && { payload: body }),
             headers: { ...headers, host: 'shop.example', [NUMBER]: String(number) },
           }).then(
             (response) => void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY),

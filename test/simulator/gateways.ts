@@ -7,14 +7,22 @@ import type { Hex } from '../../src/shared/protocol/payment.js'
 import { word } from '../../src/core/chain/abi.js'
 import { GOODS, type Path } from './buyers.js'
 import { GatewayProcess } from './gateway-process.js'
+import { PROJECT_TOKEN } from './refunds.js'
 import { NOBODY, type Life } from './scheduler.js'
 import type { World } from './world.js'
 
 const PLACES = 3
 
+/** How long a handler takes at most (ms). */
+const SLOWEST_MS = 3000
+
 export class Gateways {
   /** Those that run, or have just died, by their places. */
   readonly all: GatewayProcess[] = []
+  /** Payments for which handlers of two requests ran at the same time. */
+  readonly madeTwice = new Set<string>()
+  /** Whose handler runs, by the payment. */
+  readonly #makers = new Map<string, Life>()
   readonly #world: World
   #started = 0
 
@@ -41,7 +49,7 @@ export class Gateways {
     const node = place % 2 === 0 ? 'node-a' : 'node-b'
     one.start(
       () => this.#options(one.life, node),
-      (app, gateway) => this.#sell(app, gateway),
+      (app, gateway) => this.#sell(app, gateway, one.life),
     )
   }
 
@@ -50,7 +58,7 @@ export class Gateways {
     const relayerKeys = relayers.map(({ key }): Hex => `0x${word(key)}`)
     return {
       networks: { 'base-sepolia': { rpcUrl: `http://${node}`, relayerKeys } },
-      projects: [{ id: 'shop', merchant: { payTo: merchant.address } }],
+      projects: [{ id: 'shop', tokens: [PROJECT_TOKEN], merchant: { payTo: merchant.address } }],
       ledger: database.openFor(life),
       rateLimit: false,
       logger: this.#logger(life),
@@ -58,15 +66,27 @@ export class Gateways {
     }
   }
 
-  #sell(app: Express, { x402Protect }: Gateway): void {
-    const { chance } = this.#world.faults
+  #sell(app: Express, { x402Protect, gatewayRouter }: Gateway, life: Life): void {
+    app.use(gatewayRouter({ docs: false }))
     for (const [path, units] of Object.entries(GOODS) as [Path, bigint][]) {
       const paymentFlow = path === '/upfront' ? 'upfront' : 'authorization'
-      app.get(path, x402Protect(`$${Number(units) / 1e6}`, { paymentFlow }), (req, res) => {
-        if (path.startsWith('/free')) return void res.status(500).send('not today')
-        res.json({ good: chance.bytes(8).toString('hex'), nonce: nonceOf(req) })
+      app.get(path, x402Protect(`$${Number(units) / 1e6}`, { paymentFlow }), async (req, res) => {
+        const good = await this.#make(nonceOf(req), life)
+        if (path.startsWith('/free')) res.status(500).send('not today')
+        else res.json({ good, nonce: nonceOf(req) })
       })
     }
+  }
+
+  /** Makes what a payment buys, which takes a while now and then. */
+  async #make(nonce: string, life: Life): Promise<string> {
+    const { scheduler, faults } = this.#world
+    const maker = this.#makers.get(nonce)
+    if (maker?.isDead === false) this.madeTwice.add(nonce)
+    this.#makers.set(nonce, life)
+    if (faults.chance.onceIn(4)) await scheduler.wait(faults.chance.between(1, SLOWEST_MS))
+    if (this.#makers.get(nonce) === life) this.#makers.delete(nonce)
+    return faults.chance.bytes(8).toString('hex')
   }
 
   /** What gateways log is in the trace. */

@@ -51,6 +51,12 @@ export function accountOf(key: bigint): Account {
   return { address: addressOfKey(`0x${word(key)}`), key }
 }
 
+/** An authorization as payloads have it. */
+export function authorizationOf({ from, to, value, validAfter, validBefore, nonce }: Signed) {
+  const window = { validAfter: String(validAfter), validBefore: String(validBefore) }
+  return { from, to, nonce, value: String(value), ...window }
+}
+
 /** Signs an authorization as its payer. */
 export function signAuthorization(
   { address, key }: Account,

@@ -5,6 +5,7 @@ import { startDisasters } from './disasters.js'
 import type { Faults } from './faults.js'
 import { Gateways } from './gateways.js'
 import { judge, type Violation } from './oracle.js'
+import { Refunds } from './refunds.js'
 import { NOBODY, type Scheduler } from './scheduler.js'
 import { createWorld } from './world.js'
 
@@ -41,6 +42,8 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
   startDisasters(world, gateways)
   const chance = new Chance(`${seed}/buyers`)
   const buyers = new Buyers({ ...world, chance, gateways: gateways.all })
+  const shop = { ...world, chance: new Chance(`${seed}/merchant`), gateways: gateways.all }
+  const refunds = new Refunds(shop)
 
   const purchases: Purchase[] = []
   let begun = 0
@@ -52,8 +55,11 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
   }
   const buy = async (number: number): Promise<void> => {
     const purchase = await buyers.buy(number)
+    if (purchase !== undefined) {
+      purchases.push(purchase)
+      await refunds.refund(purchase)
+    }
     ended++
-    if (purchase !== undefined) purchases.push(purchase)
   }
   scheduler.after(FIRST_MS, begin, NOBODY)
   await scheduler.runUntil(() => begun === payments)
@@ -63,7 +69,13 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
   await scheduler.runUntil(() => scheduler.elapsed >= end)
 
   const payTo = merchant.address.toLowerCase()
-  const judging = judge({ chain, ledger: database.open(), purchases, payTo })
+  const judging = judge({
+    chain,
+    ledger: database.open(),
+    purchases,
+    payTo,
+    madeTwice: gateways.madeTwice,
+  })
   return {
     violations: await endOf(judging, scheduler),
     purchases,
