@@ -4,6 +4,8 @@ import type { Gateways } from './gateways.js'
 import { NOBODY } from './scheduler.js'
 import type { World } from './world.js'
 
+const HOUR_MS = 3_600_000
+
 type Disaster = readonly [fault: Fault, everyMs: number, happens: () => void]
 
 export function startDisasters(world: World, gateways: Gateways): void {
@@ -27,6 +29,16 @@ function disastersOf(world: World, gateways: Gateways): readonly Disaster[] {
     void scheduler.after(chance.between(leastMs, mostMs), work, NOBODY)
   return [
     ['crash', 10_000, () => gateways.kill()],
+    [
+      'clock',
+      20_000,
+      () => {
+        const { life } = chance.pick(gateways.all)
+        life.clockAheadMs = chance.between(-HOUR_MS, HOUR_MS)
+        trace.tell(`${life.name}'s clock jumps by ${life.clockAheadMs} ms`)
+        later(1000, 40_000, () => (life.clockAheadMs = 0))
+      },
+    ],
     [
       'reorganisation',
       30_000,
