@@ -120,13 +120,13 @@ export class Buyers {
         return
       case 'givesUp':
         await this.#ask(purchase, header, { patienceMs: chance.between(1, 3000) })
-        // Some come back, long after.
+        // Some come back, long after, and some of them twice at once.
         if (!chance.onceIn(2)) return
         await scheduler.wait(chance.between(100, 120_000))
+        if (chance.onceIn(2)) return this.#insistTwice(purchase, header)
         return this.#insist(purchase, header)
       case 'twice':
-        await Promise.all([this.#insist(purchase, header), this.#insist(purchase, header)])
-        return
+        return this.#insistTwice(purchase, header)
       case 'elsewhere': {
         // A stranger has seen it, and presents it for something else.
         const path = chance.pick(Object.keys(GOODS) as Path[])
@@ -152,6 +152,10 @@ export class Buyers {
       const pause = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** Math.min(attempt, 5))
       await scheduler.wait(Math.min(60_000, Math.max(asked, pause)) + chance.between(0, 200))
     }
+  }
+
+  async #insistTwice(purchase: Purchase, header: string): Promise<void> {
+    await Promise.all([this.#insist(purchase, header), this.#insist(purchase, header)])
   }
 
   async #ask(
