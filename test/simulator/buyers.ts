@@ -23,9 +23,9 @@ export const GOODS = {
 export type Path = keyof typeof GOODS
 
 const KINDS = {
-  honest: 50,
+  honest: 42,
   again: 20,
-  givesUp: 8,
+  givesUp: 16,
   twice: 8,
   elsewhere: 5,
   overtaken: 4,

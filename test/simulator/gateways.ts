@@ -84,7 +84,7 @@ export class Gateways {
     const maker = this.#makers.get(nonce)
     if (maker?.isDead === false) this.madeTwice.add(nonce)
     this.#makers.set(nonce, life)
-    if (faults.chance.onceIn(4)) await scheduler.wait(faults.chance.between(1, SLOWEST_MS))
+    if (faults.chance.onceIn(2)) await scheduler.wait(faults.chance.between(1, SLOWEST_MS))
     if (this.#makers.get(nonce) === life) this.#makers.delete(nonce)
     return faults.chance.bytes(8).toString('hex')
   }

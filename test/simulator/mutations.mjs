@@ -52,15 +52,23 @@ export const MUTATIONS = [
   },
   {
     name: 'a payment that is locked is locked again',
-    file: 'ledger/payments/reservations.ts',
-    before: 'AND (lock_owner IS NULL OR lock_owner = ${lock} OR locked_until < ${now})',
-    after: '',
+    file: 'core/schemes/check-record.ts',
+    before: 'if (!record.locked) return checkBuyer(record, presented)',
+    after: 'if (record) return checkBuyer(record, presented)',
+    more: [
+      {
+        file: 'ledger/payments/reservations.ts',
+        before: 'AND (lock_owner IS NULL OR lock_owner = ${lock} OR locked_until < ${now})',
+        after: '',
+      },
+    ],
   },
   {
     name: 'a payment that was delivered is locked again',
     file: 'core/schemes/check-record.ts',
-    before: "if (record.delivered) return 'invalid_exact_evm_nonce_already_used'",
-    after: '',
+    before: `if (record.delivered) return 'invalid_exact_evm_nonce_already_used'
+  if (!record.locked) return`,
+    after: 'if (record.delivered || !record.locked) return',
     more: [
       {
         file: 'ledger/payments/reservations.ts',
@@ -70,12 +78,6 @@ export const MUTATIONS = [
         after: '',
       },
     ],
-  },
-  {
-    name: 'a delivered payment of a dead process is open again',
-    file: 'ledger/payments/reservations.ts',
-    before: 'WHERE id = ${idBytes(id)} AND delivered = 0',
-    after: 'WHERE id = ${idBytes(id)}',
   },
   {
     name: 'a payment is taken for less',
@@ -165,6 +167,18 @@ export const MUTATIONS = [
     file: 'ledger/owners/lock-owner.ts',
     before: "where('delivered', '=', where.lit(0)),",
     after: '',
+    more: [
+      {
+        file: 'core/schemes/check-record.ts',
+        before: "if (record.delivered) return 'invalid_exact_evm_nonce_already_used'",
+        after: '',
+      },
+      {
+        file: 'ledger/payments/reservations.ts',
+        before: 'WHERE id = ${idBytes(id)} AND delivered = 0',
+        after: 'WHERE id = ${idBytes(id)}',
+      },
+    ],
   },
   {
     name: 'an upfront good is handed out before the ledger has it',
