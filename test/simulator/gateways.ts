@@ -1,5 +1,5 @@
 /** The gateways of a shop: several processes on one ledger, which end and start anew. */
-import type { Express, Request } from 'express'
+import type { Express, Request, Response } from 'express'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type { Gateway } from '../../src/gateway/gateway-interface.js'
 import type { Logger } from '../../src/shared/logger.js'
@@ -70,12 +70,16 @@ export class Gateways {
     app.use(gatewayRouter({ docs: false }))
     for (const [path, units] of Object.entries(GOODS) as [Path, bigint][]) {
       const paymentFlow = path === '/upfront' ? 'upfront' : 'authorization'
-      app.get(path, x402Protect(`$${Number(units) / 1e6}`, { paymentFlow }), async (req, res) => {
-        const good = await this.#make(nonceOf(req), life)
-        if (path.startsWith('/free')) res.status(500).send('not today')
-        else res.json({ good, nonce: nonceOf(req) })
+      app.get(path, x402Protect(`$${Number(units) / 1e6}`, { paymentFlow }), (req, res, next) => {
+        this.#serve(req, res, life).catch(next)
       })
     }
+  }
+
+  async #serve(req: Request, res: Response, life: Life): Promise<void> {
+    const good = await this.#make(nonceOf(req), life)
+    if (req.path.startsWith('/free')) res.status(500).send('not today')
+    else res.json({ good, nonce: nonceOf(req) })
   }
 
   /** Makes what a payment buys, which takes a while now and then. */

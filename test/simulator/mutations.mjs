@@ -98,6 +98,13 @@ export const MUTATIONS = [
     before:
       'if (!isSamePurchase(record, presented.entry)) return whyAnotherPurchase(record, presented.entry)',
     after: '',
+    more: [
+      {
+        file: 'core/schemes/check-record.ts',
+        before: 'return isSamePurchase(record, presented.entry) && isSameBuyer(record, presented)',
+        after: 'return isSameBuyer(record, presented)',
+      },
+    ],
   },
   {
     name: 'what a reorganisation undid is not sent again',
