@@ -5,11 +5,11 @@ import type {
   PaymentRequired,
   PaymentRequirements,
 } from '../../src/shared/protocol/payment.js'
-import { TOKEN, TRANSFER_BY_KEY, type Chain, type Signed } from './chain.js'
+import { TOKEN, TRANSFER_BY_KEY, type Signed } from './chain.js'
 import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
-import type { Scheduler } from './scheduler.js'
-import { signAuthorization, type Account } from './signing.js'
+import { authorizationOf, signAuthorization } from './signing.js'
+import type { World } from './world.js'
 
 /** What is sold, and what it costs (units). A path below `/free` charges nobody. */
 export const GOODS = {
@@ -23,9 +23,9 @@ export const GOODS = {
 export type Path = keyof typeof GOODS
 
 const KINDS = {
-  honest: 50,
+  honest: 42,
   again: 20,
-  givesUp: 8,
+  givesUp: 16,
   twice: 8,
   elsewhere: 5,
   overtaken: 4,
@@ -43,6 +43,8 @@ export interface Purchase {
   readonly signed: Signed
   /** The answers that brought a good, by what they brought. */
   readonly received: Set<string>
+  /** What the merchant has signed to pay it back. */
+  readonly refunds: Signed[]
   /** Whether an answer did not come: its process has died. */
   isCut: boolean
   /** Whether a good came before the chain had its payment. */
@@ -53,17 +55,11 @@ export interface Purchase {
   overtakenBy?: string
 }
 
-export interface Market {
-  readonly scheduler: Scheduler
+type Known = 'scheduler' | 'chain' | 'signed' | 'accounts' | 'seconds' | 'trace'
+
+export interface Market extends Pick<World, Known> {
   readonly chance: Chance
-  readonly chain: Chain
   readonly gateways: readonly GatewayProcess[]
-  readonly signed: Map<string, Signed>
-  readonly accounts: readonly Account[]
-  readonly payTo: string
-  /** Unix seconds. */
-  readonly seconds: () => number
-  readonly tell: (purchase: number, line: string) => void
 }
 
 /** How long a client waits for an answer (ms). */
@@ -99,6 +95,7 @@ export class Buyers {
       path,
       signed,
       received: new Set(),
+      refunds: [],
       isCut: false,
       isEarly: false,
       last: '',
@@ -123,13 +120,13 @@ export class Buyers {
         return
       case 'givesUp':
         await this.#ask(purchase, header, { patienceMs: chance.between(1, 3000) })
-        // Some come back, long after.
+        // Some come back, long after, and some of them twice at once.
         if (!chance.onceIn(2)) return
         await scheduler.wait(chance.between(100, 120_000))
+        if (chance.onceIn(2)) return this.#insistTwice(purchase, header)
         return this.#insist(purchase, header)
       case 'twice':
-        await Promise.all([this.#insist(purchase, header), this.#insist(purchase, header)])
-        return
+        return this.#insistTwice(purchase, header)
       case 'elsewhere': {
         // A stranger has seen it, and presents it for something else.
         const path = chance.pick(Object.keys(GOODS) as Path[])
@@ -157,6 +154,10 @@ export class Buyers {
     }
   }
 
+  async #insistTwice(purchase: Purchase, header: string): Promise<void> {
+    await Promise.all([this.#insist(purchase, header), this.#insist(purchase, header)])
+  }
+
   async #ask(
     purchase: Purchase,
     header: string,
@@ -165,7 +166,11 @@ export class Buyers {
     const { chance, gateways } = this.#market
     const gateway = chance.pick(gateways)
     this.#tell(purchase, `presents it at ${gateway.life.name} for ${path}`)
-    const answer = await gateway.ask(path, { 'payment-signature': header }, patienceMs)
+    const answer = await gateway.ask({
+      url: path,
+      headers: { 'payment-signature': header },
+      patienceMs,
+    })
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
     purchase.last = answer === undefined ? 'no answer' : `${answer.status}${said}`
     this.#tell(purchase, `gets ${purchase.last} from ${gateway.life.name}`)
@@ -182,7 +187,7 @@ export class Buyers {
     const known = this.#offers.get(path)
     if (known !== undefined && scheduler.elapsed - known.at < OFFER_MS) return known.document
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const answer = await chance.pick(gateways).ask(path, {}, PATIENCE_MS)
+      const answer = await chance.pick(gateways).ask({ url: path, patienceMs: PATIENCE_MS })
       if (answer?.status === 402) {
         const document = JSON.parse(answer.body) as PaymentRequired
         this.#offers.set(path, { at: scheduler.elapsed, document })
@@ -206,12 +211,7 @@ export class Buyers {
     if (isAltered) alter(terms, chance)
     const signed = signAuthorization(chance.pick(accounts), terms)
     all.set(signed.nonce, signed)
-    const { from, to, value, validAfter, validBefore, nonce, hex } = signed
-    const authorization = {
-      ...{ from, to, nonce, value: String(value) },
-      ...{ validAfter: String(validAfter), validBefore: String(validBefore) },
-    }
-    const payload = { authorization, signature: hex }
+    const payload = { authorization: authorizationOf(signed), signature: signed.hex }
     const { resource } = document
     const payment = { x402Version: 2, resource, accepted, payload }
     return { signed, header: Buffer.from(JSON.stringify(payment)).toString('base64') }
@@ -220,13 +220,12 @@ export class Buyers {
   /** Somebody else sends the authorization himself. */
   #overtake(purchase: Purchase): void {
     const { chain, chance } = this.#market
-    const { signed, number } = purchase
-    const { from, to, value, validAfter, validBefore, nonce, signature } = signed
+    const { from, to, value, validAfter, validBefore, nonce, signature } = purchase.signed
     const window = word(value) + word(validAfter) + word(validBefore)
     const words = addressWord(from as Hex) + addressWord(to as Hex) + window + nonce.slice(2)
     const hash = `0x${chance.bytes(32).toString('hex')}` as const
     purchase.overtakenBy = hash
-    this.#market.tell(number, 'a stranger sends its authorization to the chain')
+    this.#tell(purchase, 'a stranger sends its authorization to the chain')
     chain.pool.set(hash, {
       hash,
       from: `0x${chance.bytes(20).toString('hex')}`,
@@ -234,12 +233,12 @@ export class Buyers {
       to: TOKEN,
       data: `${TRANSFER_BY_KEY}${words}${signature}`,
       gas: 100_000n,
-      maxFee: 1n,
+      maxFee: 10n ** 12n,
     })
   }
 
   #tell({ number }: Purchase, line: string): void {
-    this.#market.tell(number, line)
+    this.#market.trace.tell(line, number)
   }
 }
 

@@ -24,7 +24,10 @@ const DEEPEST = 40
 /** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)` */
 export const TRANSFER_BY_KEY = '0xe3ee160e'
 
-const GAS = { base: 21_000n, transfer: 60_000n, price: 1_000_000_000n }
+const GAS = { base: 21_000n, transfer: 60_000n }
+
+/** What a node suggests above the base fee (wei). */
+export const TIP = 100_000_000n
 
 /** A value, by the block that wrote it: reorganisations and nodes that lag go back. */
 export class History<Value> {
@@ -78,6 +81,8 @@ export interface Block {
   readonly hash: Hex
   /** Unix time in seconds. */
   readonly timestamp: number
+  /** Wei per gas. */
+  readonly baseFee: bigint
   readonly mined: Mined[]
 }
 
@@ -105,13 +110,23 @@ export class Chain {
   /** What changed in the last blocks, so that it can be undone. */
   #changed: { readonly block: number; readonly history: { undo(block: number): void } }[] = []
   #forks = 0
+  /** Until when no block is made, in simulated time (ms). */
+  stalledUntil = 0
+  /** Wei per gas, of the next blocks. */
+  baseFee = 900_000_000n
   transfers = 0
   /** Nonces of transfers that some block had, undone or not. */
   readonly everUsed = new Set<string>()
 
   constructor(signed: ReadonlyMap<string, Signed>) {
     this.#signed = signed
-    this.blocks.push({ number: 0, hash: `0x${word(0)}`, timestamp: 0, mined: [] })
+    this.blocks.push({
+      number: 0,
+      hash: `0x${word(0)}`,
+      timestamp: 0,
+      baseFee: this.baseFee,
+      mined: [],
+    })
   }
 
   get head(): number {
@@ -172,15 +187,16 @@ export class Chain {
     return undefined
   }
 
-  /** Makes a block of what the pool has, in the order of each account's nonces. */
+  /** Makes a block of what the pool has and pays its base fee, in the order of each account's nonces. */
   mine(timestamp: number): Block {
     const number = this.blocks.length
     const hash = `0x${word(number).slice(8)}${word(this.#forks).slice(56)}` as Hex
-    const block: Block = { number, hash, timestamp, mined: [] }
+    const block: Block = { number, hash, timestamp, baseFee: this.baseFee, mined: [] }
     this.blocks.push(block)
     const waiting = [...this.pool.values()].toSorted((one, other) => one.nonce - other.nonce)
     for (const transaction of waiting) {
       const next = this.nonce(transaction.from)
+      if (transaction.nonce === next && transaction.maxFee < block.baseFee) continue
       if (transaction.nonce <= next) this.pool.delete(transaction.hash)
       if (transaction.nonce === next) block.mined.push(this.#execute(transaction, block))
     }
@@ -248,7 +264,7 @@ export class Chain {
     const isList = to === MULTICALL3.toLowerCase() && !isAllOrNothing({ to: to as Hex, data })
     const succeeded = isList || failed === 0
     const gasUsed = GAS.base + GAS.transfer * BigInt(calls.length)
-    this.#write(this.#ether, from, this.ether(from) - gasUsed * GAS.price)
+    this.#write(this.#ether, from, this.ether(from) - gasUsed * (block.baseFee + TIP))
     const mined = { transaction, block, succeeded, gasUsed, logs: succeeded ? logs : [] }
     this.#mined.set(transaction.hash, mined)
     return mined
@@ -279,8 +295,6 @@ export class Chain {
     this.#changed.push({ block: this.head, history })
   }
 }
-
-export const PRICE = GAS.price
 
 const recover = nativeRecovery()
 

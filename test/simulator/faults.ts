@@ -15,7 +15,15 @@ const RATES = {
 } as const
 
 export type Fault =
-  keyof typeof RATES | 'crash' | 'reorganisation' | 'lag' | 'forgot' | 'away' | 'stall'
+  | keyof typeof RATES
+  | 'crash'
+  | 'reorganisation'
+  | 'lag'
+  | 'forgot'
+  | 'away'
+  | 'stall'
+  | 'surge'
+  | 'clock'
 
 export class Faults {
   readonly counts = new Map<Fault, number>()

@@ -12,6 +12,15 @@ export interface Answered {
   readonly body: string
 }
 
+export interface Question {
+  readonly method?: 'GET' | 'POST'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** When the client closes its connection (ms). */
+  readonly patienceMs: number
+}
+
 /** How long a request is on its way, each way (ms). */
 const LATENCY_MS = 3
 
@@ -23,10 +32,9 @@ export class GatewayProcess {
   readonly #open = new Map<number, { readonly lose: () => void; response?: Response }>()
   #requests = 0
   #app: Express | undefined
-  #gateway: Gateway | undefined
 
   constructor(name: string, scheduler: Scheduler) {
-    this.life = { name, isDead: false }
+    this.life = { name, isDead: false, clockAheadMs: 0 }
     this.#scheduler = scheduler
   }
 
@@ -35,7 +43,6 @@ export class GatewayProcess {
     this.#scheduler.after(
       0,
       () => {
-        this.#gateway = createGateway(options())
         const app = express()
         app.disable('x-powered-by')
         app.use((req: Request, res, next) => {
@@ -49,7 +56,7 @@ export class GatewayProcess {
           }
           next()
         })
-        routes(app, this.#gateway)
+        routes(app, createGateway(options()))
         this.#app = app
       },
       this.life,
@@ -63,17 +70,8 @@ export class GatewayProcess {
     this.#open.clear()
   }
 
-  /**
-   * Asks as a client does.
-   *
-   * @param patienceMs - When it closes its connection.
-   * @returns `undefined` if no answer came.
-   */
-  ask(
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    patienceMs: number,
-  ): Promise<Answered | undefined> {
+  /** Asks as a client does. @returns `undefined` if no answer came. */
+  ask({ patienceMs, headers, body, ...asked }: Question): Promise<Answered | undefined> {
     const scheduler = this.#scheduler
     if (this.life.isDead) return scheduler.wait(1).then(() => undefined)
     const number = ++this.#requests
@@ -99,7 +97,8 @@ export class GatewayProcess {
           const app = this.#app
           if (app === undefined) return void scheduler.after(1, () => end(), NOBODY)
           inject(app as never, {
-            url,
+            ...asked,
+            ...(body !== undefined && { payload: body }),
             headers: { ...headers, host: 'shop.example', [NUMBER]: String(number) },
           }).then(
             (response) => void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY),

@@ -130,10 +130,16 @@ export class Database {
 
   #delayed(method: Method, life: Life): Method {
     const wait = () => this.#scheduler.wait(this.#faults.chance.between(...LATENCY_MS))
+    const delay = async (result: Promise<unknown>): Promise<unknown> => {
+      try {
+        return await result
+      } finally {
+        await this.#scheduler.as(life, wait)
+      }
+    }
     return (...given) => {
       const result = method(...given)
-      if (!(result instanceof Promise)) return result
-      return result.finally(() => this.#scheduler.as(life, wait))
+      return result instanceof Promise ? delay(result) : result
     }
   }
 }

@@ -1,8 +1,14 @@
 /**
+ * @typedef {{ file: string, before: string, after: string }} Change A file is below `src/`.
+ * @typedef {Change & { name: string, more?: readonly Change[], seeds?: number }} Mutation Where several checks stand behind one
+ *   another, `more` has the others. `seeds` is how many find it, if it takes more than others.
+ */
+
+/**
  * Faults of the money path that the simulator must find, planted one at a time. Whoever mends a hole adds the mutation
  * that opens it again.
  *
- * @type {readonly { name: string, file: string, before: string, after: string }[]} Files are below `src/`.
+ * @type {readonly Mutation[]}
  */
 export const MUTATIONS = [
   {
@@ -46,21 +52,32 @@ export const MUTATIONS = [
   },
   {
     name: 'a payment that is locked is locked again',
-    file: 'ledger/payments/reservations.ts',
-    before: 'AND (lock_owner IS NULL OR lock_owner = ${lock} OR locked_until < ${now})',
-    after: '',
+    file: 'core/schemes/check-record.ts',
+    before: 'if (!record.locked) return checkBuyer(record, presented)',
+    after: 'if (record) return checkBuyer(record, presented)',
+    more: [
+      {
+        file: 'ledger/payments/reservations.ts',
+        before: 'AND (lock_owner IS NULL OR lock_owner = ${lock} OR locked_until < ${now})',
+        after: '',
+      },
+    ],
   },
   {
     name: 'a payment that was delivered is locked again',
     file: 'core/schemes/check-record.ts',
-    before: "if (record.delivered) return 'invalid_exact_evm_nonce_already_used'",
-    after: '',
-  },
-  {
-    name: 'a delivered payment of a dead process is open again',
-    file: 'ledger/payments/reservations.ts',
-    before: 'WHERE id = ${idBytes(id)} AND delivered = 0',
-    after: 'WHERE id = ${idBytes(id)}',
+    before: `if (record.delivered) return 'invalid_exact_evm_nonce_already_used'
+  if (!record.locked) return`,
+    after: 'if (record.delivered || !record.locked) return',
+    more: [
+      {
+        file: 'ledger/payments/reservations.ts',
+        before: `AND delivered = 0
+          AND (state <> 'failed' OR reason = \${UNPAID} AND kind = 'payment')
+          AND (lock_owner IS NULL OR lock_owner = \${lock} OR locked_until < \${now})`,
+        after: '',
+      },
+    ],
   },
   {
     name: 'a payment is taken for less',
@@ -81,6 +98,13 @@ export const MUTATIONS = [
     before:
       'if (!isSamePurchase(record, presented.entry)) return whyAnotherPurchase(record, presented.entry)',
     after: '',
+    more: [
+      {
+        file: 'core/schemes/check-record.ts',
+        before: 'return isSamePurchase(record, presented.entry) && isSameBuyer(record, presented)',
+        after: 'return isSameBuyer(record, presented)',
+      },
+    ],
   },
   {
     name: 'what a reorganisation undid is not sent again',
@@ -150,12 +174,36 @@ export const MUTATIONS = [
     file: 'ledger/owners/lock-owner.ts',
     before: "where('delivered', '=', where.lit(0)),",
     after: '',
+    more: [
+      {
+        file: 'core/schemes/check-record.ts',
+        before: "if (record.delivered) return 'invalid_exact_evm_nonce_already_used'",
+        after: '',
+      },
+      {
+        file: 'ledger/payments/reservations.ts',
+        before: 'WHERE id = ${idBytes(id)} AND delivered = 0',
+        after: 'WHERE id = ${idBytes(id)}',
+      },
+    ],
   },
   {
     name: 'an upfront good is handed out before the ledger has it',
     file: 'sell/flow/upfront-flow.ts',
     before: 'const delivered = await deliver(settled, answer)',
     after: 'const delivered = settled; deliver(settled, answer).catch(() => 0)',
+  },
+  {
+    name: 'a payment is forgotten once the transaction that paid it was replaced',
+    file: 'ledger/relayers/nonces.ts',
+    before: 'return [transaction, ...replaces].map(lowerHex)',
+    after: 'return [transaction].map(lowerHex)',
+  },
+  {
+    name: 'a refund that is not settled yet takes nothing from its payment',
+    file: 'ledger/refunds.ts',
+    before: "refund.state !== 'failed' || nowSeconds <= heldUntil(refund)",
+    after: "refund.state === 'settled'",
   },
   {
     name: 'a payment that another process has sent is refused for good',

@@ -3,12 +3,11 @@ import { transferProbeCode } from '../../src/core/chain/transfer-probe-code.js'
 import { AUTHORIZATION_USED, callsIn, word } from '../../src/core/chain/abi.js'
 import { MULTICALL3 } from '../../src/shared/protocol/contracts.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
-import { PRICE, TOKEN, type Block, type Chain, type Mined } from './chain.js'
+import { TIP, TOKEN, type Block, type Chain, type Mined } from './chain.js'
 
 /** Domain separator of USDC on Base Sepolia, as its contract returns it. */
 const SEPARATOR = '71f17a3b2ff373b803d70a5a07c046c1a2bc8e89c09ef722fcb047abe94c9818'
 
-const TIP = PRICE / 10n
 const CODE = '0x60016001'
 
 const SELECTORS = {
@@ -108,7 +107,7 @@ export class Node {
       number: hex(block.number),
       hash: block.hash,
       timestamp: hex(block.timestamp),
-      baseFeePerGas: hex(PRICE - TIP),
+      baseFeePerGas: hex(block.baseFee),
       transactions: block.mined.map(({ transaction }) => transaction.hash),
     }
   }
@@ -136,7 +135,7 @@ export class Node {
       blockNumber: hex(block.number),
       blockHash: block.hash,
       gasUsed: hex(gasUsed),
-      effectiveGasPrice: hex(PRICE),
+      effectiveGasPrice: hex(block.baseFee + TIP),
       logs: logs.map((log) => ({ ...log, ...placeOf(hash, block) })),
     }
   }

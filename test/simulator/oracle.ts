@@ -1,16 +1,17 @@
 /**
  * What must hold of every payment once the faults have ended and time has passed, whoever has made them.
  *
- * 1. A payment buys one good at most, and only that which was offered for it.
+ * 1. A payment buys one good at most, and only that which was offered for it. One request at a time makes it.
  * 2. Nobody is served unpaid: what was received is paid for on the chain.
  * 3. Money that moved has bought something, or is in the books: the ledger has it as settled.
  *    Whoever was there all the time has got it.
  * 4. The ledger says of each payment what the chain says, and leaves none open.
- * 5. The books equal the chain, to the unit.
+ * 5. No more is paid back than was paid, and nothing that was not.
+ * 6. The books equal the chain, to the unit.
  */
-import type { LedgerStore } from '../../src/ledger/index.js'
+import type { LedgerRecord, LedgerStore } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
-import { TOKEN, type Chain } from './chain.js'
+import { TOKEN, type Chain, type Signed } from './chain.js'
 import { GOODS, type Purchase } from './buyers.js'
 
 export interface Violation {
@@ -22,51 +23,115 @@ export interface Judged {
   readonly chain: Chain
   readonly ledger: LedgerStore
   readonly purchases: readonly Purchase[]
+  /** Payments for which two requests made something at the same time. */
+  readonly madeTwice: ReadonlySet<string>
   readonly payTo: string
 }
 
-export async function judge({ chain, ledger, purchases, payTo }: Judged): Promise<Violation[]> {
+export async function judge(judged: Judged): Promise<Violation[]> {
+  const { chain, purchases, payTo } = judged
   const violations: Violation[] = []
   let books = 0n
   for (const purchase of purchases) {
-    const { number, signed, received, kind, path } = purchase
-    const accuse = (words: string) => void violations.push({ purchase: number, words })
-    const hash = chain.useOf(signed.from, signed.nonce)
-    const key = {
-      ...{ chainId: 84532, contract: TOKEN as Hex },
-      ...{ from: signed.from as Hex, nonce: signed.nonce as Hex },
-    }
-    const record = await ledger.payments.find(key)
-    const isMoved = hash !== undefined && signed.to === payTo
-    if (isMoved) books += signed.value
-    // A stranger's transaction is not ours to send again, and what a reorganisation undoes of it stays undone.
-    const isUndone =
-      hash === undefined &&
-      record?.state === 'settled' &&
-      record.transaction === purchase.overtakenBy
-    const hasInsisted = kind === 'honest' && !purchase.isCut
-    if (isMoved && hasInsisted && received.size === 0 && !path.startsWith('/free'))
-      accuse('has paid and got nothing, and was there all the time')
-    if (purchase.isEarly) accuse('was served before the chain had its payment')
-    if (received.size > 1) accuse(`bought ${received.size} goods`)
-    if (received.size > 0 && signed.to !== payTo) accuse('was served for paying somebody else')
-    for (const one of received) {
-      if (hash === undefined && !isUndone) accuse('was served, and has not paid')
-      if (!one.startsWith(`${path} `)) accuse(`bought ${one} in place of ${path}`)
-      if (!one.includes(signed.nonce)) accuse(`got the good of another: ${one}`)
-      if (kind === 'altered' && signed.value !== GOODS[path]) accuse('got it for less')
-    }
-    const state = record?.state
-    if (state === 'submitted') accuse(`is still open: ${state}, though all is over`)
-    if (state === 'settled' && hash === undefined && !isUndone)
-      accuse('is settled in the ledger alone')
-    if (isMoved && state !== 'settled' && kind !== 'altered' && kind !== 'overtaken')
-      accuse(`has paid, and the ledger has it as ${state ?? 'unknown'}`)
-    if (path.startsWith('/free') && hash !== undefined && kind !== 'overtaken')
-      accuse('has paid for what is free')
+    const facts = await factsOf(judged, purchase)
+    const wrongs = [
+      ...wrongsOfGoods(judged, facts),
+      ...wrongsOfBooks(facts),
+      ...(await wrongsOfRefunds(judged, facts)),
+    ]
+    for (const words of wrongs) violations.push({ purchase: purchase.number, words })
+    books += facts.income - facts.paidBack
   }
   const balance = chain.balance(payTo)
   if (books !== balance)
     violations.push({ purchase: -1, words: `the books have ${books}, the chain ${balance}` })
   return violations
+}
+
+/** A purchase, as the chain and the ledger have it in the end. */
+interface Facts {
+  readonly purchase: Purchase
+  readonly record: LedgerRecord | undefined
+  readonly isUsed: boolean
+  /** A stranger's transaction is not ours to send again, and what a reorganisation undoes of it stays undone. */
+  readonly isUndone: boolean
+  /** What the merchant has of it (units). */
+  readonly income: bigint
+  readonly paidBack: bigint
+}
+
+async function factsOf(judged: Judged, purchase: Purchase): Promise<Facts> {
+  const { chain, payTo } = judged
+  const { signed, refunds, overtakenBy } = purchase
+  const record = await find(judged, signed)
+  const isUsed = isOnChain(chain, signed)
+  return {
+    purchase,
+    record,
+    isUsed,
+    isUndone: !isUsed && record?.state === 'settled' && record.transaction === overtakenBy,
+    income: isUsed && signed.to === payTo ? signed.value : 0n,
+    paidBack: refunds
+      .filter((refund) => isOnChain(chain, refund))
+      .reduce((sum, { value }) => sum + value, 0n),
+  }
+}
+
+function isOnChain(chain: Chain, { from, nonce }: Signed): boolean {
+  return chain.useOf(from, nonce) !== undefined
+}
+
+function find({ ledger }: Judged, signed: Signed): Promise<LedgerRecord | undefined> {
+  const [from, nonce] = [signed.from as Hex, signed.nonce as Hex]
+  return ledger.payments.find({ chainId: 84532, contract: TOKEN, from, nonce })
+}
+
+function wrongsOfGoods(
+  { madeTwice, payTo }: Judged,
+  { purchase, isUsed, isUndone, income }: Facts,
+): readonly string[] {
+  const { signed, received, kind, path, isCut, isEarly } = purchase
+  const wrongs: string[] = []
+  const isFree = path.startsWith('/free')
+  if (income > 0n && kind === 'honest' && !isCut && received.size === 0 && !isFree)
+    wrongs.push('has paid and got nothing, and was there all the time')
+  if (isEarly) wrongs.push('was served before the chain had its payment')
+  if (received.size > 1) wrongs.push(`bought ${received.size} goods`)
+  if (madeTwice.has(signed.nonce)) wrongs.push('had two requests at work for it at the same time')
+  if (received.size > 0 && signed.to !== payTo) wrongs.push('was served for paying somebody else')
+  for (const one of received) {
+    if (!isUsed && !isUndone) wrongs.push('was served, and has not paid')
+    if (!one.startsWith(`${path} `)) wrongs.push(`bought ${one} in place of ${path}`)
+    if (!one.includes(signed.nonce)) wrongs.push(`got the good of another: ${one}`)
+    if (kind === 'altered' && signed.value !== GOODS[path]) wrongs.push('got it for less')
+  }
+  if (isFree && isUsed && kind !== 'overtaken') wrongs.push('has paid for what is free')
+  return wrongs
+}
+
+function wrongsOfBooks({ purchase, record, isUsed, isUndone, income }: Facts): readonly string[] {
+  const { kind } = purchase
+  const state = record?.state
+  const wrongs: string[] = []
+  if (state === 'submitted') wrongs.push('is still open, though all is over')
+  if (state === 'settled' && !isUsed && !isUndone) wrongs.push('is settled in the ledger alone')
+  if (income > 0n && state !== 'settled' && kind !== 'altered' && kind !== 'overtaken')
+    wrongs.push(`has paid, and the ledger has it as ${state ?? 'unknown'}`)
+  return wrongs
+}
+
+async function wrongsOfRefunds(
+  judged: Judged,
+  { purchase, income, paidBack }: Facts,
+): Promise<readonly string[]> {
+  const wrongs: string[] = []
+  if (paidBack > income) wrongs.push(`has paid ${income}, and ${paidBack} was paid back`)
+  for (const refund of purchase.refunds) {
+    const state = (await find(judged, refund))?.state
+    const isPaid = isOnChain(judged.chain, refund)
+    if (state === 'submitted') wrongs.push('has a refund that is still open')
+    if ((state === 'settled') !== isPaid)
+      wrongs.push(`has a refund that the ledger has as ${state ?? 'unknown'}; paid: ${isPaid}`)
+  }
+  return wrongs
 }

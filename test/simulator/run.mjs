@@ -12,12 +12,13 @@ import { MUTATIONS } from './mutations.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = join(root, 'node_modules/.cache/simulator', String(process.pid))
-const SEEDS = 6
-const PAYMENTS = 600
+const SEEDS = 12
+const PAYMENTS = 300
 
 /** @returns The path of the bundle. */
 async function bundle(mutation, name = 'simulator') {
-  let isPlanted = mutation === undefined
+  const changes = mutation === undefined ? [] : [mutation, ...(mutation.more ?? [])]
+  const planted = new Set()
   const build = await rolldown({
     input: join(root, 'test/simulator/main.ts'),
     platform: 'node',
@@ -30,9 +31,14 @@ async function bundle(mutation, name = 'simulator') {
             ? join(root, 'test/simulator/wire.ts')
             : undefined,
         transform(code, id) {
-          if (!mutation || id !== join(root, 'src', mutation.file)) return undefined
-          isPlanted = code.includes(mutation.before)
-          return code.replace(mutation.before, () => mutation.after)
+          let changed = code
+          for (const change of changes) {
+            const { file, before, after } = change
+            if (id !== join(root, 'src', file) || !changed.includes(before)) continue
+            changed = changed.replace(before, () => after)
+            planted.add(change)
+          }
+          return changed === code ? undefined : changed
         },
       },
     ],
@@ -40,8 +46,9 @@ async function bundle(mutation, name = 'simulator') {
   const entryFileNames = `${name}.mjs`
   await build.write({ dir: folder, format: 'esm', codeSplitting: false, entryFileNames })
   await build.close()
-  if (!isPlanted)
-    throw new Error(`${mutation.file} has no longer what "${mutation.name}" replaces.`)
+  for (const change of changes)
+    if (!planted.has(change))
+      throw new Error(`${change.file} has no longer what "${mutation.name}" replaces.`)
   return join(folder, entryFileNames)
 }
 
@@ -61,8 +68,9 @@ async function violates(file, args) {
 /** @returns The seed that finds it. */
 async function find(mutation, index) {
   const file = await bundle(mutation, `mutation-${index}`)
-  for (let seed = 1; seed <= SEEDS; seed++) {
-    const args = ['--seed', String(seed), '--payments', String(PAYMENTS)]
+  for (let seed = 1; seed <= (mutation.seeds ?? SEEDS); seed++) {
+    // Told to nobody, the story of the payment is not run again.
+    const args = ['--seed', String(seed), '--payments', String(PAYMENTS), '--only', 'none']
     if (await violates(file, args)) return seed
   }
   return undefined

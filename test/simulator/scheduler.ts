@@ -5,10 +5,12 @@ import type { Chance } from './chance.js'
 export interface Life {
   readonly name: string
   isDead: boolean
+  /** How far its clock is ahead of the world's (ms). */
+  clockAheadMs: number
 }
 
 /** Whose events always happen: the chain's, and those of buyers. */
-export const NOBODY: Life = { name: 'nobody', isDead: false }
+export const NOBODY: Life = { name: 'nobody', isDead: false, clockAheadMs: 0 }
 
 export interface Event {
   /** Milliseconds of simulated time. */
@@ -130,7 +132,6 @@ class Timer {
 
 /** Time and chance of `src`, and of the packages that it uses, as a simulation has them. */
 export function outsideOf(scheduler: Scheduler, chance: Chance, startMs: number) {
-  const clock = { jumpedMs: 0 }
   const setTimeout = (work: (...given: unknown[]) => void, ms = 1, ...given: unknown[]) => {
     const timer = new Timer()
     timer.event = scheduler.after(Math.max(1, ms), () => work(...given))
@@ -166,7 +167,7 @@ export function outsideOf(scheduler: Scheduler, chance: Chance, startMs: number)
       if (signal?.aborted === true) fail()
       else signal?.addEventListener('abort', fail, { once: true })
     })
-  const now = (): number => Math.floor(startMs + clock.jumpedMs + scheduler.elapsed)
+  const now = (): number => Math.floor(startMs + scheduler.elapsed + scheduler.life.clockAheadMs)
   const elapsed = (): number => scheduler.elapsed
   const random = (): number => chance.fraction()
   const world = {
@@ -196,10 +197,12 @@ export function outsideOf(scheduler: Scheduler, chance: Chance, startMs: number)
     Date.now = now
     performance.now = elapsed
     Math.random = random
+    Object.assign(globalThis, { setTimeout, setInterval, setImmediate })
     Object.assign(globalThis, {
-      ...{ setTimeout, setInterval, setImmediate },
-      ...{ clearTimeout: clear, clearInterval: clear, clearImmediate: clear },
+      clearTimeout: clear,
+      clearInterval: clear,
+      clearImmediate: clear,
     })
   }
-  return { clock, world, replaceGlobals }
+  return { world, replaceGlobals }
 }

@@ -51,16 +51,20 @@ export function accountOf(key: bigint): Account {
   return { address: addressOfKey(`0x${word(key)}`), key }
 }
 
+/** An authorization as payloads have it. */
+export function authorizationOf({ from, to, value, validAfter, validBefore, nonce }: Signed) {
+  const window = { validAfter: String(validAfter), validBefore: String(validBefore) }
+  return { from, to, nonce, value: String(value), ...window }
+}
+
 /** Signs an authorization as its payer. */
 export function signAuthorization(
   { address, key }: Account,
   terms: Omit<Signed, 'from' | 'signature'>,
 ): Signed & { readonly hex: Hex } {
   const { to, value, validAfter, validBefore, nonce } = terms
-  const facts = {
-    ...{ payer: address, payTo: to as Hex, amount: value },
-    ...{ validAfter, validBefore, nonce: nonce as Hex },
-  }
+  const parties = { payer: address, payTo: to as Hex }
+  const facts = { ...parties, amount: value, validAfter, validBefore, nonce: nonce as Hex }
   const digest = BigInt(authorizationDigest(facts, SEPARATOR))
   let s = (INVERSE * ((digest + POINT.r * key) % N)) % N
   let isOdd = POINT.isOdd

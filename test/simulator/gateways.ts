@@ -1,0 +1,113 @@
+/** The gateways of a shop: several processes on one ledger, which end and start anew. */
+import type { Express, Request, Response } from 'express'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
+import type { Gateway } from '../../src/gateway/gateway-interface.js'
+import type { Logger } from '../../src/shared/logger.js'
+import type { Hex } from '../../src/shared/protocol/payment.js'
+import { word } from '../../src/core/chain/abi.js'
+import { GOODS, type Path } from './buyers.js'
+import { GatewayProcess } from './gateway-process.js'
+import { PROJECT_TOKEN } from './refunds.js'
+import { NOBODY, type Life } from './scheduler.js'
+import type { World } from './world.js'
+
+const PLACES = 3
+
+/** How long a handler takes at most (ms). */
+const SLOWEST_MS = 3000
+
+export class Gateways {
+  /** Those that run, or have just died, by their places. */
+  readonly all: GatewayProcess[] = []
+  /** Payments for which handlers of two requests ran at the same time. */
+  readonly madeTwice = new Set<string>()
+  /** Whose handler runs, by the payment. */
+  readonly #makers = new Map<string, Life>()
+  readonly #world: World
+  #started = 0
+
+  constructor(world: World) {
+    this.#world = world
+    for (let place = 0; place < PLACES; place++) this.#start(place)
+  }
+
+  /** Ends one as by SIGKILL. Another takes its place. */
+  kill(): void {
+    const { scheduler, faults, trace } = this.#world
+    const place = faults.chance.below(PLACES)
+    trace.tell(`${this.all[place]!.life.name} is killed`)
+    this.all[place]!.kill()
+    scheduler.after(faults.chance.between(100, 8000), () => this.#start(place), NOBODY)
+  }
+
+  #start(place: number): void {
+    const { scheduler, trace } = this.#world
+    const name = `gateway-${place}.${++this.#started}`
+    const one = new GatewayProcess(name, scheduler)
+    this.all[place] = one
+    trace.tell(`${name} starts`)
+    const node = place % 2 === 0 ? 'node-a' : 'node-b'
+    one.start(
+      () => this.#options(one.life, node),
+      (app, gateway) => this.#sell(app, gateway, one.life),
+    )
+  }
+
+  #options(life: Life, node: string): GatewayOptions {
+    const { database, relayers, merchant } = this.#world
+    const relayerKeys = relayers.map(({ key }): Hex => `0x${word(key)}`)
+    return {
+      networks: { 'base-sepolia': { rpcUrl: `http://${node}`, relayerKeys } },
+      projects: [{ id: 'shop', tokens: [PROJECT_TOKEN], merchant: { payTo: merchant.address } }],
+      ledger: database.openFor(life),
+      rateLimit: false,
+      logger: this.#logger(life),
+      publicUrl: 'https://shop.example',
+    }
+  }
+
+  #sell(app: Express, { x402Protect, gatewayRouter }: Gateway, life: Life): void {
+    app.use(gatewayRouter({ docs: false }))
+    for (const [path, units] of Object.entries(GOODS) as [Path, bigint][]) {
+      const paymentFlow = path === '/upfront' ? 'upfront' : 'authorization'
+      app.get(path, x402Protect(`$${Number(units) / 1e6}`, { paymentFlow }), (req, res, next) => {
+        this.#serve(req, res, life).catch(next)
+      })
+    }
+  }
+
+  async #serve(req: Request, res: Response, life: Life): Promise<void> {
+    const good = await this.#make(nonceOf(req), life)
+    if (req.path.startsWith('/free')) res.status(500).send('not today')
+    else res.json({ good, nonce: nonceOf(req) })
+  }
+
+  /** Makes what a payment buys, which takes a while now and then. */
+  async #make(nonce: string, life: Life): Promise<string> {
+    const { scheduler, faults } = this.#world
+    const maker = this.#makers.get(nonce)
+    if (maker?.isDead === false) this.madeTwice.add(nonce)
+    this.#makers.set(nonce, life)
+    if (faults.chance.onceIn(2)) await scheduler.wait(faults.chance.between(1, SLOWEST_MS))
+    if (this.#makers.get(nonce) === life) this.#makers.delete(nonce)
+    return faults.chance.bytes(8).toString('hex')
+  }
+
+  /** What gateways log is in the trace. */
+  #logger({ name }: Life): Logger {
+    const log = (message: string, fields: object = {}): void =>
+      this.#world.trace.tell(`${name} logs: ${message} ${JSON.stringify(fields, wordsOfErrors)}`)
+    return { debug() {}, info() {}, warn: log, error: log }
+  }
+}
+
+function nonceOf({ x402 }: Request): string {
+  const { authorization } = x402!.payload.payload as { authorization: { nonce: string } }
+  return authorization.nonce
+}
+
+/** A stack names the files of this run. */
+function wordsOfErrors(key: string, value: unknown): unknown {
+  if (key === 'stack') return undefined
+  return value instanceof Error ? value.message : value
+}
