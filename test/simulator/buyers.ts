@@ -127,19 +127,27 @@ export class Buyers {
         return this.#insist(purchase, header)
       case 'twice':
         return this.#insistTwice(purchase, header)
-      case 'elsewhere': {
-        // A stranger has seen it, and presents it for something else.
-        const path = chance.pick(Object.keys(GOODS) as Path[])
+      case 'elsewhere':
+        // Its buyer may give up for a while.
+        if (chance.onceIn(2))
+          await this.#ask(purchase, header, { patienceMs: chance.between(1, 3000) })
         await Promise.all([
-          this.#insist(purchase, header),
-          this.#ask(purchase, header, { path, patienceMs: PATIENCE_MS }),
+          this.#presentElsewhere(purchase, header),
+          scheduler.wait(chance.between(0, 5000)).then(() => this.#insist(purchase, header)),
         ])
         return
-      }
       case 'overtaken':
         scheduler.after(chance.between(0, 3000), () => this.#overtake(purchase))
         return this.#insist(purchase, header)
     }
+  }
+
+  /** A stranger has seen a payment, and presents it for something else. */
+  async #presentElsewhere(purchase: Purchase, header: string): Promise<void> {
+    const { chance, scheduler } = this.#market
+    await scheduler.wait(chance.between(0, 5000))
+    const path = chance.pick(Object.keys(GOODS) as Path[])
+    await this.#ask(purchase, header, { path, patienceMs: PATIENCE_MS })
   }
 
   /** Presents a payment until it is answered for good. */
