@@ -114,7 +114,7 @@ export class RouteOffers {
     const { price, askedPrice } = await prices.ask(view)
     warnings.meet(view)
     if (isFree(price)) return undefined
-    const resource = sold.at(sold.urlOf(view))
+    const resource = sold.at(sold.urlOf(view), view.argumentsHash)
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), view)
     const bazaar = sold.bazaarOf(view)
