@@ -37,6 +37,10 @@ const PROBLEMS = {
     detail: 'The seller takes no payments for now; nothing was charged. Try again later.',
     retryAfterSeconds: PAUSED_RETRY_SECONDS,
   },
+  nobody_paid: {
+    code: 'merchant_not_configured',
+    detail: 'Nobody can be paid for this resource at present; nothing was charged.',
+  },
 } as const satisfies { readonly [Kind in Exit['kind']]?: Problem }
 
 type ProblemExit = Extract<Exit, { kind: keyof typeof PROBLEMS | 'outside_failure' }>

@@ -10,7 +10,7 @@ import { nameSeller, type ProblemPage } from '../paywall/problem-page.js'
 import { bringsPayment } from '../route/version-2.js'
 import { respondExit } from './respond-exit.js'
 import { respondOptions } from '../respond/respond-options.js'
-import { respondInvalidInput, respondNobodyPaid } from '../respond/respond.js'
+import { respondInvalidInput } from '../respond/respond.js'
 import type { PaidRoute } from '../route/route.js'
 import type { FindRoute } from '../route/route-finder.js'
 import type { PaidCallContext } from './take-payment.js'
@@ -56,7 +56,7 @@ export async function handlePaidRequest(
   const input = declaration && (await readInput(declaration, req))
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(view)
-  if (route === undefined) return respondNobodyPaid(res)
+  if (route === undefined) return respondExit(res, { kind: 'nobody_paid' })
   nameSeller(res, route.merchant)
   // Most requests. They are answered at once, so closing need not wait for them: counting them took a tenth of the CPU of
   // a 402 (Node 24).

@@ -29,6 +29,7 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'server_busy':
     case 'shutting_down':
     case 'merchant_paused':
+    case 'nobody_paid':
     case 'outside_failure':
       return respondRouteProblem(res, problemOf(exit))
     case 'rate_limited':
