@@ -1,5 +1,5 @@
 /** Clients that pay for MCP tools, unmodified, at one and the same tool. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Client as Client2, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -45,12 +45,14 @@ const shop = useShop(devnet, (app, { paidTool }) => {
     }))
     return server
   }
-  app.post('/mcp', express.json(), async (req, res) => {
+  app.post('/mcp', express.json(), (req, res, next) => {
     const server = addForecast(new Server1(about))
-    const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
+    const transport = new StreamableHTTPServerTransport({})
     res.once('close', () => void server.close())
-    await server.connect(transport as never)
-    await transport.handleRequest(req, res, req.body)
+    server
+      .connect(transport)
+      .then(() => transport.handleRequest(req, res, req.body))
+      .catch(next)
   })
   modern = createMcpHandler(() => addForecast(new Server2(about)))
 })
@@ -62,7 +64,7 @@ const fetchModern = (input: string | URL, init?: RequestInit) =>
 
 async function client1(): Promise<Client1> {
   const client = new Client1(about)
-  await client.connect(new Transport1(url()) as never)
+  await client.connect(new Transport1(url()))
   return client
 }
 
@@ -80,7 +82,7 @@ describe('agents 0.32 of Cloudflare', () => {
   ] as const)('buys with a client of %s, and is told what was settled', async (_name, connect) => {
     const client = await connect()
     const network = 'eip155:84532'
-    const paying = withX402Client(client as Client2, { network, account: account() } as never)
+    const paying = withX402Client(client as Client2, { network, account: account() })
     const { tools } = await paying.listTools()
     expect(tools[0]?.description).toContain('you will be charged $0.01')
     const answer = await paying.callTool(null, bern)
@@ -95,9 +97,9 @@ describe('agents 0.32 of Cloudflare', () => {
 })
 
 it('x402-mcp 0.0.5 buys in version 1, as its model does by two tools', async () => {
-  const client = await createAiClient({ transport: new Transport1(url()) as never })
+  const client = await createAiClient({ transport: new Transport1(url()) })
   const options = { account: account(), network: 'base-sepolia' } as const
-  const paying = await withPayment(client as never, options)
+  const paying = await withPayment(client, options)
   const tools = (await paying.tools()) as unknown as Record<string, AiTool>
   const asked = await tools['forecast']!.execute(bern.arguments, {})
   const { accepts } = JSON.parse(asked.content[1]!.text) as { accepts: unknown[] }

@@ -33,7 +33,9 @@ export interface ToolClient {
   /** Asks, and signs what is asked for. */
   sign(name: string, args: object, payer: TestPayer, overrides?: SigningOverrides): Promise<object>
   pay(name: string, args: object, payment: unknown, options?: CallOptions): Promise<Answer>
-  readonly listed: () => Promise<readonly { readonly name: string; readonly _meta?: object }[]>
+  readonly listed: () => Promise<
+    readonly { readonly name: string; readonly _meta?: object | undefined }[]
+  >
   close(): Promise<void>
 }
 
@@ -52,8 +54,8 @@ export async function openToolClient(
   tools(server, paidTool)
   const client = isFirst ? new Client1(about) : new Client2(about)
   const [one, other] = isFirst ? Pair1.createLinkedPair() : Pair2.createLinkedPair()
-  await server.connect(one as never)
-  await client.connect(other as never)
+  await server.connect(one)
+  await client.connect(other)
   const call: ToolClient['call'] = async (name, args = {}, { _meta, ...options } = {}) => {
     const params = { name, arguments: { ...args }, ...(_meta && { _meta: { ..._meta } }) }
     const answer =

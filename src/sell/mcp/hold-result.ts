@@ -9,7 +9,7 @@ import { openWaiver } from '../flow/waiver.js'
 import type { HeldLease } from '../hold/held-budget.js'
 import { serializeResponse, serializeUnpaid } from '../respond/stored-response.js'
 import { refuseCharge } from '../route/up-to-charge.js'
-import type { ToolCall } from './tool-call.js'
+import { withoutPayment, type ToolCall } from './tool-call.js'
 import type { ToolPayment, ToolResult, ToolSchema } from './tool-options.js'
 import { whyUnsendable, withReceipt } from './tool-result.js'
 
@@ -21,15 +21,6 @@ export interface HandledTool {
   readonly output: ToolSchema | undefined
   readonly handler: CallHandler
 }
-
-/** How a handler ends. */
-type Ran =
-  | { readonly kind: 'made'; readonly result: ToolResult }
-  | { readonly kind: 'threw'; readonly error: unknown }
-  /** The call was cancelled, or its connection closed. */
-  | { readonly kind: 'gone' }
-  /** The gateway closes. */
-  | { readonly kind: 'stopped' }
 
 /** A result that can be sold. */
 interface Made {
@@ -91,17 +82,12 @@ export class HeldTool implements Delivery {
     const running = { writableEnded: false }
     const meter = route.prices.openMeter(running, payment)
     const waiver = openWaiver(running)
-    const charge = meter?.charge ?? refuseCharge
-    const ran = await this.#runHandler(paymentOf(attempt, { waive: waiver.waive, charge }))
+    const means = { waive: waiver.waive, charge: meter?.charge ?? refuseCharge }
+    const ran = await this.#runHandler(project, paymentOf(attempt, means))
     running.writableEnded = true
-    if (ran.kind === 'stopped') return { kind: 'shutting_down' }
-    if (ran.kind === 'gone' || caller.isGone) return { kind: 'over' }
-    if (ran.kind === 'threw') {
-      this.#context.counters.count(project, 'refused', 'handler_failed')
-      this.#thrown = ran
-      return { kind: 'over' }
-    }
+    if (!('result' in ran)) return ran
     const { result } = ran
+    if (caller.isGone) return { kind: 'over' }
     if (waiver.reason !== undefined) this.#context.waived.count(project, waiver.reason)
     if (waiver.reason !== undefined || !isComplete(result)) {
       this.#answer = result
@@ -118,19 +104,21 @@ export class HeldTool implements Delivery {
   }
 
   /** Runs the handler until it has answered, or nobody waits for it any more. */
-  #runHandler(x402: ToolPayment): Promise<Ran> {
-    const { handler } = this.#tool
-    const { signal } = this.#call
-    return new Promise<Ran>((resolve) => {
-      const { cutOff } = this.#context.requests
-      const ends = [onAbort(cutOff, () => resolve({ kind: 'stopped' }))]
-      if (signal) ends.push(onAbort(signal, () => resolve({ kind: 'gone' })))
-      const run = async () => handler(this.#call.body, { ...this.#call.withoutPayment(), x402 })
+  #runHandler(project: string, x402: ToolPayment): Promise<Pick<Made, 'result'> | Exit> {
+    const { signal, body, extra } = this.#call
+    const run = async () => this.#tool.handler(body, { ...withoutPayment(extra), x402 })
+    return new Promise((resolve) => {
+      const ends = [
+        onAbort(this.#context.requests.cutOff, () => resolve({ kind: 'shutting_down' })),
+        ...(signal ? [onAbort(signal, () => resolve({ kind: 'over' }))] : []),
+      ]
+      const fail = (error: unknown): void => {
+        this.#context.counters.count(project, 'refused', 'handler_failed')
+        this.#thrown = { error }
+        resolve({ kind: 'over' })
+      }
       run()
-        .then(
-          (result) => resolve({ kind: 'made', result }),
-          (error: unknown) => resolve({ kind: 'threw', error }),
-        )
+        .then((result) => resolve({ result }), fail)
         .finally(() => {
           for (const end of ends) end()
         })
@@ -159,16 +147,15 @@ export class HeldTool implements Delivery {
   }
 }
 
-function paymentOf(
-  { payment, reservation }: Reserved,
-  means: Pick<ToolPayment, 'waive' | 'charge'>,
-): ToolPayment {
+type Means = Pick<ToolPayment, 'waive' | 'charge'>
+
+function paymentOf({ payment, reservation }: Reserved, means: Means): ToolPayment {
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements
   return { payer: reservation.payer, amount, asset, network, requirements, payload, ...means }
 }
 
-/** Whether a result delivers something: no error, and no question to the client in place of it. */
-function isComplete(result: ToolResult & { readonly resultType?: unknown }): boolean {
-  return result.isError !== true && (result.resultType ?? 'complete') === 'complete'
+/** Whether a result delivers something: it is no error, and asks its client for nothing. */
+function isComplete({ isError, resultType }: ToolResult & { resultType?: unknown }): boolean {
+  return isError !== true && (resultType ?? 'complete') === 'complete'
 }

@@ -18,10 +18,7 @@ import { problemResult, resultOf } from './tool-result.js'
 
 type Options = PaidToolOptions<ToolSchema | undefined>
 
-interface DeclaredTool extends HandledTool {
-  readonly url: string
-  readonly find: FindRoute
-}
+type DeclaredTool = HandledTool & { readonly url: string; readonly find: FindRoute }
 
 /** The SDK's server, as far as it is used here. */
 interface Registrar {
@@ -33,8 +30,7 @@ interface Registrar {
 /** ISO 4217's own code: the merchant, who may be another one for each call, has the currency. */
 const NO_CURRENCY = 'XXX'
 
-const USAGE =
-  "is called with a server, a name, a tool and its handler: paidTool(server, 'forecast', { price: '$0.01' }, handler)"
+const USAGE = "is called so: paidTool(server, 'forecast', { price: '$0.01' }, handler)"
 
 const NOT_COMPARABLE = {
   code: 'invalid_request',
@@ -68,14 +64,7 @@ export function createPaidTool(gateway: PaidRoutesContext): PaidTool {
 }
 
 /** Options that are the route's. Those that are no own ones are the SDK's. */
-const ROUTE_OPTIONS = [
-  'merchant',
-  'v1',
-  'earlierPrices',
-  'maxTimeoutSeconds',
-  'minValiditySeconds',
-  'maxHeldBytes',
-]
+const ROUTE_OPTIONS = ['merchant', 'v1', 'earlierPrices', 'maxTimeoutSeconds', 'minValiditySeconds']
 const OWN_OPTIONS = new Set(['price', 'input', 'output', ...ROUTE_OPTIONS])
 
 /** @throws `ConfigError` for a price or an option that cannot work. */
@@ -114,19 +103,15 @@ const isUpTo = (price: Options['price']): price is Extract<Options['price'], { u
 
 /** What is registered, with the marks by which `agents` of Cloudflare tells its model what a call costs. */
 function configOf(options: Options): object {
-  const { price, input, output, _meta } = options
+  const { price, input: inputSchema, output: outputSchema } = options
   const config = Object.entries(options).filter(([name]) => !OWN_OPTIONS.has(name))
   const dollars = dollarsOf(price)
-  const marks = {
+  const _meta = {
+    ...options._meta,
     'agents-x402/paymentRequired': true,
     ...(dollars !== undefined && { 'agents-x402/priceUSD': dollars }),
   }
-  return {
-    ...Object.fromEntries(config),
-    inputSchema: input,
-    outputSchema: output,
-    _meta: { ..._meta, ...marks },
-  }
+  return { ...Object.fromEntries(config), inputSchema, outputSchema, _meta }
 }
 
 /** A fixed price in dollars; `undefined` for every other. */
@@ -186,11 +171,9 @@ function callerOf(view: ToolCall, countRequest: CountRequest | undefined): Calle
     get isGone() {
       return view.signal?.aborted === true
     },
-    // Its address is known to the server in front alone.
     async count(payer) {
-      return payer === undefined
-        ? undefined
-        : countRequest?.({ req: view.req, res: {} as Response, payer })
+      // Its address is known to the server in front alone.
+      if (payer !== undefined) return countRequest?.({ req: view.req, res: {} as Response, payer })
     },
   }
 }

@@ -95,27 +95,25 @@ export class ToolCall implements RequestView {
   /** A payment in base64, however its client has sent it. */
   header(name: string): string | undefined {
     const member = PAYMENT_MEMBERS.get(name)
-    if (member === undefined || !Object.hasOwn(this.#meta, member)) return undefined
-    const payment = this.#meta[member]
-    if (typeof payment === 'string') return payment
+    const payment = member && this.#meta[member]
+    if (payment === undefined || typeof payment === 'string') return payment
     return Buffer.from(JSON.stringify(payment)).toString('base64')
   }
 
   placeOf(header: string): string {
     return `member ${PAYMENT_MEMBERS.get(header)} of _meta`
   }
+}
 
-  /** What the SDK handed over, without the payment: see `hide-payment.ts`. */
-  withoutPayment(): HandlerExtra {
-    const payments = [...PAYMENT_MEMBERS.values()]
-    const strip = (request: RequestExtra): RequestExtra => {
-      if (request._meta === undefined) return request
-      const others = Object.entries(request._meta).filter(([name]) => !payments.includes(name))
-      return { ...request, _meta: Object.fromEntries(others) }
-    }
-    const { mcpReq } = this.extra
-    return { ...strip(this.extra), ...(mcpReq && { mcpReq: strip(mcpReq) }) }
+/** What the SDK hands over, without the payment: see `hide-payment.ts`. */
+export function withoutPayment(extra: HandlerExtra): HandlerExtra {
+  const payments = [...PAYMENT_MEMBERS.values()]
+  const strip = (request: RequestExtra): RequestExtra => {
+    const members = Object.entries(request._meta ?? {})
+    const others = members.filter(([name]) => !payments.includes(name))
+    return { ...request, ...(request._meta && { _meta: Object.fromEntries(others) }) }
   }
+  return { ...strip(extra), ...(extra.mcpReq && { mcpReq: strip(extra.mcpReq) }) }
 }
 
 function membersOf(value: unknown): Members {

@@ -4,19 +4,7 @@ import type { PaidRequest } from '../flow/paid-request.js'
 import type { ProtectOptions } from '../route/options.js'
 import type { UpToPrice } from '../route/up-to-price.js'
 
-/**
- * A server of the MCP SDK: `McpServer` of `@modelcontextprotocol/server` or `@modelcontextprotocol/sdk`.
- *
- * @example
- * ```ts
- * import { paidTool, type ToolServer } from 'express-x402-gateway/mcp'
- *
- * export const addTime = (server: ToolServer) =>
- *   paidTool(server, 'time', { price: '$0.001' }, () => ({
- *     content: [{ type: 'text', text: new Date().toISOString() }],
- *   }))
- * ```
- */
+/** A server of the MCP SDK: `McpServer` of `@modelcontextprotocol/server`, or of `@modelcontextprotocol/sdk`. */
 export interface ToolServer {
   registerTool(name: string, config: never, handler: never): unknown
 }
@@ -46,30 +34,13 @@ type ArgumentsFunction<Input extends ToolSchema | undefined> = (
   args: ToolArguments<Input>,
 ) => Price | Promise<Price>
 
-/**
- * What a call costs: a price, a function of its arguments, or the most that it may cost.
- *
- * @example
- * ```ts
- * import { paidTool, type ToolServer } from 'express-x402-gateway/mcp'
- * import { z } from 'zod'
- *
- * declare const server: ToolServer
- * const tool = { price: { upTo: '$0.10' }, input: { text: z.string() } }
- * paidTool(server, 'translate', tool, ({ text }, { x402 }) => {
- *   x402.charge((text.length * 0.00001).toFixed(6))
- *   return { content: [{ type: 'text', text: text.toUpperCase() }] }
- * })
- * ```
- */
+/** What a call costs: a price, a function of its arguments, or the most that it may cost. */
 export type ToolPrice<Input extends ToolSchema | undefined = undefined> =
   | Price
   | ArgumentsFunction<Input>
   | (Omit<UpToPrice, 'upTo'> & { readonly upTo: Price | ArgumentsFunction<Input> })
 
-/** Options that a paid tool shares with a paid route. */
-type SharedOption =
-  'maxTimeoutSeconds' | 'minValiditySeconds' | 'earlierPrices' | 'maxHeldBytes' | 'v1'
+type SharedOption = 'maxTimeoutSeconds' | 'minValiditySeconds' | 'earlierPrices' | 'v1'
 
 /**
  * A paid tool. Further members of the SDK's own `registerTool` are handed on to it.
@@ -101,11 +72,9 @@ export interface PaidToolOptions<Input extends ToolSchema | undefined = undefine
   readonly output?: ToolSchema | undefined
   /** Id of the project that is paid. @defaultValue the only project with a merchant */
   readonly merchant?: string | undefined
-  /** Name for people. */
+  /** As `registerTool` takes it, and so are the next two. */
   readonly title?: string | undefined
-  /** Hints for clients, such as `readOnlyHint`. */
   readonly annotations?: object | undefined
-  /** Metadata of the tool. */
   readonly _meta?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -141,33 +110,14 @@ type ExtraOf<Server extends ToolServer> = [SecondOf<HandlerOf<Server>>] extends 
   ? unknown
   : SecondOf<HandlerOf<Server>>
 
-/**
- * Handles the calls of a paid tool, once their payment is verified.
- *
- * @param args - The arguments, as the schema of `input` makes them.
- * @param extra - The SDK's own second argument, with the payment in `x402`.
- * @returns The result, which is held until the payment is settled. With `isError: true` it is not charged.
- */
+/** Handles paid calls: by the arguments, and the SDK's own second argument with the payment in `x402`. */
 export type ToolHandler<Server extends ToolServer, Input extends ToolSchema | undefined> = (
   args: ToolArguments<Input>,
   extra: ExtraOf<Server> & { readonly x402: ToolPayment },
 ) => ToolResult | Promise<ToolResult>
 
-/**
- * Registers a tool that costs money.
- *
- * A call without a payment gets an offer, in the words of every client that pays for tools: x402's transport for MCP,
- * its extension `org.x402/payment`, and Cloudflare's `agents`. With a payment, the handler runs, and its result is held
- * until the payment is settled. A result with `isError`, a handler that throws, and a call that was cancelled are not
- * charged. A payment buys one call of this tool with the arguments that it was offered for.
- *
- * @param server - An `McpServer` of the MCP SDK, of either generation.
- * @param name - Name of the tool. Its resource is `mcp://tool/<name>`.
- * @param tool - Its price, and what `registerTool` takes; `input` and `output` are its schemas.
- * @param handler - Runs paid calls.
- * @returns What the SDK's `registerTool` returns.
- * @throws `ConfigError` (`config_invalid`) for a price or an option that cannot work.
- */
+/** Registers a tool that costs money: `paidTool(server, 'forecast', { price: '$0.01' }, handler)`. */
+// oxlint-disable-next-line eslint/max-params -- those of the SDK's registerTool, and its server
 export type PaidTool = <
   Server extends ToolServer,
   const Input extends ToolSchema | undefined = undefined,

@@ -12,7 +12,15 @@ import { paymentRequired, type Asking } from '../route/payment-required.js'
 import type { ToolCall } from './tool-call.js'
 import type { ToolResult, ToolSchema } from './tool-options.js'
 
-const media = { data: z.base64(), mimeType: z.string() }
+/** As SDKs check it. A pattern takes too deep a stack for megabytes. */
+const base64 = z.string().refine((text) => {
+  try {
+    return atob(text) !== undefined
+  } catch {
+    return false
+  }
+})
+const media = { data: base64, mimeType: z.string() }
 const resource = { uri: z.string() }
 
 /** What SDKs take as a result. They look once the handler has answered, when it would be paid for. */
@@ -27,7 +35,7 @@ const resultSchema = z.looseObject({
           type: z.literal('resource'),
           resource: z.union([
             z.looseObject({ ...resource, text: z.string() }),
-            z.looseObject({ ...resource, blob: z.base64() }),
+            z.looseObject({ ...resource, blob: base64 }),
           ]),
         }),
       ]),

@@ -15,7 +15,9 @@ const shop = useShop(devnet, (app, gateway) => {
 })
 
 let ran: string[] = []
-beforeEach(() => (ran = []))
+beforeEach(() => {
+  ran = []
+})
 
 /** Lets a handler go on. */
 let goOn: () => void = () => undefined
@@ -136,6 +138,9 @@ describe.each(GENERATIONS)('a paid tool of %s', (generation) => {
     const payment = await client.sign('print', { pages: 3 }, payer())
     const other = await client.pay('print', { pages: 300 }, payment)
     expect(requiredOf(other).error).toBe('resource_mismatch')
+    const unbound = { ...payment, resource: undefined }
+    const cheap = await client.pay('print', { pages: 300 }, unbound)
+    expect(requiredOf(cheap).error).toBe('invalid_payment_requirements')
     expect(receiptOf(await client.pay('print', { pages: 3 }, payment))?.success).toBe(true)
   })
 
@@ -247,7 +252,7 @@ describe.each(GENERATIONS)('a paid tool of %s', (generation) => {
           given.abort()
         },
       })
-      await expect(call).rejects.toThrow()
+      await expect(call).rejects.toThrow('abort')
       goOn()
       expect(progress).toEqual([1])
       // It is good once more, as soon as it is released.
