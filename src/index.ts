@@ -156,6 +156,7 @@ export type {
   PaidTool,
   PaidToolOptions,
   ToolArguments,
+  ToolExtra,
   ToolHandler,
   ToolPayment,
   ToolPrice,

@@ -41,6 +41,7 @@ export type {
   PaidTool,
   PaidToolOptions,
   ToolArguments,
+  ToolExtra,
   ToolHandler,
   ToolPayment,
   ToolPrice,

@@ -6,41 +6,34 @@ import type { UpToPrice } from '../route/up-to-price.js'
 
 /** A server of the MCP SDK: `McpServer` of `@modelcontextprotocol/server`, or of `@modelcontextprotocol/sdk`. */
 export interface ToolServer {
+  /** Registers a tool. */
   registerTool(name: string, config: never, handler: never): unknown
 }
 
-/** A schema of zod, or of another library that speaks Standard Schema. */
-interface StandardSchema {
-  readonly '~standard': object
-}
-
-/** A schema, or an object of schemas: `{ city: z.string() }`. */
-export type ToolSchema = StandardSchema | Readonly<Record<string, StandardSchema>>
-
-type OutputOf<Schema> = Schema extends { readonly '~standard': { readonly types?: infer Types } }
-  ? NonNullable<Types> extends { readonly output: infer Output }
-    ? Output
-    : unknown
-  : unknown
+/** A schema of zod, or of another library that speaks Standard Schema; or an object of them: `{ city: z.string() }`. */
+export type ToolSchema =
+  { readonly '~standard': object } | Readonly<Record<string, { readonly '~standard': object }>>
 
 /** What the schema of a tool's `input` makes of the arguments of a call. */
-export type ToolArguments<Input extends ToolSchema | undefined> = [Input] extends [undefined]
+export type ToolArguments<Input extends ToolSchema | undefined> = Input extends undefined
   ? Readonly<Record<string, never>>
-  : Input extends StandardSchema
-    ? OutputOf<Input>
-    : { readonly [Name in keyof Input]: OutputOf<Input[Name]> }
-
-type ArgumentsFunction<Input extends ToolSchema | undefined> = (
-  args: ToolArguments<Input>,
-) => Price | Promise<Price>
+  : Input extends { readonly '~standard': { readonly types?: infer Types } }
+    ? NonNullable<Types> extends { readonly output: infer Output }
+      ? Output
+      : unknown
+    : {
+        readonly [Name in keyof Input]: Input[Name] extends ToolSchema
+          ? ToolArguments<Input[Name]>
+          : unknown
+      }
 
 /** What a call costs: a price, a function of its arguments, or the most that it may cost. */
 export type ToolPrice<Input extends ToolSchema | undefined = undefined> =
   | Price
-  | ArgumentsFunction<Input>
-  | (Omit<UpToPrice, 'upTo'> & { readonly upTo: Price | ArgumentsFunction<Input> })
-
-type SharedOption = 'maxTimeoutSeconds' | 'minValiditySeconds' | 'earlierPrices' | 'v1'
+  | ((args: ToolArguments<Input>) => Price | Promise<Price>)
+  | (Pick<UpToPrice, 'defaultCharge'> & {
+      readonly upTo: Price | ((args: ToolArguments<Input>) => Price | Promise<Price>)
+    })
 
 /**
  * A paid tool. Further members of the SDK's own `registerTool` are handed on to it.
@@ -60,7 +53,7 @@ type SharedOption = 'maxTimeoutSeconds' | 'minValiditySeconds' | 'earlierPrices'
  */
 export interface PaidToolOptions<Input extends ToolSchema | undefined = undefined> extends Pick<
   ProtectOptions,
-  SharedOption
+  'maxTimeoutSeconds' | 'minValiditySeconds' | 'earlierPrices' | 'v1'
 > {
   /** What a call costs. */
   readonly price: ToolPrice<Input>
@@ -72,9 +65,11 @@ export interface PaidToolOptions<Input extends ToolSchema | undefined = undefine
   readonly output?: ToolSchema | undefined
   /** Id of the project that is paid. @defaultValue the only project with a merchant */
   readonly merchant?: string | undefined
-  /** As `registerTool` takes it, and so are the next two. */
+  /** Name for people. */
   readonly title?: string | undefined
+  /** Hints for clients. */
   readonly annotations?: object | undefined
+  /** Metadata for clients. */
   readonly _meta?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -86,34 +81,33 @@ export type ToolPayment = Pick<
 
 /** What a tool answers, of which the SDK has the whole type. */
 export interface ToolResult {
+  /** Texts, images and other blocks, for the model. */
   readonly content?: readonly object[]
+  /** The same for programs, by the schema `output`. */
   readonly structuredContent?: object
+  /** Whether the call has failed, and costs nothing. */
   readonly isError?: boolean
+  /** Metadata; the receipt is added to it. */
   readonly _meta?: object
 }
 
-type HandlerOf<Server extends ToolServer> = Server['registerTool'] extends (
-  name: never,
-  config: never,
-  handler: infer Handler,
-) => unknown
-  ? Handler
-  : never
+/** The second argument of the SDK's own handlers, as those of resources have it, with the payment. */
+export type ToolExtra<Server extends ToolServer> = {
+  readonly x402: ToolPayment
+} & (Server extends {
+  registerResource(...given: infer Given): unknown
+}
+  ? Given extends [...unknown[], (...read: infer Read) => unknown]
+    ? Read extends [...unknown[], infer Extra]
+      ? Extra
+      : unknown
+    : unknown
+  : unknown)
 
-type SecondOf<Handler> = Handler extends (...given: infer Given) => unknown
-  ? Given extends [unknown, infer Extra]
-    ? Extra
-    : never
-  : never
-
-type ExtraOf<Server extends ToolServer> = [SecondOf<HandlerOf<Server>>] extends [never]
-  ? unknown
-  : SecondOf<HandlerOf<Server>>
-
-/** Handles paid calls: by the arguments, and the SDK's own second argument with the payment in `x402`. */
+/** Handles paid calls. */
 export type ToolHandler<Server extends ToolServer, Input extends ToolSchema | undefined> = (
   args: ToolArguments<Input>,
-  extra: ExtraOf<Server> & { readonly x402: ToolPayment },
+  extra: ToolExtra<Server>,
 ) => ToolResult | Promise<ToolResult>
 
 /** Registers a tool that costs money: `paidTool(server, 'forecast', { price: '$0.01' }, handler)`. */

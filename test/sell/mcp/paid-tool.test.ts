@@ -1,5 +1,7 @@
 /** Paid tools of MCP servers, by clients that make their payments by hand. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { McpServer as Server1 } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { McpServer as Server2 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { balanceOf, useDevnet } from '../../support/devnet.js'
 import { settlementOf, useShop } from '../../support/shop.js'
@@ -75,6 +77,23 @@ function progressOf(extra: object) {
 }
 
 const textOf = ({ content }: Answer): string => content[0]?.text ?? ''
+
+it('has the types of the SDK that its server is from', () => {
+  const { paidTool } = shop.gateway
+  const about = { name: 'typed', version: '1.0.0' }
+  const dear = { price: '$0.01', input: z.object({ city: z.string().optional() }) }
+  const first = paidTool(new Server1(about), 'typed', dear, async ({ city: named }, extra) => {
+    const { signal, sendNotification, x402 } = extra
+    await sendNotification({ method: 'notifications/tools/list_changed' })
+    return said(`${named?.length} ${signal.aborted} ${x402.payer.length}`)
+  })
+  const second = paidTool(new Server2(about), 'typed', dear, ({ city: named }, { mcpReq, x402 }) =>
+    said(`${named?.length} ${mcpReq.signal.aborted} ${x402.payer.length}`),
+  )
+  // @ts-expect-error -- there is no such argument
+  paidTool(new Server2(about), 'wrong', dear, ({ town }) => said(String(town)))
+  expect([first.enabled, second.enabled]).toEqual([true, true])
+})
 
 describe.each(GENERATIONS)('a paid tool of %s', (generation) => {
   let client: ToolClient
