@@ -111,10 +111,10 @@ export type ToolHandler<Server extends ToolServer, Input extends ToolSchema | un
 ) => ToolResult | Promise<ToolResult>
 
 /** Registers a tool that costs money: `paidTool(server, 'forecast', { price: '$0.01' }, handler)`. */
-// oxlint-disable-next-line eslint/max-params -- those of the SDK's registerTool, and its server
 export type PaidTool = <
   Server extends ToolServer,
   const Input extends ToolSchema | undefined = undefined,
+  // oxlint-disable-next-line eslint/max-params -- those of the SDK's registerTool, and its server
 >(
   server: Server,
   name: string,

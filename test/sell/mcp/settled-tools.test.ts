@@ -61,7 +61,7 @@ describe('a price that is a maximum', () => {
   const metered: Tools = (server, paidTool) => {
     const tool = { price: { upTo: '$0.10' }, input }
     paidTool(server, 'translate', tool, ({ city }, { x402 }) => {
-      for (const _letter of city) x402.charge('$0.001')
+      for (let letters = city.length; letters > 0; letters--) x402.charge('$0.001')
       return city === 'Rome' ? { ...said('no such city'), isError: true } : said(city.toUpperCase())
     })
   }
