@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/gl
 import { z } from 'zod'
 import { createGateway } from '../../../src/gateway/gateway.js'
 import type { ToolServer } from '../../../src/mcp.js'
+import type { PaymentPayload } from '../../../src/shared/protocol/payment.js'
 import { useCleanup } from '../../support/cleanup.js'
 import { balanceOf, shopOptions, useDevnet } from '../../support/devnet.js'
 import { resumeMining, stopMining, untilSent } from '../../support/mining.js'
@@ -125,22 +126,43 @@ it('tells a buyer whose payment waits to present it again, for the same argument
   expect(await earned()).toBe(10_000n)
 })
 
-it('keeps a payment good whose client is gone while it is settled', async () => {
-  const { tools } = counting()
-  const client = await open(tools)
-  const payment = await client.sign('forecast', bern, payer())
-  await stopMining(devnet)
-  const given = new AbortController()
-  const call = client.pay('forecast', bern, payment, { signal: given.signal })
-  await untilSent(devnet)
-  given.abort()
-  await expect(call).rejects.toThrow('abort')
-  await resumeMining(devnet)
-  await until(async () => {
-    const again = await client.pay('forecast', bern, payment)
-    return receiptOf(again)?.success === true
+describe('a payment whose client is gone while it is settled', () => {
+  /** Presents a payment, and leaves. @returns What the same payment gets once it is mined. */
+  async function leave(payment: (client: ToolClient) => Promise<object>): Promise<Answer> {
+    const { tools } = counting()
+    const client = await open(tools)
+    const presented = await payment(client)
+    await stopMining(devnet)
+    const given = new AbortController()
+    const call = client.pay('forecast', bern, presented, { signal: given.signal })
+    await untilSent(devnet)
+    given.abort()
+    await expect(call).rejects.toThrow('abort')
+    await resumeMining(devnet)
+    let again: Answer | undefined
+    await until(async () => {
+      again = await client.pay('forecast', bern, presented)
+      return !/settlement_pending|duplicate_settlement/.test(textOf(again))
+    })
+    return again!
+  }
+
+  it('is good for those who know its offer', async () => {
+    const again = await leave((client) => client.sign('forecast', bern, payer()))
+    expect(receiptOf(again)?.success).toBe(true)
+    expect(await earned()).toBe(10_000n)
   })
-  expect(await earned()).toBe(10_000n)
+
+  it('is good for nobody else: no two calls without a session are known to be of one client', async () => {
+    const again = await leave(async (client) => {
+      const payment = (await client.sign('forecast', bern, payer())) as PaymentPayload
+      const { offerId, ...extra } = payment.accepted['extra'] as Record<string, unknown>
+      expect(offerId).toBeDefined()
+      return { ...payment, accepted: { ...payment.accepted, extra } }
+    })
+    expect(requiredOf(again).error).toBe('invalid_exact_evm_nonce_already_used')
+    expect(await earned()).toBe(10_000n)
+  })
 })
 
 it('sells nothing by the names of what every object has', async () => {
