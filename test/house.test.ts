@@ -57,7 +57,11 @@ describe('the house', () => {
 
   it('has three files in its root, and nine wings', () => {
     const root = files.filter((file) => dirname(file) === SRC)
-    expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual(['index.ts', 'mcp.ts', 'sql.ts'])
+    expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual([
+      'index.ts',
+      'mcp.ts',
+      'sql.ts',
+    ])
     const wings = readdirSync(SRC, { withFileTypes: true }).filter((one) => one.isDirectory())
     expect(wings.map(({ name }) => name).toSorted()).toEqual([
       'api',
