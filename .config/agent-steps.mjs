@@ -224,6 +224,7 @@ reason, such as \`insufficient_funds\`. Look both up by their code in \`${PACKAG
 | ------------------------------------------ | ------------------------------------------------- |
 | types of everything that is exported       | \`${PACKAGE}/AGENTS.md\`                            |
 | prices, metering, streams, merchants, CORS | \`${PACKAGE}/example-app/docs/developer.md\`        |
+| tools of an MCP server                     | \`${PACKAGE}/example-app/docs/mcp.md\`              |
 | test runners, failures                     | \`${PACKAGE}/example-app/docs/testing.md\`          |
 | every option and variable                  | \`${PACKAGE}/example-app/docs/configuration.md\`    |
 | an app that uses \`@x402/express\`           | \`${PACKAGE}/example-app/docs/moving.md\`           |

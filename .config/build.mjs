@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
-const publicEntries = ['index', 'sql', 'tools/devnet/index', 'tools/testing/index']
+const publicEntries = ['index', 'mcp', 'sql', 'tools/devnet/index', 'tools/testing/index']
 
 /** The command line is an ES module only: nobody requires it. */
 const formats = {

@@ -6,7 +6,7 @@ const { dependencies, peerDependencies, devDependencies } = JSON.parse(
 )
 const packages = Object.keys({ ...dependencies, ...peerDependencies })
 
-/** What each wing may import besides itself. Only those who use the finished gateway import `index.ts` and `sql.ts`. */
+/** What each wing may import besides itself. Only those who use the finished gateway import `index.ts` and `sql.ts`, and nobody `mcp.ts`. */
 const wings = {
   shared: [],
   ledger: ['shared'],
@@ -71,7 +71,7 @@ function forbiddenImports(folder, deep) {
   const allowed = [wing, ...wings[wing]]
   const way = (steps) => `^(\\.\\./){${steps}}`
   const others = ['pages', ...Object.keys(wings)].filter((name) => !allowed.includes(name))
-  const files = ['index', 'sql'].filter((name) => !allowed.includes(name))
+  const files = ['index', 'mcp', 'sql'].filter((name) => !allowed.includes(name))
   const regexes = [
     `${way(deep)}(${others.join('|')})/`,
     ...forbiddenPackages(folder).map((name) => `^${name}(/|$)`),
@@ -186,6 +186,8 @@ export default {
   categories: { correctness: 'error', suspicious: 'error' },
   rules: {
     'eslint/eqeqeq': 'error',
+    // MCP's own name.
+    'eslint/no-underscore-dangle': ['error', { allow: ['_meta'] }],
     'eslint/no-var': 'error',
     'eslint/prefer-const': 'error',
     'import/no-cycle': 'error',

@@ -154,6 +154,18 @@ export type {
   RequestFunction,
 } from './sell/route/options.js'
 export type { PaywallNetwork, PaywallOptions, PaywallTextKey } from './sell/paywall/options.js'
+export type {
+  PaidTool,
+  PaidToolOptions,
+  ToolArguments,
+  ToolExtra,
+  ToolHandler,
+  ToolPayment,
+  ToolPrice,
+  ToolResult,
+  ToolSchema,
+  ToolServer,
+} from './sell/mcp/tool-options.js'
 export type { DeclaredPrice, UpToPrice } from './sell/route/up-to-price.js'
 export type { X402Middleware, X402Protect } from './sell/flow/x402-protect.js'
 export type { NetworkNameStyle } from './shared/protocol/networks.js'

@@ -55,9 +55,13 @@ describe('the house', () => {
     expect(asking.toSorted()).toEqual(['shared/protocol/random-hex.ts', 'shared/world.ts'])
   })
 
-  it('has two files in its root, and nine wings', () => {
+  it('has three files in its root, and nine wings', () => {
     const root = files.filter((file) => dirname(file) === SRC)
-    expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual(['index.ts', 'sql.ts'])
+    expect(root.map((file) => relative(SRC, file)).toSorted()).toEqual([
+      'index.ts',
+      'mcp.ts',
+      'sql.ts',
+    ])
     const wings = readdirSync(SRC, { withFileTypes: true }).filter((one) => one.isDirectory())
     expect(wings.map(({ name }) => name).toSorted()).toEqual([
       'api',

@@ -3,6 +3,7 @@ import type { OpenApiDocument } from '../sell/discovery/openapi.js'
 import type { Facilitator } from '../core/facilitator/facilitator.js'
 import type { Finding } from '../operate/health/finding.js'
 import type { X402Protect } from '../sell/flow/x402-protect.js'
+import type { PaidTool } from '../sell/mcp/tool-options.js'
 import type { GatewayRouterOptions } from '../api/gateway-router.js'
 import type { GatewayEvents, GatewayListener } from '../core/schemes/events.js'
 import type { UcpHandler } from '../api/checkouts/ucp/business-profile.js'
@@ -43,6 +44,8 @@ export interface CloseOptions {
 export interface Gateway {
   /** Declares that a route costs money: `gateway.x402Protect('$0.01')`. See {@link X402Protect}. */
   readonly x402Protect: X402Protect
+  /** Registers a tool of an MCP server that costs money. See {@link PaidTool}. */
+  readonly paidTool: PaidTool
   /**
    * Creates the API of the payment gateway.
    *

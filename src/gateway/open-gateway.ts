@@ -28,6 +28,7 @@ import { QuoteSigner } from '../core/quotes/signed-quote.js'
 import type { Asset } from '../shared/money/assets.js'
 import { HeaderSizes } from '../sell/route/header-size.js'
 import { createX402Protect, openPaidRoutes } from '../sell/flow/x402-protect.js'
+import { createPaidTool } from '../sell/mcp/paid-tool.js'
 import type { Network } from '../shared/protocol/networks.js'
 import type { GatewayRouterOptions } from '../api/gateway-router.js'
 import { createEventBus } from '../core/schemes/events.js'
@@ -81,6 +82,7 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
 
   return {
     x402Protect: createX402Protect(paidRoutes),
+    paidTool: createPaidTool(paidRoutes),
     gatewayRouter,
     discovery: routerMaker('discovery', () =>
       createDiscovery({ ...resolved, describer, api: () => gatewayRouter({ docs: false }) }),

@@ -14,9 +14,13 @@ import {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = join(root, 'src')
-const entries = ['index.ts', 'sql.ts', 'tools/devnet/index.ts', 'tools/testing/index.ts'].map(
-  (file) => join(source, file),
-)
+const entries = [
+  'index.ts',
+  'mcp.ts',
+  'sql.ts',
+  'tools/devnet/index.ts',
+  'tools/testing/index.ts',
+].map((file) => join(source, file))
 
 const examples = [
   ...examplesInSources(source, root),
@@ -52,6 +56,7 @@ function check(all: readonly Example[]): ReadonlyMap<string, readonly string[]> 
   const toSource = relative(folder, source)
   const paths = {
     'express-x402-gateway': [`${toSource}/index.ts`],
+    'express-x402-gateway/mcp': [`${toSource}/mcp.ts`],
     'express-x402-gateway/sql': [`${toSource}/sql.ts`],
     'express-x402-gateway/devnet': [`${toSource}/tools/devnet/index.ts`],
     'express-x402-gateway/testing': [`${toSource}/tools/testing/index.ts`],

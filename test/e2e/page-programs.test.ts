@@ -28,7 +28,8 @@ const project = temporaryFolder(toEnd)
 beforeAll(async () => {
   await mkdir(join(project, 'node_modules'))
   await symlink(ROOT, join(project, 'node_modules/express-x402-gateway'))
-  for (const name of ['express', 'standardwebhooks', 'zod'])
+  await mkdir(join(project, 'node_modules/@modelcontextprotocol'))
+  for (const name of ['express', 'standardwebhooks', 'zod', '@modelcontextprotocol/sdk'])
     await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
 })
 
@@ -117,6 +118,42 @@ describe('llm.md', () => {
     expect((await fetch(`${url}/stream`, most)).status).toBe(400)
   })
 })
+
+describe('mcp.md', () => {
+  it('sells its tools at a fixed price, and for what was used', async () => {
+    await permit2Of(devnet).approve(devnet.payers[0]!.address)
+    const { url } = await start('mcp.mjs', { relayer: 0 })
+    const call = async (name: string, args: object, payment?: object) => {
+      const _meta = payment && { 'x402/payment': payment }
+      const params = { name, arguments: args, _meta }
+      const request = json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+      const headers = { ...request.headers, Accept: 'application/json, text/event-stream' }
+      const text = await (await fetch(`${url}/mcp`, { ...request, headers })).text()
+      return (JSON.parse(text.split('data: ')[1]!) as { result: Answer }).result
+    }
+    const buyTool = async (name: string, args: object) => {
+      const client = new x402Client()
+        .register('eip155:*', new ExactEvmScheme(privateKeyToAccount(devnet.payers[0]!.privateKey)))
+        .register('eip155:*', new UptoEvmScheme(privateKeyToAccount(devnet.payers[0]!.privateKey)))
+      const before = await balanceOf(devnet, devnet.merchant.address)
+      const { structuredContent } = await call(name, args)
+      const payment = await client.createPaymentPayload(structuredContent as never)
+      const { content } = await call(name, args, payment)
+      const earned = (await balanceOf(devnet, devnet.merchant.address)) - before
+      return { text: content[0]?.text, earned }
+    }
+    expect(await buyTool('forecast', { city: 'Bern' })).toEqual({
+      text: `Sunny in Bern, paid by ${devnet.payers[0]!.address}`,
+      earned: 10_000n,
+    })
+    expect(await buyTool('translate', { text: 'rain' })).toEqual({ text: 'RAIN', earned: 40n })
+  })
+})
+
+interface Answer {
+  readonly content: readonly { readonly text: string }[]
+  readonly structuredContent?: object
+}
 
 describe('free-quota.md', () => {
   it('gives each known key its free requests, at once or not, and then sells', async () => {

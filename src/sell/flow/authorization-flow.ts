@@ -190,8 +190,8 @@ async function settleThenSend(
  *
  * @throws `LedgerError` if it could not be kept: then nothing is charged.
  */
-async function keepCharged(
-  context: AuthorizationFlowContext,
+export async function keepCharged(
+  context: Pick<AuthorizationFlowContext, 'logger'>,
   attempt: Reserved,
   answer: string | undefined,
 ): Promise<void> {

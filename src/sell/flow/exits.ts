@@ -48,6 +48,8 @@ export type Exit =
   | { readonly kind: 'shutting_down' }
   /** The merchant takes nothing new for now. */
   | { readonly kind: 'merchant_paused' }
+  /** There is no merchant that could be paid. */
+  | { readonly kind: 'nobody_paid' }
   /** The handler answered a condition or a range, or led to another paid route, which costs nothing. */
   | Undelivered
   /** The handler's response is larger than what may be held. */

@@ -1,22 +1,19 @@
 import type { Declaration } from '../../core/catalogue/declaration.js'
 import { readInput } from '../discovery/read-input.js'
-import { isOutsideFailure } from '../../shared/errors.js'
-import { claimAnswerKeys } from './answer-keys.js'
 import { holdAnswer, type AuthorizationFlowContext } from './authorization-flow.js'
+import { chargeCall } from './charge-call.js'
 import { callerOf, type Exchange } from './exchange.js'
-import { outsideFailure } from './exits.js'
 import type { ProtectOptions } from '../route/options.js'
 import { requireOnce } from './paid-request.js'
 import type { CountRequest } from './payment-rate-limit.js'
 import { nameSeller, type ProblemPage } from '../paywall/problem-page.js'
 import { bringsPayment } from '../route/version-2.js'
-import type { LoggedRequest } from '../respond/log-fields.js'
 import { respondExit } from './respond-exit.js'
 import { respondOptions } from '../respond/respond-options.js'
-import { respondInvalidInput, respondNobodyPaid } from '../respond/respond.js'
+import { respondInvalidInput } from '../respond/respond.js'
 import type { PaidRoute } from '../route/route.js'
 import type { FindRoute } from '../route/route-finder.js'
-import { findPayment, takePayment, type PaidCallContext } from './take-payment.js'
+import type { PaidCallContext } from './take-payment.js'
 import { streamAnswer } from './upfront-flow.js'
 
 /** Shared by the paid routes of a gateway. */
@@ -59,7 +56,7 @@ export async function handlePaidRequest(
   const input = declaration && (await readInput(declaration, req))
   if (input?.ok === false) return respondInvalidInput(res, input.errors)
   const route = await find(view)
-  if (route === undefined) return respondNobodyPaid(res)
+  if (route === undefined) return respondExit(res, { kind: 'nobody_paid' })
   nameSeller(res, route.merchant)
   // Most requests. They are answered at once, so closing need not wait for them: counting them took a tenth of the CPU of
   // a 402 (Node 24).
@@ -89,30 +86,17 @@ async function charge(
   route: PaidRoute,
   exchange: Exchange,
 ): Promise<void> {
-  const { req, view, res, next } = exchange
-  const { merchant, offers } = route
-  const call = { route, caller: callerOf(exchange, context.countRequest) }
-  let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
-  try {
-    const offer = await offers.make(view)
-    if (offer === undefined) return next()
-    const presented = await findPayment(context, call, offer)
-    if ('kind' in presented) return respondExit(res, presented)
-    logged = presented
-    const keys = await claimAnswerKeys(context, presented, res)
-    if ('kind' in keys) return respondExit(res, keys)
-    try {
-      const delivery = DELIVERIES[route.paymentFlow](context, exchange)
-      const exit = await takePayment(context, { ...presented, keys }, delivery)
+  const { req, res, next } = exchange
+  const isCharged = await chargeCall(context, {
+    route,
+    res,
+    caller: callerOf(exchange, context.countRequest),
+    delivery: DELIVERIES[route.paymentFlow](context, exchange),
+    end(exit) {
       // A handler that waits for this middleware has the payment before it answers.
       if (res.headersSent && req.x402 === undefined) cutOff(route, exchange)
       else respondExit(res, exit)
-    } finally {
-      await keys.end()
-    }
-  } catch (error) {
-    if (!isOutsideFailure(error)) throw error
-    if (logged.payment !== undefined) context.noteFailure?.(error)
-    respondExit(res, outsideFailure(context, error, logged))
-  }
+    },
+  })
+  if (!isCharged) next()
 }

@@ -27,7 +27,8 @@ export interface Waiver {
   readonly reason: string | undefined
 }
 
-export function openWaiver(res: Response): Waiver {
+/** @param res - Ends once nothing can be decided any more. */
+export function openWaiver(res: Pick<Response, 'writableEnded'>): Waiver {
   let given: string | undefined
   return {
     waive(reason = NO_REASON) {

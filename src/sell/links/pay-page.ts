@@ -17,7 +17,7 @@ import { varyByAccept } from '../paywall/prefers-html.js'
 import { nameSeller, openProblemPage, showProblem } from '../paywall/problem-page.js'
 import { MOST_PREPARED, newDocuments } from '../route/prepared-payment-required.js'
 import { bringsPayment } from '../route/version-2.js'
-import { respondNobodyPaid, respondRouteProblem } from '../respond/respond.js'
+import { respondRouteProblem } from '../respond/respond.js'
 import { viewOf } from '../route/request-view.js'
 import { PaidRoute } from '../route/route.js'
 import { RouteWarnings } from '../route/route-warnings.js'
@@ -125,7 +125,7 @@ class PaymentLinks {
     // A payment that has paid it is answered again.
     if (status !== 'open' && !bringsPayment(req)) return this.#tell(res, checkout, merchant)
     const route = merchant && this.#routeOf(checkout, merchant)
-    if (route === undefined) return respondNobodyPaid(res)
+    if (route === undefined) return respondExit(res, { kind: 'nobody_paid' })
     const answer = (): Promise<void> =>
       this.#orUnavailable(exchange, () => this.#takeOrRefuse(checkout, exchange))
     const handle: NextFunction = (failure?: unknown) =>

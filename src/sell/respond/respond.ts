@@ -20,15 +20,6 @@ export function respondRouteProblem(res: Response, problem: Problem): void {
   if (!showProblem(res, problem.code)) respondProblem(res, 'route', problem)
 }
 
-/** Responds to a request while there is no merchant that could be paid. */
-export function respondNobodyPaid(res: Response): void {
-  res.set('Retry-After', String(RETRY_AFTER_SECONDS))
-  respondRouteProblem(res, {
-    code: 'merchant_not_configured',
-    detail: 'Nobody can be paid for this resource at present; nothing was charged.',
-  })
-}
-
 /** Responds to a request that is not as its route declares, before it is asked to pay. */
 export function respondInvalidInput(res: Response, errors: readonly DocumentError[]): void {
   const [first] = errors

@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { Response } from 'express'
 import { onceClosed } from '../../shared/http/once-closed.js'
 import { MAX_STORED_BYTES } from '../../ledger/once/store.js'
+import type { Problem } from '../../shared/http/respond-problem.js'
 import type { Receipt } from '../route/payment-dialect.js'
 import { keepPrivate } from './cache-control.js'
 import { exposeHeaders, respondRouteProblem } from './respond.js'
@@ -96,6 +97,23 @@ export function withReceipt(stored: string, receipt: Receipt): string {
   })
 }
 
+/** In place of a stored response whose body was not stored. */
+export const ANSWER_NOT_KEPT = {
+  code: 'answer_not_kept',
+  detail:
+    'This payment was settled and its answer was given once; the answer was too large, or was cut short, and was not kept.',
+} as const satisfies Problem
+
+/** Reads a stored response without its headers but the receipt. */
+export function readStored(stored: string): { receipt: Receipt; body: Buffer | undefined } {
+  const { headers, body } = JSON.parse(stored) as StoredResponse
+  const receipt = Object.entries(headers).filter(([name]) => /^(x-)?payment-response$/i.test(name))
+  return {
+    receipt: Object.fromEntries(receipt) as Receipt,
+    body: body === undefined ? body : Buffer.from(body, 'base64'),
+  }
+}
+
 /**
  * Responds with a stored response.
  *
@@ -105,15 +123,11 @@ export function withReceipt(stored: string, receipt: Receipt): string {
  * @param stored - By {@link serializeResponse}.
  */
 export function respondAgain(res: Response, stored: string): void {
-  const { status, headers, body } = JSON.parse(stored) as StoredResponse
+  const { status, headers } = JSON.parse(stored) as StoredResponse
+  const { receipt, body } = readStored(stored)
   if (body === undefined) {
-    for (const [name, value] of Object.entries(headers))
-      if (/^(x-)?payment-response$/i.test(name)) res.setHeader(name, value)
-    return respondRouteProblem(res, {
-      code: 'answer_not_kept',
-      detail:
-        'This payment was settled and its answer was given once; the answer was too large, or was cut short, and was not kept.',
-    })
+    for (const [name, value] of Object.entries(receipt)) res.setHeader(name, value)
+    return respondRouteProblem(res, ANSWER_NOT_KEPT)
   }
   res.status(status)
   for (const [name, value] of Object.entries(headers))
@@ -123,7 +137,7 @@ export function respondAgain(res: Response, stored: string): void {
   exposeHeaders(res)
   // Headers that the app set before the route are not in the store.
   keepPrivate(res)
-  res.end(Buffer.from(body, 'base64'))
+  res.end(body)
 }
 
 /**

@@ -39,7 +39,7 @@ export interface OffersContext extends SigningContext {
   readonly permits?: PermitDomains | undefined
   /** Room for prepared 402s. @defaultValue each route has room of its own */
   readonly documents?: PreparedDocuments | undefined
-  /** Notes how large the headers of its 402s are. @defaultValue not noted */
+  /** Notes how large the headers of its 402s are, which may be warned of. @defaultValue they are in no header */
   readonly headerSizes?: HeaderSizes | undefined
 }
 
@@ -114,7 +114,7 @@ export class RouteOffers {
     const { price, askedPrice } = await prices.ask(view)
     warnings.meet(view)
     if (isFree(price)) return undefined
-    const resource = sold.at(sold.urlOf(view))
+    const resource = sold.at(sold.urlOf(view), view.argumentsHash)
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), view)
     const bazaar = sold.bazaarOf(view)
@@ -237,8 +237,10 @@ export class RouteOffers {
   }
 
   #noteHeader(headerBytes: number, view?: RequestView): void {
+    const { headerSizes } = this.#context
+    if (headerSizes === undefined) return
     const { merchant, warnings } = this.#parts
-    this.#context.headerSizes?.note(merchant.project, headerBytes)
+    headerSizes.note(merchant.project, headerBytes)
     warnings.warnOfHeader(headerBytes, view)
   }
 }

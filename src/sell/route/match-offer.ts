@@ -68,11 +68,13 @@ export async function matchOffer(
   const { decoded, accepted } = presented
   if (!context.facilitator.formats.has(accepted.scheme)) return { refused: 'unsupported_scheme' }
   const mismatch = checkTerms(accepted, route.merchant)
-  const paidFor = decoded.payload.resource?.['url']
+  const { url: paidFor, argumentsHash } = decoded.payload.resource ?? {}
   if (paidFor !== undefined && !sameUrl(paidFor, offer.resource.url))
     return mismatch
       ? { refused: mismatch }
       : otherResource({ route, offer }, presented.view, paidFor)
+  if (argumentsHash !== undefined && argumentsHash !== offer.resource.argumentsHash)
+    return { refused: 'resource_mismatch', message: 'The payment is for other arguments.' }
   const quote = await readQuote(context, { route, offer }, presented)
   const current = mismatch
     ? { refused: mismatch }

@@ -20,6 +20,10 @@ export interface RequestView {
   readonly soldAt: string
   readonly ip: string
   header(name: string): string | undefined
+  /** Names a header of its payment, for the developer of a client: `PAYMENT-SIGNATURE header`. */
+  placeOf(header: string): string
+  /** Of a call that no URL describes: fingerprint of its arguments, which its offer names and its payment echoes. */
+  readonly argumentsHash?: string | undefined
   /** Its body, as the app has parsed it. */
   readonly body: unknown
   readonly isRead: boolean
@@ -87,6 +91,10 @@ class ExpressView implements RequestView {
 
   header(name: string) {
     return this.req.get(name)
+  }
+
+  placeOf(header: string) {
+    return `${header} header`
   }
 }
 

@@ -1,5 +1,4 @@
 /** What a route costs: its declared price, the prices before it, and what is charged of a maximum. */
-import type { Response } from 'express'
 import { ConfigError, isConfigError } from '../../shared/errors.js'
 import { hashOf } from '../../ledger/purchase.js'
 import type { Merchant } from '../../core/merchants/project.js'
@@ -7,7 +6,7 @@ import { formatDecimal } from '../../shared/money/decimal.js'
 import { parsePrice, type ParsedPrice, type Price } from '../../shared/money/price.js'
 import type { AppliedRate } from '../../shared/money/rates.js'
 import { checkSmallest } from './checked-price.js'
-import { Meter, type MeteredPayment } from './up-to-charge.js'
+import { Meter, type MeteredPayment, type MeteredResponse } from './up-to-charge.js'
 import type { PriceFunction, RouteOptions } from './options.js'
 import type { RequestView } from './request-view.js'
 import { nameOfRoute } from './route-warnings.js'
@@ -85,7 +84,7 @@ export class RoutePrices {
   }
 
   /** Opens the meter of a payment; `undefined` if the price is fixed. */
-  openMeter(res: Response, payment: MeteredPayment): Meter | undefined {
+  openMeter(res: MeteredResponse, payment: MeteredPayment): Meter | undefined {
     if (!this.isMaximum) return undefined
     return new Meter(payment, { res, merchant: this.#merchant, defaultCharge: this.#defaultCharge })
   }

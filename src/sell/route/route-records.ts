@@ -30,6 +30,7 @@ export function purchaseOf(
   { format }: Pick<DecodedPayload, 'format'>,
 ): RequestedPurchase {
   const bought = { method: pricedMethod(view), route: view.soldAt, ...asked }
+  if (view.argumentsHash !== undefined) return { ...bought, body: view.argumentsHash }
   return format?.bindsBody === true ? { ...bought, body: bodyFingerprint(view) } : bought
 }
 

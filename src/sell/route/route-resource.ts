@@ -50,10 +50,11 @@ export class RouteResource {
     return this.#options.resourceUrl?.(view.req) ?? requestUrl(view, this.#context.publicUrl)
   }
 
-  at(url: string): ResourceInfo {
+  at(url: string, argumentsHash?: string): ResourceInfo {
     const { description = '', mimeType, tags } = this.#options
     return {
       url,
+      ...(argumentsHash !== undefined && { argumentsHash }),
       description,
       ...(mimeType !== undefined && { mimeType }),
       ...(tags !== undefined && { tags }),

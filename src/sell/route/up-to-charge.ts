@@ -22,8 +22,11 @@ export interface MeteredPayment extends Pick<Payment, 'format'> {
   readonly appliedRate: AppliedRate | undefined
 }
 
+/** What ends when nothing can be charged any more. */
+export type MeteredResponse = Pick<Response, 'writableEnded'>
+
 interface MeterOptions {
-  readonly res: Response
+  readonly res: MeteredResponse
   readonly merchant: Merchant
   /** What is charged if nothing is said. @defaultValue the maximum */
   readonly defaultCharge: ParsedPrice | undefined
@@ -48,7 +51,7 @@ interface Fraction {
  * changes after that.
  */
 export class Meter {
-  readonly #res: Response
+  readonly #res: MeteredResponse
   readonly #currency: string
   readonly #asset: Asset | undefined
   readonly #payment: MeteredPayment

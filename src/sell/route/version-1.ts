@@ -40,7 +40,7 @@ export class Version1 implements PaymentDialect {
     const document = decodeHeader(header.text)
     if (!document.ok || versionOf(document.value) !== VERSION_1) return undefined
     const payload = await this.toVersion2(document.value)
-    const presented = decodePresented(header.name, payload, this.#formats)
+    const presented = decodePresented(view.placeOf(header.name), payload, this.#formats)
     if (presented.kind !== 'payment') return presented
     return { ...presented, network: presented.accepted.network }
   }

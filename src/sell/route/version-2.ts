@@ -30,9 +30,10 @@ export class Version2 implements PaymentDialect {
     const header = paymentHeaderOf(view)
     if (header === undefined) return undefined
     const document = decodeHeader(header.text)
-    if (!document.ok) return unreadable(header.name, document.problem)
+    const place = view.placeOf(header.name)
+    if (!document.ok) return unreadable(place, document.problem)
     if (isOtherVersion(document.value)) return { kind: 'other_version' }
-    return decodePresented(header.name, parsePaymentPayload(document.value), this.#formats)
+    return decodePresented(place, parsePaymentPayload(document.value), this.#formats)
   }
 
   challenge(document: PaymentRequired): Challenge {
@@ -58,24 +59,25 @@ export function paymentHeaderOf(view: RequestView): { name: string; text: string
   return name && { name, text: view.header(name) ?? '' }
 }
 
+/** @param place - As {@link RequestView.placeOf} names it. */
 export function decodePresented(
-  name: string,
+  place: string,
   payload: Parsed<PaymentPayload>,
   formats: SchemeFormats,
 ): PresentedPayment {
-  if (!payload.ok) return unreadable(name, describe('', payload.errors))
+  if (!payload.ok) return unreadable(place, describe('', payload.errors))
   const decoded = decodePayload(payload.value, formats)
   const { accepted, paymentId, read } = decoded
-  if (!accepted.ok) return unreadable(name, describe('accepted', accepted.errors))
+  if (!accepted.ok) return unreadable(place, describe('accepted', accepted.errors))
   // Of a scheme that is not spoken here, there is nothing to say.
-  if (!read.ok && read.errors.length > 0) return unreadable(name, describe('payload', read.errors))
-  if (!paymentId.ok) return unreadable(name, describe('', paymentId.errors))
+  if (!read.ok && read.errors.length > 0) return unreadable(place, describe('payload', read.errors))
+  if (!paymentId.ok) return unreadable(place, describe('', paymentId.errors))
   return { kind: 'payment', decoded, accepted: accepted.value }
 }
 
-const unreadable = (name: string, problem: string): PresentedPayment => ({
+const unreadable = (place: string, problem: string): PresentedPayment => ({
   kind: 'unreadable',
-  problem: `The ${name} header cannot be read: ${problem}.`,
+  problem: `The ${place} cannot be read: ${problem}.`,
 })
 
 function describe(parent: string, errors: readonly DocumentError[]): string {

@@ -50,6 +50,8 @@ export interface PaymentRequirements {
 export interface ResourceInfo {
   /** Absolute URL. */
   readonly url: string
+  /** Of a tool: fingerprint of the arguments that it is called with. A payment that echoes it buys no other call. */
+  readonly argumentsHash?: string
   /** Description for people. */
   readonly description?: string
   /** Media type. */

@@ -109,6 +109,8 @@ const isLate = standInForDefault({
     requireCall(price)
     return declareRoute((gateway) => gateway.x402Protect(price, options))
   },
+  // An MCP server serves one connection: apps make it for each one, when a shop is open.
+  paidTool: (server, ...tool) => newest().paidTool(server, ...tool),
   discovery: routerMaker('discovery', () => declareRouter((gateway) => gateway.discovery())),
   openapi: (app) => newest().openapi(app),
   gatewayRouter: routerMaker('gatewayRouter', (options?: GatewayRouterOptions) =>

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Response } from 'express'
 import { isConfigError, type ChargeError } from '../../../src/shared/errors.js'
 import type { Merchant } from '../../../src/core/merchants/project.js'
 import { findKnownAsset } from '../../../src/shared/money/assets.js'
@@ -35,7 +34,7 @@ function open({ amount = '100000', appliedRate, defaultCharge }: Opening = {}) {
   const meter = new Meter(
     { requirements, format, appliedRate },
     {
-      res: res as Response,
+      res,
       merchant,
       defaultCharge:
         defaultCharge === undefined

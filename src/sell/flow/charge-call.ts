@@ -1,0 +1,52 @@
+import { isOutsideFailure } from '../../shared/errors.js'
+import type { Logger } from '../../shared/logger.js'
+import type { WaitingRequest } from '../../ledger/once/wait.js'
+import type { LoggedRequest } from '../respond/log-fields.js'
+import { claimAnswerKeys } from './answer-keys.js'
+import { outsideFailure, type Exit } from './exits.js'
+import type { PaidCall } from './paid-call.js'
+import type { Delivery } from './payment-attempt.js'
+import { findPayment, takePayment, type PaidCallContext } from './take-payment.js'
+
+interface ChargeContext extends PaidCallContext {
+  readonly logger: Logger
+}
+
+export interface ChargedCall extends PaidCall {
+  readonly delivery: Delivery
+  /** Waits for the answer, where that is a response of HTTP. */
+  readonly res?: WaitingRequest['res']
+  /** Answers the call, unless its delivery has. */
+  readonly end: (exit: Exit) => void
+}
+
+/** Charges for a call, whatever carries it. @returns False if it is free; then nothing was done. */
+export async function chargeCall(context: ChargeContext, call: ChargedCall): Promise<boolean> {
+  const { route, caller, delivery, res, end } = call
+  let logged: LoggedRequest = { caller, project: route.merchant.project }
+  try {
+    const offer = await route.offers.make(caller.view)
+    if (offer === undefined) return false
+    const presented = await findPayment(context, { route, caller }, offer)
+    if ('kind' in presented) {
+      end(presented)
+      return true
+    }
+    logged = presented
+    const keys = await claimAnswerKeys(context, presented, res)
+    if ('kind' in keys) {
+      end(keys)
+      return true
+    }
+    try {
+      end(await takePayment(context, { ...presented, keys }, delivery))
+    } finally {
+      await keys.end()
+    }
+  } catch (error) {
+    if (!isOutsideFailure(error)) throw error
+    if (logged.payment !== undefined) context.noteFailure?.(error)
+    end(outsideFailure(context, error, logged))
+  }
+  return true
+}

@@ -1,0 +1,170 @@
+/** The results of paid tools: which can be sold, and what is answered in place of one. */
+import { z } from 'zod'
+import { problemDetails, type Problem } from '../../shared/http/respond-problem.js'
+import { STATUS } from '../../shared/http/problem-status.js'
+import { PAYMENT_RESPONSE, X_PAYMENT } from '../../shared/protocol/headers.js'
+import { problemOf } from '../flow/exit-problems.js'
+import type { Exit } from '../flow/exits.js'
+import { ANSWER_NOT_KEPT, readStored } from '../respond/stored-response.js'
+import type { Offer } from '../route/offer.js'
+import { challengeIn, type Receipt } from '../route/payment-dialect.js'
+import { paymentRequired, type Asking } from '../route/payment-required.js'
+import type { ToolCall } from './tool-call.js'
+import type { ToolResult, ToolSchema } from './tool-options.js'
+
+/** As SDKs check it. A pattern takes too deep a stack for megabytes. */
+const base64 = z.string().refine((text) => {
+  try {
+    return atob(text) !== undefined
+  } catch {
+    return false
+  }
+})
+const media = { data: base64, mimeType: z.string() }
+const resource = { uri: z.string() }
+
+/** What SDKs take as a result. They look once the handler has answered, when it would be paid for. */
+const resultSchema = z.looseObject({
+  content: z
+    .array(
+      z.discriminatedUnion('type', [
+        z.looseObject({ type: z.literal('text'), text: z.string() }),
+        z.looseObject({ type: z.enum(['image', 'audio']), ...media }),
+        z.looseObject({ type: z.literal('resource_link'), name: z.string(), ...resource }),
+        z.looseObject({
+          type: z.literal('resource'),
+          resource: z.union([
+            z.looseObject({ ...resource, text: z.string() }),
+            z.looseObject({ ...resource, blob: base64 }),
+          ]),
+        }),
+      ]),
+    )
+    .optional(),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+  isError: z.boolean().optional(),
+  _meta: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** Why a result would not reach its client; `undefined` if it does. */
+export async function whyUnsendable(
+  result: ToolResult,
+  output: ToolSchema | undefined,
+): Promise<string | undefined> {
+  const read = resultSchema.safeParse(result)
+  if (!read.success) return `is no result of a tool: ${z.prettifyError(read.error)}`
+  const { structuredContent } = read.data
+  if (output === undefined) return undefined
+  if (structuredContent === undefined) return 'has no structuredContent'
+  const fits = isSchema(output)
+    ? await isGood(output, structuredContent)
+    : await areGood(output, structuredContent)
+  return fits ? undefined : 'has structuredContent that does not fit `output`'
+}
+
+interface Schema {
+  readonly '~standard': { validate(value: unknown): object | Promise<object> }
+}
+
+const isSchema = (output: ToolSchema): output is Schema => '~standard' in output
+
+async function isGood(schema: Schema, value: unknown): Promise<boolean> {
+  const { issues } = (await schema['~standard'].validate(value)) as { readonly issues?: unknown }
+  return issues === undefined
+}
+
+async function areGood(shape: object, value: Readonly<Record<string, unknown>>): Promise<boolean> {
+  for (const [name, schema] of Object.entries(shape))
+    if (!(await isGood(schema as Schema, value[name]))) return false
+  return true
+}
+
+/** Adds the receipt to a result. */
+export function withReceipt(result: ToolResult, receipt: Receipt, call: ToolCall): ToolResult {
+  return { ...result, _meta: { ...result._meta, ...metaOf(receipt, call) } }
+}
+
+function metaOf(receipt: Receipt, call: ToolCall) {
+  const text = Buffer.from(receipt[PAYMENT_RESPONSE] ?? '', 'base64').toString()
+  const settlement = JSON.parse(text) as object
+  return {
+    'x402/payment-response': settlement,
+    ...(call.header(X_PAYMENT) !== undefined && { 'x402.payment-response': settlement }),
+  }
+}
+
+interface AnsweredCall {
+  readonly call: ToolCall
+  readonly hasOutput: boolean
+}
+
+/** What a call ends with, in place of its handler's result. */
+export function resultOf(exit: Exit, answered: AnsweredCall): ToolResult {
+  const { call } = answered
+  switch (exit.kind) {
+    case 'payment_required':
+      return askForPayment(exit.offer, exit, answered)
+    case 'not_settled': {
+      const { errorReason: error, errorMessage: message } = exit.settlement
+      const asking = askForPayment(exit.offer, { error, message }, answered)
+      return withReceipt(asking, exit.receipt, call)
+    }
+    case 'settlement_pending':
+      return withReceipt(problemResult(problemOf(exit)), exit.receipt, call)
+    case 'repeated': {
+      const { body, receipt } = readStored(exit.stored)
+      const result = body
+        ? (JSON.parse(body.toString()) as ToolResult)
+        : problemResult(ANSWER_NOT_KEPT)
+      return withReceipt(result, receipt, call)
+    }
+    case 'rate_limited':
+      return problemResult({
+        code: 'rate_limited',
+        detail: `More than ${exit.limit} calls in ${exit.windowMs / 1000} s, by ${exit.by}; this one charged nothing. Present the same payment again later.`,
+      })
+    // Nobody is there to read it.
+    case 'over':
+    case 'undelivered':
+      return { content: [], isError: true }
+    case 'busy':
+    case 'conflict':
+    case 'server_busy':
+    case 'shutting_down':
+    case 'merchant_paused':
+    case 'nobody_paid':
+    case 'too_large':
+    case 'outside_failure':
+      return problemResult(problemOf(exit))
+  }
+}
+
+/** Asks in the words of all clients at once; see `sell/README.md`. */
+function askForPayment(
+  offer: Offer,
+  asking: Asking,
+  { call, hasOutput }: AnsweredCall,
+): ToolResult {
+  const document = paymentRequired(offer, asking)
+  if (call.speaksExtension)
+    return {
+      resultType: 'payment_required',
+      paymentRequired: document,
+      // The SDK asks every other result for the structured content that `output` describes.
+      ...(hasOutput && { isError: true }),
+    } as ToolResult
+  const { header: json, body } = challengeIn(offer.dialects, document)
+  const texts = body === json ? [json] : [json, body]
+  const { x402Version, error, resource: sold, accepts, extensions } = document
+  return {
+    content: texts.map((text) => ({ type: 'text', text })),
+    ...((!hasOutput || call.isModern) && { structuredContent: document }),
+    isError: true,
+    _meta: { 'x402/error': { x402Version, error, resource: sold, accepts, extensions } },
+  }
+}
+
+export function problemResult(problem: Problem): ToolResult {
+  const details = problemDetails(problem, STATUS[problem.code].route)
+  return { content: [{ type: 'text', text: JSON.stringify(details) }], isError: true }
+}
