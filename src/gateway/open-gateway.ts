@@ -23,9 +23,10 @@ import { createMemoryLedger } from '../ledger/memory-ledger.js'
 import type { Logger } from '../shared/logger.js'
 import { merchantsOf, type Merchant } from '../core/merchants/project.js'
 import { ProjectDirectory } from '../core/merchants/project-directory.js'
-import { quoteSecret } from '../core/quotes/quote-secret.js'
+import { keepFound, quoteSecret } from '../core/quotes/quote-secret.js'
 import { QuoteSigner } from '../core/quotes/signed-quote.js'
 import type { Asset } from '../shared/money/assets.js'
+import type { SignInContext } from '../sell/sign-in/route-sign-in.js'
 import { HeaderSizes } from '../sell/route/header-size.js'
 import { createX402Protect, openPaidRoutes } from '../sell/flow/x402-protect.js'
 import type { Network } from '../shared/protocol/networks.js'
@@ -59,7 +60,13 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
   const probes = { isServed: false }
   const { wakeWebhooks } = parts
   const selling = sellingContext(resolved, base)
-  const context = { ...selling, facilitator, wakeWebhooks, hasProbes: () => probes.isServed }
+  const context = {
+    ...selling,
+    facilitator,
+    wakeWebhooks,
+    hasProbes: () => probes.isServed,
+    signIns: signInContext(resolved, base, parts.openCores),
+  }
   const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
     const { openRouter } = await import('./parts/router.js')
@@ -225,6 +232,26 @@ function sellingContext(resolved: ResolvedOptions, base: Base) {
     },
     merchants: merchantsOf(resolved.projects),
     settledAssets: settledAssetsOf(resolved),
+  }
+}
+
+/** What routes have that ask callers to sign in. */
+function signInContext(
+  { now }: ResolvedOptions,
+  { ledger, requests }: Base,
+  openCores: ReturnType<typeof lazyParts>['openCores'],
+): SignInContext {
+  const signers = new Lazy(async () => {
+    const { Signers } = await import('../core/facilitator/signers.js')
+    return new Signers(openCores)
+  })
+  const checkSigner: SignInContext['checkSigner'] = async (...signed) =>
+    (await signers.get()).check(...signed)
+  return {
+    ledger,
+    now,
+    secret: keepFound(() => ledger.secrets.sharedSecret('sign-in')),
+    checkSigner: (...signed) => requests.ask(checkSigner(...signed)),
   }
 }
 

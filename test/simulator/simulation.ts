@@ -1,5 +1,6 @@
 /** One world: a chain with its nodes, a database, gateways that die and start anew, and those who buy. */
 import { createHash } from 'node:crypto'
+import { paidRequest } from '../../src/sell/flow/paid-request.js'
 import type { Logger } from '../../src/shared/logger.js'
 import { world } from '../../src/shared/world.js'
 import { NOBODY, outsideOf, Scheduler } from './scheduler.js'
@@ -127,7 +128,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
         for (const [path, units] of Object.entries(GOODS) as [Path, bigint][]) {
           const paymentFlow = path === '/upfront' ? 'upfront' : 'authorization'
           app.get(path, x402Protect(`$${Number(units) / 1e6}`, { paymentFlow }), (req, res) => {
-            const { authorization } = req.x402!.payload.payload as {
+            const { authorization } = paidRequest(req).payload.payload as {
               authorization: { nonce: string }
             }
             if (path.startsWith('/free')) return void res.status(500).send('not today')

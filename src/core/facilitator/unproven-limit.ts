@@ -14,6 +14,8 @@ const MAX_CLIENTS = 10_000
 interface Bounds {
   readonly ofAll: number
   readonly ofClient: number
+  /** What is counted. @defaultValue `'payments'` */
+  readonly of?: string
 }
 
 /** Limits how often a facilitator elsewhere is asked about payments that may be worth nothing. */
@@ -44,7 +46,8 @@ export class UnprovenLimit {
       this.#all = { count: 0 }
     }
     const [all, own] = [this.#all, this.#countOf(client)]
-    if (all.count >= this.#bounds.ofAll || own.count >= this.#bounds.ofClient) throw tooMany()
+    if (all.count >= this.#bounds.ofAll || own.count >= this.#bounds.ofClient)
+      throw tooMany(this.#bounds.of)
     for (const one of [all, own]) one.count += 1
     return () => [all, own].forEach((one) => (one.count -= 1))
   }
@@ -62,10 +65,10 @@ export class UnprovenLimit {
   }
 }
 
-function tooMany(): FacilitatorError {
+function tooMany(of = 'payments'): FacilitatorError {
   return new FacilitatorError(
     'facilitator_busy',
-    'Too many payments come from unknown payers; nothing was sent for this one. Present it again later.',
+    `Too many ${of} come from unknown payers; nothing was sent for this one. Present it again later.`,
     { isUnsent: true, retryAfterSeconds: WINDOW_MS / 1000 },
   )
 }

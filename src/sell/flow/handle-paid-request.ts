@@ -14,6 +14,7 @@ import type { LoggedRequest } from '../respond/log-fields.js'
 import { respondExit } from './respond-exit.js'
 import { respondOptions } from '../respond/respond-options.js'
 import { respondInvalidInput, respondNobodyPaid } from '../respond/respond.js'
+import { offerToCaller } from '../sign-in/meet-caller.js'
 import type { PaidRoute } from '../route/route.js'
 import type { FindRoute } from '../route/route-finder.js'
 import { findPayment, takePayment, type PaidCallContext } from './take-payment.js'
@@ -89,12 +90,12 @@ async function charge(
   route: PaidRoute,
   exchange: Exchange,
 ): Promise<void> {
-  const { req, view, res, next } = exchange
-  const { merchant, offers } = route
+  const { req, res, next } = exchange
+  const { merchant } = route
   const call = { route, caller: callerOf(exchange, context.countRequest) }
   let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
   try {
-    const offer = await offers.make(view)
+    const offer = await offerToCaller(route, exchange)
     if (offer === undefined) return next()
     const presented = await findPayment(context, call, offer)
     if ('kind' in presented) return respondExit(res, presented)
@@ -105,7 +106,7 @@ async function charge(
       const delivery = DELIVERIES[route.paymentFlow](context, exchange)
       const exit = await takePayment(context, { ...presented, keys }, delivery)
       // A handler that waits for this middleware has the payment before it answers.
-      if (res.headersSent && req.x402 === undefined) cutOff(route, exchange)
+      if (res.headersSent && req.x402?.payer === undefined) cutOff(route, exchange)
       else respondExit(res, exit)
     } finally {
       await keys.end()

@@ -1,0 +1,36 @@
+import type { Exchange } from '../flow/exchange.js'
+import { keepPrivateOnHead } from '../respond/cache-control.js'
+import { hidePayment } from '../respond/hide-payment.js'
+import type { Offer } from '../route/offer.js'
+import type { PaidRoute } from '../route/route.js'
+import type { RouteSignIn } from './route-sign-in.js'
+
+/** The `error` of a 402 that asks for a sign-in alone. */
+const NOT_SIGNED_IN = 'Sign-in required'
+
+/**
+ * Offers what a request asks for, once it is known who asks.
+ *
+ * @returns `undefined` if nothing is to be paid: it is free, or its caller has signed in and has paid before.
+ * @throws As `RouteOffers.make` and {@link RouteSignIn.read}.
+ */
+export async function offerToCaller(
+  { offers, options, signIn }: PaidRoute,
+  exchange: Exchange,
+): Promise<Offer | undefined> {
+  const { view, req, res, input } = exchange
+  if (signIn === undefined) return offers.make(view)
+  const read = await signIn.read(view)
+  const signedIn = read !== undefined && 'address' in read ? read : undefined
+  if (signedIn !== undefined) req.x402 = res.locals['x402'] = { signedIn, input }
+  const offer = await offers.make(view)
+  if (offer === undefined && options.signIn !== true) return undefined
+  if (signedIn !== undefined && (!offer || (await signIn.isOpen(view, signedIn, offer.price)))) {
+    hidePayment(req)
+    keepPrivateOnHead(res)
+    return undefined
+  }
+  const refused = read !== undefined && 'error' in read ? read : undefined
+  const unsigned = refused ?? (offer === undefined ? { error: NOT_SIGNED_IN } : undefined)
+  return { ...(offer ?? offers.unpriced(view)), signIn: await signIn.ask(view), unsigned }
+}
