@@ -14,8 +14,7 @@ export interface EntryTerms {
   readonly appliedRate?: AppliedRate | undefined
   /** The resource that is bought, and the buyer. */
   readonly purchase?:
-    | (Partial<Record<PurchaseTerm, string | undefined>> & Pick<Purchase, 'access'>)
-    | undefined
+    (Partial<Record<PurchaseTerm, string | undefined>> & Pick<Purchase, 'access'>) | undefined
   /** Further details for its record. Of a refund, those of its payment. */
   readonly details?: PaymentDetails | undefined
 }

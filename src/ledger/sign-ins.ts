@@ -57,7 +57,6 @@ export class SignIns {
         .where('access_until', '>', timeOnce(db, now))
         .where('state', '=', 'settled')
         .where('delivered', '=', 1)
-        .where((where) => where.or([where('charged', 'is', null), where('charged', '<>', '0')]))
         .$if(chainId !== undefined, (query) => query.where('chain_id', '=', chainId ?? 0))
         .where(({ not, exists, selectFrom }) =>
           not(

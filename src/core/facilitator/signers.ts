@@ -3,10 +3,10 @@ import { keccakHex } from '../../shared/crypto/keccak.js'
 import type { Address, Hex } from '../../shared/protocol/payment.js'
 import type { SettlementNetwork } from '../schemes/evm/network/settlement-network.js'
 import { isApproved, readSignature, unwrapErc6492 } from '../schemes/evm/verify/signature.js'
-import { UnprovenLimit } from './unproven-limit.js'
+import { UnprovenLimit, WINDOW_MS } from './unproven-limit.js'
 
 /** Most questions to contract accounts in a minute: who asks may be nobody. */
-const MOST_ASKED = { ofAll: 1200, ofClient: 120, of: 'sign-ins' }
+const MOST_ASKED = { ofAll: 1200, ofClient: 120 }
 
 export interface SignedMessage {
   /** CAIP-2. */
@@ -18,7 +18,13 @@ export interface SignedMessage {
 }
 
 /** `unknown` if only the account could tell, and no node of its chain is known here. */
-export type Signer = 'key' | 'contract' | 'nobody' | 'unknown'
+export type Signer = 'key' | 'contract' | 'nobody' | 'unknown' | SignersBusy
+
+/** Too many contract accounts were asked for this client, or for all. */
+export interface SignersBusy {
+  readonly windowMs: number
+  readonly limit: number
+}
 
 /** @param client - Address that it comes from. */
 export type CheckSigner = (signed: SignedMessage, client: string) => Promise<Signer>
@@ -34,7 +40,7 @@ export class Signers {
   /**
    * Checks keys here, and asks everybody else at their address (ERC-1271; ERC-6492 with a factory that is allowed).
    *
-   * @throws `ChainError` if the account could not be asked, and `FacilitatorError` if too many were.
+   * @throws `ChainError` if the account could not be asked.
    */
   readonly check: CheckSigner = async ({ chainId, account, message, signature }, client) => {
     const unwrapped = unwrapErc6492(signature)
@@ -44,7 +50,8 @@ export class Signers {
     const networks = await this.#networks()
     const network = networks.find(({ chain }) => chain.network.caip2 === chainId)
     if (network === undefined) return 'unknown'
-    this.#limit.count(client)
+    if (this.#limit.tryCount(client) === undefined)
+      return { windowMs: WINDOW_MS, limit: MOST_ASKED.ofClient }
     return (await isApproved(network, asked)) ? 'contract' : 'nobody'
   }
 }

@@ -5,7 +5,7 @@ import { FacilitatorError } from '../../shared/errors.js'
 import { world } from '../../shared/world.js'
 
 /** Length of the window (ms). */
-const WINDOW_MS = 60_000
+export const WINDOW_MS = 60_000
 
 /** Most addresses that are remembered. */
 const MAX_CLIENTS = 10_000
@@ -14,8 +14,6 @@ const MAX_CLIENTS = 10_000
 interface Bounds {
   readonly ofAll: number
   readonly ofClient: number
-  /** What is counted. @defaultValue `'payments'` */
-  readonly of?: string
 }
 
 /** Limits how often a facilitator elsewhere is asked about payments that may be worth nothing. */
@@ -40,14 +38,20 @@ export class UnprovenLimit {
    * @throws {@link FacilitatorError} (`facilitator_busy`) when there were too many.
    */
   count(client: string | undefined): () => void {
+    const takeBack = this.tryCount(client)
+    if (takeBack === undefined) throw tooMany()
+    return takeBack
+  }
+
+  /** As {@link count}. @returns `undefined` when there were too many. */
+  tryCount(client: string | undefined): (() => void) | undefined {
     const now = world.elapsed()
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now
       this.#all = { count: 0 }
     }
     const [all, own] = [this.#all, this.#countOf(client)]
-    if (all.count >= this.#bounds.ofAll || own.count >= this.#bounds.ofClient)
-      throw tooMany(this.#bounds.of)
+    if (all.count >= this.#bounds.ofAll || own.count >= this.#bounds.ofClient) return undefined
     for (const one of [all, own]) one.count += 1
     return () => [all, own].forEach((one) => (one.count -= 1))
   }
@@ -65,10 +69,10 @@ export class UnprovenLimit {
   }
 }
 
-function tooMany(of = 'payments'): FacilitatorError {
+function tooMany(): FacilitatorError {
   return new FacilitatorError(
     'facilitator_busy',
-    `Too many ${of} come from unknown payers; nothing was sent for this one. Present it again later.`,
+    'Too many payments come from unknown payers; nothing was sent for this one. Present it again later.',
     { isUnsent: true, retryAfterSeconds: WINDOW_MS / 1000 },
   )
 }

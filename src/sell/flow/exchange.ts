@@ -48,7 +48,16 @@ export function attachPayment(
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements
   const { signedIn } = req.x402 ?? {}
-  const paid: PaidRequest = { amount, asset, network, requirements, payload, input, signedIn, ...parties }
+  const paid: PaidRequest = {
+    amount,
+    asset,
+    network,
+    requirements,
+    payload,
+    input,
+    signedIn,
+    ...parties,
+  }
   req.x402 = paid
   res.locals['x402'] = paid
   hidePayment(req)

@@ -97,6 +97,7 @@ async function charge(
   try {
     const offer = await offerToCaller(route, exchange)
     if (offer === undefined) return next()
+    if ('kind' in offer) return respondExit(res, offer)
     const presented = await findPayment(context, call, offer)
     if ('kind' in presented) return respondExit(res, presented)
     logged = presented

@@ -1,4 +1,5 @@
 import type { Exchange } from '../flow/exchange.js'
+import type { ExceededLimit } from '../flow/payment-rate-limit.js'
 import { keepPrivateOnHead } from '../respond/cache-control.js'
 import { hidePayment } from '../respond/hide-payment.js'
 import type { Offer } from '../route/offer.js'
@@ -17,10 +18,11 @@ const NOT_SIGNED_IN = 'Sign-in required'
 export async function offerToCaller(
   { offers, options, signIn }: PaidRoute,
   exchange: Exchange,
-): Promise<Offer | undefined> {
+): Promise<Offer | ExceededLimit | undefined> {
   const { view, req, res, input } = exchange
   if (signIn === undefined) return offers.make(view)
   const read = await signIn.read(view)
+  if (read !== undefined && 'kind' in read) return read
   const signedIn = read !== undefined && 'address' in read ? read : undefined
   if (signedIn !== undefined) req.x402 = res.locals['x402'] = { signedIn, input }
   const offer = await offers.make(view)

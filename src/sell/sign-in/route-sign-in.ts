@@ -22,6 +22,7 @@ import {
   type SignInReason,
 } from '../../shared/protocol/sign-in.js'
 import { world } from '../../shared/world.js'
+import type { ExceededLimit } from '../flow/payment-rate-limit.js'
 import type { RouteOptions } from '../route/options.js'
 import { pricedMethod, type RequestView } from '../route/request-view.js'
 import { priceName, type RoutePrices } from '../route/route-prices.js'
@@ -103,10 +104,9 @@ export class RouteSignIn {
    * Reads who has signed a request, and takes its nonce: it is not good again. Cheap checks come first.
    *
    * @returns `undefined` if nobody tries to sign in.
-   * @throws `ChainError` if a contract account could not be asked, `FacilitatorError` if too many were, and
-   * `LedgerError`.
+   * @throws `ChainError` if a contract account could not be asked, and `LedgerError`.
    */
-  async read(view: RequestView): Promise<SignedIn | SignInRefusal | undefined> {
+  async read(view: RequestView): Promise<SignedIn | SignInRefusal | ExceededLimit | undefined> {
     const header = view.header(SIGN_IN_WITH_X)
     if (header === undefined) return undefined
     const read = readSignIn(header)
@@ -125,6 +125,8 @@ export class RouteSignIn {
     const signer = await this.#context.checkSigner(signed, view.ip)
     if (signer === 'nobody') return refusal('invalid_siwx_signature')
     if (signer === 'unknown') return refusal('invalid_siwx_verifier_error')
+    if (typeof signer === 'object')
+      return { kind: 'rate_limited', by: 'address', resetTime: undefined, ...signer }
     if (!(await this.#context.ledger.signIns.take(payload.nonce)))
       return refusal('invalid_siwx_nonce')
     return { address: checksumAddress(account), chainId, isContract: signer === 'contract' }
@@ -173,16 +175,23 @@ export class RouteSignIn {
   /** A salt, and what only gateways on this ledger can make of it, URL, method, project and time. */
   async #nonce(salt: string, issuedAt: string, view: RequestView): Promise<string> {
     const { project } = this.#route.merchant
-    const named = ['x402-sign-in-v1', salt, this.#uriOf(view), pricedMethod(view), project, issuedAt]
+    const named = [
+      'x402-sign-in-v1',
+      salt,
+      this.#uriOf(view),
+      pricedMethod(view),
+      project,
+      issuedAt,
+    ]
     const hmac = createHmac('sha256', await this.#context.secret()).update(JSON.stringify(named))
     return salt + hmac.digest('hex').slice(0, NONCE.digits)
   }
 }
 
-const refusal = (
-  error: SignInReason,
-  message: string = signInReasons[error],
-): SignInRefusal => ({ error, message })
+const refusal = (error: SignInReason, message: string = signInReasons[error]): SignInRefusal => ({
+  error,
+  message,
+})
 
 /** Nobody else can be at these (RFC 6761). */
 const isLocal = (hostname: string): boolean =>

@@ -115,6 +115,5 @@ export const signInSchema = {
     ...{ type: text, nonce: text, issuedAt: time, expirationTime: time, notBefore: time },
     ...{ requestId: text, resources: { type: 'array', items: uri }, signature: text },
   },
-  required:
-    'domain address uri version chainId type nonce issuedAt signature'.split(' '),
+  required: 'domain address uri version chainId type nonce issuedAt signature'.split(' '),
 } as const

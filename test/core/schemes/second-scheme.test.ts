@@ -131,7 +131,12 @@ describe('a scheme beside exact', () => {
       revenue: new RevenueReader(ledger.payments),
       downloads: new Downloads(),
       requests,
-      signIns: { ...resolved, ledger, secret: async () => '', checkSigner: async () => 'nobody' as const },
+      signIns: {
+        ...resolved,
+        ledger,
+        secret: async () => '',
+        checkSigner: async () => 'nobody' as const,
+      },
     }
     const app = express().use(createGatewayRouter(context))
     const protect = createX402Protect(openPaidRoutes(context))
