@@ -1,6 +1,7 @@
 import type { Router } from 'express'
 import type { Gateway } from './gateway-interface.js'
 import { lazyFacilitator } from './lazy-facilitator.js'
+import { signInContext } from './sign-in-context.js'
 import { merchantReader } from './config/resolve/projects.js'
 import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'
@@ -23,10 +24,9 @@ import { createMemoryLedger } from '../ledger/memory-ledger.js'
 import type { Logger } from '../shared/logger.js'
 import { merchantsOf, type Merchant } from '../core/merchants/project.js'
 import { ProjectDirectory } from '../core/merchants/project-directory.js'
-import { keepFound, quoteSecret } from '../core/quotes/quote-secret.js'
+import { quoteSecret } from '../core/quotes/quote-secret.js'
 import { QuoteSigner } from '../core/quotes/signed-quote.js'
 import type { Asset } from '../shared/money/assets.js'
-import type { SignInContext } from '../sell/sign-in/route-sign-in.js'
 import { HeaderSizes } from '../sell/route/header-size.js'
 import { createX402Protect, openPaidRoutes } from '../sell/flow/x402-protect.js'
 import type { Network } from '../shared/protocol/networks.js'
@@ -59,14 +59,8 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
   const facilitator = lazyFacilitator(parts, base.formats, requests)
   const probes = { isServed: false }
   const { wakeWebhooks } = parts
-  const selling = sellingContext(resolved, base)
-  const context = {
-    ...selling,
-    facilitator,
-    wakeWebhooks,
-    hasProbes: () => probes.isServed,
-    signIns: signInContext(resolved, base, parts.openCores),
-  }
+  const selling = sellingContext(resolved, base, parts)
+  const context = { ...selling, facilitator, wakeWebhooks, hasProbes: () => probes.isServed }
   const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
     const { openRouter } = await import('./parts/router.js')
@@ -214,14 +208,17 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
   return { core, openCores, checked, declared, dispatcher, wakeWebhooks, readiness, watch }
 }
 
+type Parts = ReturnType<typeof lazyParts>
+
 /** What paid routes and the API have in common, apart from what settles. */
-function sellingContext(resolved: ResolvedOptions, base: Base) {
+function sellingContext(resolved: ResolvedOptions, base: Base, parts: Parts) {
   const { requests, ledger, telemetry, recent } = base
   return {
     ...resolved,
     ...base,
     declaredRoutes: new DeclaredRoutes(),
     headerSizes: new HeaderSizes(),
+    signIns: signInContext({ ...resolved, ...base, ...parts }),
     closed: requests.cutOff,
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
@@ -232,26 +229,6 @@ function sellingContext(resolved: ResolvedOptions, base: Base) {
     },
     merchants: merchantsOf(resolved.projects),
     settledAssets: settledAssetsOf(resolved),
-  }
-}
-
-/** What routes have that ask callers to sign in. */
-function signInContext(
-  { now }: ResolvedOptions,
-  { ledger, requests }: Base,
-  openCores: ReturnType<typeof lazyParts>['openCores'],
-): SignInContext {
-  const signers = new Lazy(async () => {
-    const { Signers } = await import('../core/facilitator/signers.js')
-    return new Signers(openCores)
-  })
-  const checkSigner: SignInContext['checkSigner'] = async (...signed) =>
-    (await signers.get()).check(...signed)
-  return {
-    ledger,
-    now,
-    secret: keepFound(() => ledger.secrets.sharedSecret('sign-in')),
-    checkSigner: (...signed) => requests.ask(checkSigner(...signed)),
   }
 }
 
@@ -306,10 +283,7 @@ function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway[
 }
 
 /** Closes what a gateway consists of, the ledger last. */
-async function closeParts(
-  resolved: ResolvedOptions,
-  parts: Base & ReturnType<typeof lazyParts>,
-): Promise<void> {
+async function closeParts(resolved: ResolvedOptions, parts: Base & Parts): Promise<void> {
   const { counters, catalogue, directory, core, declared, dispatcher, ledger } = parts
   const last = Promise.all([counters.close(), catalogue.flush()])
   await Promise.race([last, world.sleep(LAST_COUNTS_MS, undefined, { ref: false })])

@@ -99,10 +99,6 @@ export interface PaidRequest<Input = unknown> {
   readonly charge: (amount: Price) => void
 }
 
-type NotPaid = {
-  readonly [Member in Exclude<keyof PaidRequest, 'input' | 'signedIn'>]?: undefined
-}
-
 /**
  * A request that is let in by a sign-in, as its handler sees it in `req.x402`: it pays nothing, because its caller
  * has access, or because it is free for this caller. A price function sees it for each caller who has signed in.
@@ -116,8 +112,12 @@ type NotPaid = {
  *   x402?.signedIn && members.has(x402.signedIn.address) ? '$0.01' : '$0.10'
  * ```
  */
-export interface SignedInRequest<Input = unknown> extends NotPaid {
+export interface SignedInRequest<Input = unknown> extends Readonly<
+  Partial<Record<Exclude<keyof PaidRequest, 'input' | 'signedIn'>, undefined>>
+> {
+  /** Who has signed in. */
   readonly signedIn: SignedIn
+  /** As of {@link PaidRequest}. */
   readonly input: Input
 }
 

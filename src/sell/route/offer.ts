@@ -7,7 +7,6 @@ import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/pa
 import type { SignInExtension } from '../../shared/protocol/sign-in.js'
 import type { Paywall } from '../paywall/paywall.js'
 import type { PaymentDialect } from './payment-dialect.js'
-import type { Asking } from './payment-required.js'
 
 export interface Offer {
   readonly resource: ResourceInfo
@@ -17,7 +16,7 @@ export interface Offer {
   /** What a caller may sign to be known; `undefined` if the route knows nobody. */
   readonly signIn?: SignInExtension | undefined
   /** Why its caller is not known. @defaultValue nobody has tried to sign in, or has to */
-  readonly unsigned?: Asking | undefined
+  readonly unsigned?: { readonly error: string; readonly message?: string } | undefined
   /** The same entries, with the rates that were applied. */
   readonly quotes: readonly Quote[]
   /** The price as the route asks for it: `$0.01`. */

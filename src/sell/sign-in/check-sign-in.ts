@@ -1,7 +1,7 @@
 import type { SignInPayload, SignInReason } from '../../shared/protocol/sign-in.js'
 
 /** How long a 402 may be signed in with (ms), as official servers have it. */
-export const SIGN_IN_MS = 300_000
+const SIGN_IN_MS = 300_000
 
 /** How far the clocks of gateways may differ (ms). */
 const SKEW_MS = 60_000
@@ -24,7 +24,8 @@ export function whyMisplaced(
   const late = whyNotNow(payload, now)
   if (late !== undefined) return late
   const { chainId } = payload
-  if (/^eip155:/.test(chainId) && !/^eip155:[1-9]\d*$/.test(chainId)) return 'invalid_siwx_chain_id'
+  if (chainId.startsWith('eip155:') && !/^eip155:[1-9]\d*$/.test(chainId))
+    return 'invalid_siwx_chain_id'
   return chains.includes(chainId) ? undefined : 'invalid_siwx_unsupported_chain'
 }
 

@@ -4,7 +4,6 @@ import { keepPrivateOnHead } from '../respond/cache-control.js'
 import { hidePayment } from '../respond/hide-payment.js'
 import type { Offer } from '../route/offer.js'
 import type { PaidRoute } from '../route/route.js'
-import type { RouteSignIn } from './route-sign-in.js'
 
 /** The `error` of a 402 that asks for a sign-in alone. */
 const NOT_SIGNED_IN = 'Sign-in required'
@@ -13,7 +12,7 @@ const NOT_SIGNED_IN = 'Sign-in required'
  * Offers what a request asks for, once it is known who asks.
  *
  * @returns `undefined` if nothing is to be paid: it is free, or its caller has signed in and has paid before.
- * @throws As `RouteOffers.make` and {@link RouteSignIn.read}.
+ * @throws As `RouteOffers.make` and `RouteSignIn.read`.
  */
 export async function offerToCaller(
   { offers, options, signIn }: PaidRoute,

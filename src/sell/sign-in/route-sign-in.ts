@@ -41,6 +41,7 @@ import { whyMisplaced } from './check-sign-in.js'
  * ```
  */
 export interface SignedIn {
+  /** With the checksum of ERC-55. */
   readonly address: Address
   /** Id of the network that it signed for, CAIP-2. */
   readonly chainId: string

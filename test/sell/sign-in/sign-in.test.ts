@@ -61,7 +61,7 @@ const site = useOpened(() =>
       app.get('/stream', x402Protect('$0.01', { access: '24h', paymentFlow: 'upfront' }), sell)
       app.get(
         '/pages',
-        x402Protect((req) => `$0.0${String(req.query['pages'])}`, { access: '24h' }),
+        x402Protect((req) => `$0.0${req.query['pages'] as string}`, { access: '24h' }),
         sell,
       )
       app.get(
