@@ -4,8 +4,8 @@ import { bytesOf } from '../shared/protocol/hex.js'
 import { world } from '../shared/world.js'
 import { timeOnce, type SqlStore } from './engine/store.js'
 
-/** How long a nonce is kept once it was taken: longer than any clock takes it for good. */
-export const NONCES_KEPT_MS = 900_000
+/** How long a nonce is kept once it was taken (ms): longer than any gateway's clock takes it for good. */
+export const NONCES_KEPT_MS = 480_000
 
 /** Time between two purges. */
 const PURGE_EVERY_MS = 60_000
@@ -42,7 +42,7 @@ export class SignIns {
         RETURNING 1 AS one`.execute(db)
       return rows.length === 1
     })
-    await this.#purge()
+    void this.#purge().catch(() => undefined)
     return isTaken
   }
 

@@ -241,6 +241,15 @@ describe('ten thousand sign-ins that never complete', () => {
   }, 120_000)
 })
 
+describe('sign-ins with throwaway keys', () => {
+  it('are limited as payments are', async () => {
+    const url = `${(await open({ paymentRateLimit: { limit: 3 } })).url}/members`
+    const statuses: number[] = []
+    for (let tries = 0; tries < 5; tries += 1) statuses.push((await comeBack(url, payer)).status)
+    expect(statuses).toEqual([200, 200, 200, 429, 429])
+  })
+})
+
 describe('access where a facilitator elsewhere settles', () => {
   it('is bought and used as everywhere', async () => {
     const remote = await openRemoteCore(devnet, toEnd)

@@ -95,7 +95,7 @@ async function charge(
   const call = { route, caller: callerOf(exchange, context.countRequest) }
   let logged: LoggedRequest = { caller: call.caller, project: merchant.project }
   try {
-    const offer = await offerToCaller(route, exchange)
+    const offer = await offerToCaller(route, exchange, call.caller)
     if (offer === undefined) return next()
     if ('kind' in offer) return respondExit(res, offer)
     const presented = await findPayment(context, call, offer)

@@ -1,5 +1,7 @@
 import type { Exchange } from '../flow/exchange.js'
+import type { Caller } from '../flow/paid-call.js'
 import type { ExceededLimit } from '../flow/payment-rate-limit.js'
+import { SIGN_IN_WITH_X } from '../../shared/protocol/sign-in.js'
 import { keepPrivateOnHead } from '../respond/cache-control.js'
 import { hidePayment } from '../respond/hide-payment.js'
 import type { Offer } from '../route/offer.js'
@@ -17,9 +19,14 @@ const NOT_SIGNED_IN = 'Sign-in required'
 export async function offerToCaller(
   { offers, options, signIn }: PaidRoute,
   exchange: Exchange,
+  caller: Pick<Caller, 'count'>,
 ): Promise<Offer | ExceededLimit | undefined> {
   const { view, req, res, input } = exchange
   if (signIn === undefined) return offers.make(view)
+  // Anybody can sign, and each signature is checked and written down.
+  const tries = view.header(SIGN_IN_WITH_X) !== undefined
+  const exceeded = tries ? await caller.count() : undefined
+  if (exceeded !== undefined) return exceeded
   const read = await signIn.read(view)
   if (read !== undefined && 'kind' in read) return read
   const signedIn = read !== undefined && 'address' in read ? read : undefined
