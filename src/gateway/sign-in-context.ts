@@ -5,6 +5,8 @@ import type { SignInContext } from '../sell/sign-in/route-sign-in.js'
 import { Lazy } from '../shared/http/lazy.js'
 import type { OpenRequests } from '../shared/http/open-requests.js'
 
+const MOST_QUESTIONS = { ofAll: 1200, ofClient: 120 }
+
 interface Parts extends Pick<SignInContext, 'now'> {
   readonly ledger: Pick<LedgerStore, 'signIns' | 'secrets'>
   readonly requests: OpenRequests
@@ -15,13 +17,14 @@ interface Parts extends Pick<SignInContext, 'now'> {
 export function signInContext({ ledger, requests, openCores, now }: Parts): SignInContext {
   const signers = new Lazy(async () => {
     const { Signers } = await import('../core/facilitator/signers.js')
-    return new Signers(openCores)
+    return new Signers(openCores, MOST_QUESTIONS)
   })
   const checkSigner: SignInContext['checkSigner'] = async (...signed) =>
     (await signers.get()).check(...signed)
   return {
     ledger,
     now,
+    questionsAMinute: MOST_QUESTIONS.ofClient,
     secret: keepFound(() => ledger.secrets.sharedSecret('sign-in')),
     checkSigner: (...signed) => requests.ask(checkSigner(...signed)),
   }

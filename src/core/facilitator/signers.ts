@@ -3,10 +3,7 @@ import { keccakHex } from '../../shared/crypto/keccak.js'
 import type { Address, Hex } from '../../shared/protocol/payment.js'
 import type { SettlementNetwork } from '../schemes/evm/network/settlement-network.js'
 import { isApproved, readSignature, unwrapErc6492 } from '../schemes/evm/verify/signature.js'
-import { UnprovenLimit, WINDOW_MS } from './unproven-limit.js'
-
-/** Most questions to contract accounts in a minute: who asks may be nobody. */
-const MOST_ASKED = { ofAll: 1200, ofClient: 120 }
+import { UnprovenLimit, type Bounds } from './unproven-limit.js'
 
 export interface SignedMessage {
   /** CAIP-2. */
@@ -17,24 +14,23 @@ export interface SignedMessage {
   readonly signature: Hex
 }
 
-/** `unknown` if only the account could tell, and no node of its chain is known here. */
-export type Signer = 'key' | 'contract' | 'nobody' | 'unknown' | SignersBusy
-
-/** Too many contract accounts were asked for this client, or for all. */
-export interface SignersBusy {
-  readonly windowMs: number
-  readonly limit: number
-}
+/**
+ * `unknown` if only the account could tell, and no node of its chain is known here; `busy` if too many accounts were
+ * asked in this minute.
+ */
+export type Signer = 'key' | 'contract' | 'nobody' | 'unknown' | 'busy'
 
 /** @param client - Address that it comes from. */
 export type CheckSigner = (signed: SignedMessage, client: string) => Promise<Signer>
 
 export class Signers {
   readonly #networks: () => Promise<readonly SettlementNetwork[]>
-  readonly #limit = new UnprovenLimit(MOST_ASKED)
+  readonly #limit: UnprovenLimit
 
-  constructor(networks: () => Promise<readonly SettlementNetwork[]>) {
+  /** @param limit - Most questions to contract accounts in a minute: who asks may be nobody. */
+  constructor(networks: () => Promise<readonly SettlementNetwork[]>, limit: Bounds) {
     this.#networks = networks
+    this.#limit = new UnprovenLimit(limit)
   }
 
   /**
@@ -50,8 +46,7 @@ export class Signers {
     const networks = await this.#networks()
     const network = networks.find(({ chain }) => chain.network.caip2 === chainId)
     if (network === undefined) return 'unknown'
-    if (this.#limit.tryCount(client) === undefined)
-      return { windowMs: WINDOW_MS, limit: MOST_ASKED.ofClient }
+    if (this.#limit.tryCount(client) === undefined) return 'busy'
     return (await isApproved(network, asked)) ? 'contract' : 'nobody'
   }
 }

@@ -5,13 +5,13 @@ import { FacilitatorError } from '../../shared/errors.js'
 import { world } from '../../shared/world.js'
 
 /** Length of the window (ms). */
-export const WINDOW_MS = 60_000
+const WINDOW_MS = 60_000
 
 /** Most addresses that are remembered. */
 const MAX_CLIENTS = 10_000
 
 /** Most payments in a window. A gateway of ours takes 600 requests a minute from a project. */
-interface Bounds {
+export interface Bounds {
   readonly ofAll: number
   readonly ofClient: number
 }

@@ -1,7 +1,6 @@
 /** Sign-in at one route: what its 402 asks to sign, who has signed, and the access that was paid for. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { CheckSigner } from '../../core/facilitator/signers.js'
-import type { Merchant } from '../../core/merchants/project.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { hashOf } from '../../ledger/purchase.js'
 import type { BoughtAccess } from '../../ledger/record.js'
@@ -23,10 +22,9 @@ import {
 } from '../../shared/protocol/sign-in.js'
 import { world } from '../../shared/world.js'
 import type { ExceededLimit } from '../flow/payment-rate-limit.js'
-import type { RouteOptions } from '../route/options.js'
+import type { OfferedParts } from '../route/make-offer.js'
 import { pricedMethod, type RequestView } from '../route/request-view.js'
-import { priceName, type RoutePrices } from '../route/route-prices.js'
-import type { RouteResource } from '../route/route-resource.js'
+import { priceName } from '../route/route-prices.js'
 import { whyMisplaced } from './check-sign-in.js'
 
 /**
@@ -60,16 +58,13 @@ export interface SignInContext {
   /** Signs nonces: the same one in all gateways on a ledger. */
   readonly secret: () => Promise<string>
   readonly checkSigner: CheckSigner
+  /** Most questions to contract accounts, for one address of clients. */
+  readonly questionsAMinute: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-interface SigningRoute {
-  readonly merchant: Merchant
-  readonly options: RouteOptions
-  readonly prices: RoutePrices
-  readonly resource: RouteResource
-}
+type SigningRoute = Pick<OfferedParts, 'merchant' | 'options' | 'prices' | 'resource'>
 
 /** 64 bits each. */
 const NONCE = { salt: 8, digits: 16 }
@@ -126,8 +121,7 @@ export class RouteSignIn {
     const signer = await this.#context.checkSigner(signed, view.ip)
     if (signer === 'nobody') return refusal('invalid_siwx_signature')
     if (signer === 'unknown') return refusal('invalid_siwx_verifier_error')
-    if (typeof signer === 'object')
-      return { kind: 'rate_limited', by: 'address', resetTime: undefined, ...signer }
+    if (signer === 'busy') return tooMany(this.#context.questionsAMinute)
     if (!(await this.#context.ledger.signIns.take(payload.nonce)))
       return refusal('invalid_siwx_nonce')
     return { address: checksumAddress(account), chainId, isContract: signer === 'contract' }
@@ -193,6 +187,10 @@ const refusal = (error: SignInReason, message: string = signInReasons[error]): S
   error,
   message,
 })
+
+const tooMany = (limit: number): ExceededLimit => {
+  return { kind: 'rate_limited', by: 'address', windowMs: 60_000, limit, resetTime: undefined }
+}
 
 /** Nobody else can be at these (RFC 6761). */
 const isLocal = (hostname: string): boolean =>

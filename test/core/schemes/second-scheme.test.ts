@@ -136,6 +136,7 @@ describe('a scheme beside exact', () => {
         ledger,
         secret: async () => '',
         checkSigner: async () => 'nobody' as const,
+        questionsAMinute: 0,
       },
     }
     const app = express().use(createGatewayRouter(context))
