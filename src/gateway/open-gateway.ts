@@ -1,6 +1,7 @@
 import type { Router } from 'express'
 import type { Gateway } from './gateway-interface.js'
 import { lazyFacilitator } from './lazy-facilitator.js'
+import { signInContext } from './sign-in-context.js'
 import { merchantReader } from './config/resolve/projects.js'
 import { closeSharedCounts } from './config/resolve/redis-counts.js'
 import type { ResolvedOptions } from './config/resolve/resolve-options.js'
@@ -59,7 +60,7 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
   const facilitator = lazyFacilitator(parts, base.formats, requests)
   const probes = { isServed: false }
   const { wakeWebhooks } = parts
-  const selling = sellingContext(resolved, base)
+  const selling = sellingContext(resolved, base, parts)
   const context = { ...selling, facilitator, wakeWebhooks, hasProbes: () => probes.isServed }
   const paidRoutes = openPaidRoutes(context)
   const api = new Lazy(async () => {
@@ -209,14 +210,17 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
   return { core, openCores, checked, declared, dispatcher, wakeWebhooks, readiness, watch }
 }
 
+type Parts = ReturnType<typeof lazyParts>
+
 /** What paid routes and the API have in common, apart from what settles. */
-function sellingContext(resolved: ResolvedOptions, base: Base) {
+function sellingContext(resolved: ResolvedOptions, base: Base, parts: Parts) {
   const { requests, ledger, telemetry, recent } = base
   return {
     ...resolved,
     ...base,
     declaredRoutes: new DeclaredRoutes(),
     headerSizes: new HeaderSizes(),
+    signIns: signInContext({ ...resolved, ...base, ...parts }),
     closed: requests.cutOff,
     idempotency: ledger.idempotency,
     quotes: new QuoteSigner(quoteSecret(resolved.quoteSecret, ledger)),
@@ -281,10 +285,7 @@ function closeOnce(requests: OpenRequests, close: () => Promise<void>): Gateway[
 }
 
 /** Closes what a gateway consists of, the ledger last. */
-async function closeParts(
-  resolved: ResolvedOptions,
-  parts: Base & ReturnType<typeof lazyParts>,
-): Promise<void> {
+async function closeParts(resolved: ResolvedOptions, parts: Base & Parts): Promise<void> {
   const { counters, catalogue, directory, core, declared, dispatcher, ledger } = parts
   const last = Promise.all([counters.close(), catalogue.flush()])
   await Promise.race([last, world.sleep(LAST_COUNTS_MS, undefined, { ref: false })])

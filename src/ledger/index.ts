@@ -39,6 +39,7 @@ import type { Transactions } from './relayers/transactions.js'
 import type { Resources } from './resources.js'
 import type { Secrets } from './secrets.js'
 import type { Sessions } from './sessions.js'
+import type { SignIns } from './sign-ins.js'
 import type { Counts } from './counts.js'
 import type { WebhookDeliveries } from './webhooks/deliveries.js'
 import type { WebhookEndpoints } from './webhooks/endpoints.js'
@@ -126,6 +127,8 @@ export interface LedgerStore extends Ledger {
   /** What was sold, for catalogues. */
   readonly resources: Public<Resources>
   readonly secrets: Public<Secrets>
+  /** Sign-ins of buyers, and the access that they have paid for. */
+  readonly signIns: Public<SignIns>
 }
 
 /** The parts of a store. The compiler makes sure that none is missing. */
@@ -141,6 +144,7 @@ const PARTS: Readonly<Record<Exclude<keyof LedgerStore, 'close' | 'isInMemory'>,
   counts: true,
   resources: true,
   secrets: true,
+  signIns: true,
 }
 
 /** Type guard for {@link LedgerStore}: a ledger that this package made, or a copy of the package. @internal */

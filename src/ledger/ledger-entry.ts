@@ -13,7 +13,8 @@ export interface EntryTerms {
   readonly project?: string | undefined
   readonly appliedRate?: AppliedRate | undefined
   /** The resource that is bought, and the buyer. */
-  readonly purchase?: Partial<Record<PurchaseTerm, string | undefined>> | undefined
+  readonly purchase?:
+    (Partial<Record<PurchaseTerm, string | undefined>> & Pick<Purchase, 'access'>) | undefined
   /** Further details for its record. Of a refund, those of its payment. */
   readonly details?: PaymentDetails | undefined
 }
@@ -66,7 +67,7 @@ function urlOf({ payload }: Payment, terms: EntryTerms | undefined): string | un
  */
 function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Purchase {
   const { payload, paymentId, key } = payment
-  const { method, route, price, body, client, asker } = terms?.purchase ?? {}
+  const { method, route, price, body, client, asker, access } = terms?.purchase ?? {}
   const url = urlOf(payment, terms)
   const extra = membersOf(payload.accepted['extra'])
   const offerId = textOf(extra['offerId'])
@@ -92,6 +93,7 @@ function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Pu
     ...(id !== undefined && { paymentId: hashOf(id) }),
     ...(address !== undefined && { client: hashOf(recordId(key), address) }),
     ...(asker !== undefined && { asker: hashOf(asker) }),
+    ...(access && { access }),
   }
 }
 

@@ -59,6 +59,15 @@ export interface Purchase {
    * told that it was settled.
    */
   readonly asker?: string | undefined
+  /** Written with the reservation, and not read back: `SignIns` finds it. */
+  readonly access?: BoughtAccess | undefined
+}
+
+/** Access for a time, from the delivery on. */
+export interface BoughtAccess {
+  /** Hashes project and what is opened. */
+  readonly key: string
+  readonly ms: number
 }
 
 export interface LedgerEntry extends PaymentKey {

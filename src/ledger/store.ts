@@ -16,6 +16,7 @@ import { Revenue } from './payments/revenue.js'
 import { Resources } from './resources.js'
 import { Secrets } from './secrets.js'
 import { Sessions } from './sessions.js'
+import { SignIns } from './sign-ins.js'
 import type { SqlStore } from './engine/store.js'
 import { Submissions } from './payments/submissions.js'
 import { Transactions } from './relayers/transactions.js'
@@ -62,6 +63,7 @@ export class SqlLedger implements LedgerStore {
   readonly counts: Counts
   readonly resources: Resources
   readonly secrets: Secrets
+  readonly signIns: SignIns
   readonly #store: SqlStore
   readonly #owner: LockOwner
   readonly #ownLocks: OwnLocks
@@ -91,6 +93,7 @@ export class SqlLedger implements LedgerStore {
     this.counts = new Counts(store)
     this.resources = new Resources(store)
     this.secrets = new Secrets(store)
+    this.signIns = new SignIns(store, () => owner.newName())
     this.isInMemory = options.isInMemory === true
     const sweeps = [
       pruneBytes(store, options.bytes),

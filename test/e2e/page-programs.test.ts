@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ExactEvmScheme } from '@x402/evm'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { createSIWxClientHook, wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x'
+import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
@@ -16,7 +17,7 @@ import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { freePort } from '../support/free-port.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { startProgram, type Program } from '../support/program.js'
-import { useShop } from '../support/shop.js'
+import { paymentRequiredOf, useShop } from '../support/shop.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
 import { permit2Of } from '../tools/devnet/permit2.js'
@@ -171,6 +172,26 @@ describe('free-quota.md', () => {
       paidBy: devnet.payers[1]!.address,
     })
     expect(paid.earned).toBe(10_000n)
+  })
+})
+
+describe('sign-in.md', () => {
+  it('sells a day, sells to members for less, and knows who signs in', async () => {
+    const account = privateKeyToAccount(devnet.payers[2]!.privateKey)
+    const { url } = await start('sign-in.mjs', { relayer: 2, env: { MEMBERS: account.address } })
+    const reader = account.address
+    expect((await buy(`${url}/news`, 2)).earned).toBe(1_000_000n)
+    const signedIn = wrapFetchWithSIWx(fetch, account)
+    const again = await signedIn(`${url}/news`)
+    expect([again.status, await again.json()]).toEqual([200, { news: 'It rains.', reader }])
+    const offered = await signedIn(`${url}/report`)
+    expect(paymentRequiredOf(offered).accepts[0]!.amount).toBe('10000')
+    expect((await buy(`${url}/report`, 3)).earned).toBe(100_000n)
+
+    const http = new x402HTTPClient(new x402Client())
+    http.onPaymentRequired(createSIWxClientHook(account))
+    const known = await wrapFetchWithPayment(fetch, http)(`${url}/account`)
+    expect(await known.json()).toMatchObject({ address: reader, isContract: false })
   })
 })
 

@@ -79,6 +79,7 @@ const READS: readonly Read[] = [
     (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'settled' }),
   ],
   ['what failed lately', (ledger) => ledger.payments.listFinal({ ...FINAL, state: 'failed' })],
+  ['whether a payer has access', ({ signIns }) => signIns.hasAccess({ payer: '0xbb', key: 'all' })],
   [
     'whether a payer has many payments that nothing was charged for',
     async ({ payments }) => {

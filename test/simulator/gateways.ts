@@ -3,6 +3,7 @@ import type { Express, Request, Response } from 'express'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type { Gateway } from '../../src/gateway/gateway-interface.js'
 import type { Logger } from '../../src/shared/logger.js'
+import { paidRequest } from '../../src/sell/flow/paid-request.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 import { word } from '../../src/core/chain/abi.js'
 import { GOODS, type Path } from './buyers.js'
@@ -101,8 +102,8 @@ export class Gateways {
   }
 }
 
-function nonceOf({ x402 }: Request): string {
-  const { authorization } = x402!.payload.payload as { authorization: { nonce: string } }
+function nonceOf(req: Request): string {
+  const { authorization } = paidRequest(req).payload.payload as { authorization: { nonce: string } }
   return authorization.nonce
 }
 

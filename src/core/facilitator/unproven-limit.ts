@@ -11,7 +11,7 @@ const WINDOW_MS = 60_000
 const MAX_CLIENTS = 10_000
 
 /** Most payments in a window. A gateway of ours takes 600 requests a minute from a project. */
-interface Bounds {
+export interface Bounds {
   readonly ofAll: number
   readonly ofClient: number
 }
@@ -38,13 +38,20 @@ export class UnprovenLimit {
    * @throws {@link FacilitatorError} (`facilitator_busy`) when there were too many.
    */
   count(client: string | undefined): () => void {
+    const takeBack = this.tryCount(client)
+    if (takeBack === undefined) throw tooMany()
+    return takeBack
+  }
+
+  /** As {@link count}. @returns `undefined` when there were too many. */
+  tryCount(client: string | undefined): (() => void) | undefined {
     const now = world.elapsed()
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now
       this.#all = { count: 0 }
     }
     const [all, own] = [this.#all, this.#countOf(client)]
-    if (all.count >= this.#bounds.ofAll || own.count >= this.#bounds.ofClient) throw tooMany()
+    if (all.count >= this.#bounds.ofAll || own.count >= this.#bounds.ofClient) return undefined
     for (const one of [all, own]) one.count += 1
     return () => [all, own].forEach((one) => (one.count -= 1))
   }

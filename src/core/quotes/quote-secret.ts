@@ -11,8 +11,12 @@ export function quoteSecret(
   configured: string | undefined,
   ledger: Pick<LedgerStore, 'secrets'>,
 ): () => Promise<string> {
+  return keepFound(async () => configured ?? ledger.secrets.sharedSecret(NAME))
+}
+
+/** Finds a secret when first called; after a failure, the next call tries again. */
+export function keepFound(find: () => Promise<string>): () => Promise<string> {
   let secret: Promise<string> | undefined
-  const find = async (): Promise<string> => configured ?? ledger.secrets.sharedSecret(NAME)
   return () => {
     secret ??= find().catch((error: unknown) => {
       secret = undefined

@@ -1,6 +1,7 @@
 /** The interface of payment schemes. */
 import type { RefundRefusal } from '../../ledger/refunds.js'
 import type { RedeemWithoutProof } from '../../ledger/purchase.js'
+import type { BoughtAccess } from '../../ledger/record.js'
 import type { PaymentDetails } from '../../ledger/payment-details.js'
 import type { Asset } from '../../shared/money/assets.js'
 import type { AppliedRate } from '../../shared/money/rates.js'
@@ -142,6 +143,8 @@ export interface PurchaseTerms {
    * again to the same asker only.
    */
   readonly asker?: string | undefined
+  /** The access for a time that it buys as well. @internal */
+  readonly access?: BoughtAccess | undefined
 }
 
 /** A refused payment. @internal */

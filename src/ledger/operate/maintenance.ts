@@ -102,7 +102,7 @@ export class LedgerMaintenance {
   /**
    * Deletes payments that nobody needs any more: settled and delivered, or uncharged, or failed; last changed before
    * a time in milliseconds, and at least an hour ago; locked by nobody; and whose authorization has
-   * lapsed, so that the chain refuses it. Refunds go after their payments, because what is left of a payment
+   * lapsed, so that the chain refuses it, and its access. Refunds go after their payments, because what is left of a payment
    * is computed from them. A payment stays until its checkout is known to be paid. Payment links that are over go
    * as well.
    *
@@ -115,6 +115,7 @@ export class LedgerMaintenance {
     const isPrunable = sql<SqlBool>`updated_at < ${Math.min(before, now - REORG_MS)}
       AND (delivered = 1 OR state = 'failed' OR kind = 'refund' OR charged = '0')
       AND (delivered = 1 OR lock_owner IS NULL OR locked_until < ${now - REORG_MS})
+      AND (access_until IS NULL OR access_until < ${now - REORG_MS})
       AND CAST(valid_before AS NUMERIC) < ${Math.floor(now / 1000) - LAPSED_SECONDS}
       AND NOT EXISTS (SELECT 1 FROM x402_authorizations AS payment
         WHERE payment.id = x402_authorizations.refund_of)

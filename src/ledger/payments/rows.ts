@@ -43,6 +43,8 @@ export function entryColumns(entry: LedgerEntry, record_id: string) {
     payment_id: entry.purchase?.paymentId ?? null,
     client: entry.purchase?.client ?? null,
     asker: entry.purchase?.asker ?? null,
+    access: entry.purchase?.access?.key ?? null,
+    access_ms: entry.purchase?.access?.ms ?? null,
     kind: entry.refundOf === undefined ? ('payment' as const) : ('refund' as const),
     refund_of: entry.refundOf ?? null,
     resource_url: resource ?? null,

@@ -35,6 +35,8 @@ const REPLACED = {
   payment_id: 'text',
   client: 'text',
   asker: 'text',
+  access: 'text',
+  access_ms: 'bigint',
   resource_url: 'text',
   method: 'text',
   route: 'text',
@@ -77,7 +79,7 @@ export const RELEASE: Statement = ({ byId, rows, digits }) => `
  */
 export const DELIVER: Statement = ({ now, byId, rows, digits }) => `
    UPDATE x402_authorizations AS a ${byId}
-     SET delivered = 1,
+     SET delivered = 1, access_until = ${now} + a.access_ms,
        state = CASE WHEN w.transaction_hash IS NULL THEN a.state ELSE 'settled' END,
        transaction_hash = CASE a.state WHEN 'submitted'
          THEN coalesce(w.transaction_hash, a.transaction_hash) ELSE a.transaction_hash END,

@@ -59,6 +59,10 @@ export const TABLES = {
     payment_id: 'TEXT',
     client: 'TEXT',
     asker: 'TEXT',
+    /** The same, where it also buys access for a time: what it opens, for how long, and until when once it is delivered. */
+    access: 'TEXT',
+    access_ms: 'BIGINT',
+    access_until: 'BIGINT',
     /** Members of `PaymentDetails`. */
     resource_url: 'TEXT',
     method: 'TEXT',
@@ -278,6 +282,13 @@ export const TABLES = {
     /** When its last sale was written: gateways read what was written since they looked. */
     sold_at: 'BIGINT NOT NULL',
   },
+  /** Sign-ins that were taken: their nonces are not good again. */
+  x402_sign_ins: {
+    nonce: 'TEXT NOT NULL PRIMARY KEY',
+    /** Name of the request that took it. */
+    claim: 'TEXT NOT NULL',
+    taken_at: 'BIGINT NOT NULL',
+  },
   /** Secrets that all processes share. */
   x402_secrets: { name: 'TEXT NOT NULL PRIMARY KEY', secret: 'TEXT NOT NULL' },
   /** Processes that can be seen to live ({@link LockOwner}): 16 hexadecimal digits each. */
@@ -335,6 +346,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     all_reference: `(reference, ${LISTED}) WHERE reference IS NOT NULL AND ${FINAL}`,
     pending: `(${FOUND}) WHERE (state = 'reserved' OR state = 'submitted')`,
     uncharged: `(payer) WHERE charged = '0'`,
+    access: '(payer, access, access_until) WHERE access_until IS NOT NULL',
     lapsing: `((CAST(valid_before AS NUMERIC))) WHERE charged = '0'`,
   },
   x402_idempotency: { claimed: '(claim) WHERE done = 0', age: '(updated_at)' },
@@ -355,6 +367,7 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     unpaid: `(payment) WHERE payment IS NOT NULL AND state <> 'paid'`,
   },
   x402_resources: { project: '(project, claimed, sold_at DESC, id DESC)', sold: '(sold_at, id)' },
+  x402_sign_ins: { age: '(taken_at)' },
   x402_console_sessions: { token: '(token, used_at)' },
 }
 

@@ -152,6 +152,7 @@ export class Metrics implements PaymentWatcher {
       counts: time(store.counts),
       resources: time(store.resources),
       secrets: time(store.secrets),
+      signIns: time(store.signIns),
       close: () => store.close(),
     }
   }

@@ -6,6 +6,8 @@ import { claimAnswerKeys } from './answer-keys.js'
 import { outsideFailure, type Exit } from './exits.js'
 import type { PaidCall } from './paid-call.js'
 import type { Delivery } from './payment-attempt.js'
+import type { ExceededLimit } from './payment-rate-limit.js'
+import type { Offer } from '../route/offer.js'
 import { findPayment, takePayment, type PaidCallContext } from './take-payment.js'
 
 interface ChargeContext extends PaidCallContext {
@@ -13,6 +15,8 @@ interface ChargeContext extends PaidCallContext {
 }
 
 export interface ChargedCall extends PaidCall {
+  /** What the call is offered, or how it ends before that. `undefined` if it is free. */
+  readonly offer: () => Promise<Offer | ExceededLimit | undefined>
   readonly delivery: Delivery
   /** Waits for the answer, where that is a response of HTTP. */
   readonly res?: WaitingRequest['res']
@@ -25,8 +29,12 @@ export async function chargeCall(context: ChargeContext, call: ChargedCall): Pro
   const { route, caller, delivery, res, end } = call
   let logged: LoggedRequest = { caller, project: route.merchant.project }
   try {
-    const offer = await route.offers.make(caller.view)
+    const offer = await call.offer()
     if (offer === undefined) return false
+    if ('kind' in offer) {
+      end(offer)
+      return true
+    }
     const presented = await findPayment(context, { route, caller }, offer)
     if ('kind' in presented) {
       end(presented)

@@ -47,7 +47,17 @@ export function attachPayment(
 ): void {
   const { payload, requirements } = payment
   const { amount, asset, network } = requirements
-  const paid: PaidRequest = { amount, asset, network, requirements, payload, input, ...parties }
+  const { signedIn } = req.x402 ?? {}
+  const paid: PaidRequest = {
+    amount,
+    asset,
+    network,
+    requirements,
+    payload,
+    input,
+    signedIn,
+    ...parties,
+  }
   req.x402 = paid
   res.locals['x402'] = paid
   hidePayment(req)

@@ -11,6 +11,7 @@ import { bringsPayment } from '../route/version-2.js'
 import { respondExit } from './respond-exit.js'
 import { respondOptions } from '../respond/respond-options.js'
 import { respondInvalidInput } from '../respond/respond.js'
+import { offerToCaller } from '../sign-in/meet-caller.js'
 import type { PaidRoute } from '../route/route.js'
 import type { FindRoute } from '../route/route-finder.js'
 import type { PaidCallContext } from './take-payment.js'
@@ -87,14 +88,16 @@ async function charge(
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
+  const caller = callerOf(exchange, context.countRequest)
   const isCharged = await chargeCall(context, {
     route,
     res,
-    caller: callerOf(exchange, context.countRequest),
+    caller,
+    offer: () => offerToCaller(route, exchange, caller),
     delivery: DELIVERIES[route.paymentFlow](context, exchange),
     end(exit) {
       // A handler that waits for this middleware has the payment before it answers.
-      if (res.headersSent && req.x402 === undefined) cutOff(route, exchange)
+      if (res.headersSent && req.x402?.payer === undefined) cutOff(route, exchange)
       else respondExit(res, exit)
     },
   })

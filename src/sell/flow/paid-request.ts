@@ -2,6 +2,7 @@ import type { Request } from 'express'
 import type { RouteInput } from '../../core/catalogue/declaration.js'
 import { ConfigError } from '../../shared/errors.js'
 import type { Price } from '../../shared/money/price.js'
+import type { SignedIn } from '../sign-in/route-sign-in.js'
 import type { PaymentPayload, PaymentRequirements } from '../../shared/protocol/payment.js'
 
 /**
@@ -42,6 +43,8 @@ export interface PaidRequest<Input = unknown> {
    * `body`, each if it has a schema.
    */
   readonly input: Input
+  /** Who has signed in as well, on a route with `signIn` or `access`. */
+  readonly signedIn?: SignedIn | undefined
   /** Hash of the transaction. Only in the `upfront` flow, where it is mined before the handler runs. */
   readonly transaction?: string
   /**
@@ -97,6 +100,28 @@ export interface PaidRequest<Input = unknown> {
 }
 
 /**
+ * A request that is let in by a sign-in, as its handler sees it in `req.x402`: it pays nothing, because its caller
+ * has access, or because it is free for this caller. A price function sees it for each caller who has signed in.
+ *
+ * @example
+ * ```ts
+ * import type { PriceFunction } from 'express-x402-gateway'
+ *
+ * const members = new Set(['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'])
+ * const cheapForMembers: PriceFunction = ({ x402 }) =>
+ *   x402?.signedIn && members.has(x402.signedIn.address) ? '$0.01' : '$0.10'
+ * ```
+ */
+export interface SignedInRequest<Input = unknown> extends Readonly<
+  Partial<Record<Exclude<keyof PaidRequest, 'input' | 'signedIn'>, undefined>>
+> {
+  /** Who has signed in. */
+  readonly signedIn: SignedIn
+  /** As of {@link PaidRequest}. */
+  readonly input: Input
+}
+
+/**
  * What the schemas of an option `input` make of a request.
  *
  * @example
@@ -118,7 +143,7 @@ export type InputOf<Input extends RouteInput> = {
 
 /** `res.locals` behind a route with an option `input`. */
 // oxlint-disable-next-line typescript/consistent-type-definitions -- Express takes no interface for locals
-export type X402Locals<Input> = { x402?: PaidRequest<Input> }
+export type X402Locals<Input> = { x402?: PaidRequest<Input> | SignedInRequest<Input> }
 
 /**
  * The payment of a request, with the input that its `res.locals` are typed with.
@@ -138,7 +163,7 @@ type KnownPaid<Paid> = 0 extends 1 & Paid
     : Paid
 
 // oxlint-disable-next-line typescript/no-explicit-any -- handlers that are typed are handlers of any request
-type AnyPaidRequest = PaidRequest<any>
+type AnyPaidRequest = PaidRequest<any> | SignedInRequest<any>
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- the way Express's types are extended
@@ -146,7 +171,7 @@ declare global {
     interface Request {
       /**
        * The payment for this request. Present behind `x402Protect`, except for requests that its `skip`
-       * or a price of zero let through unpaid. `paidRequest(req)` is for handlers that always have one.
+       * or a price of zero let through unpaid; of one that a sign-in let in, it has no payer. `paidRequest(req)` is for handlers that always have one.
        */
       x402?: PaidBehind<this>
     }
@@ -159,7 +184,7 @@ declare global {
  * @param req - The request, behind `x402Protect`.
  * @returns What `req.x402` is, never `undefined`.
  * @throws {@link ConfigError} (`unpaid_request`) if nothing was paid: the route is not protected, or its
- * `skip` or a price of zero let the request pass. A handler for such routes reads `req.x402?.payer`.
+ * `skip`, a sign-in or a price of zero let the request pass. A handler for such routes reads `req.x402?.payer`.
  *
  * @example
  * ```ts
@@ -173,11 +198,13 @@ declare global {
  * })
  * ```
  */
-export function paidRequest<Input>(req: { x402?: PaidRequest<Input> }): PaidRequest<Input> {
-  if (req.x402 !== undefined) return req.x402
+export function paidRequest<Input>(req: {
+  x402?: PaidRequest<Input> | SignedInRequest<Input>
+}): PaidRequest<Input> {
+  if (req.x402?.payer !== undefined) return req.x402
   throw new ConfigError(
     'req.x402',
-    'nothing was paid for this request: the route is not protected by x402Protect, or skip or a price of zero let the request pass; use req.x402?. where that may be',
+    'nothing was paid for this request: the route is not protected by x402Protect, or skip, a sign-in or a price of zero let the request pass; use req.x402?. where that may be',
     'unpaid_request',
   )
 }

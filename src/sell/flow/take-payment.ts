@@ -77,8 +77,8 @@ async function reserve(
   context: PaidCallContext,
   attempt: PaymentAttempt,
 ): Promise<Reserved | Exit> {
-  const { route, caller, payment, bought } = attempt
-  const terms = termsOf(route, { view: caller.view, bought, payment })
+  const { route, caller, payment, bought, offer } = attempt
+  const terms = termsOf(route, { view: caller.view, bought, payment, price: offer.price })
   const reservation = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reservation)) return endRefused(context, attempt, reservation)
   const reserved: Reserved = { ...attempt, kind: 'reserved', reservation }

@@ -158,6 +158,7 @@ async function charge(
   await chargeCall(gateway, {
     route,
     caller: callerOf(call, gateway.countRequest),
+    offer: () => route.offers.make(call),
     delivery: held,
     end: (one) => (exit = one),
   })

@@ -10,6 +10,7 @@ import type { ParsedPrice } from '../../shared/money/price.js'
 import type { RateSource } from '../../shared/money/rates.js'
 import type { NetworkNameStyle } from '../../shared/protocol/networks.js'
 import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
+import { SIGN_IN_WITH_X } from '../../shared/protocol/sign-in.js'
 import { sameMethod } from '../../shared/protocol/same-offer.js'
 import type { Paywall } from '../paywall/paywall.js'
 import { bodyFingerprint } from './body-fingerprint.js'
@@ -131,9 +132,15 @@ export class RouteOffers {
       if (!isRateError(error) && !isFacilitatorError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
-      if (!bringsPayment(view)) throw error
-      return { paywall, dialects, bazaar, onSold, ...offerOf(resource, [], error) }
+      if (!bringsPayment(view) && view.header(SIGN_IN_WITH_X) === undefined) throw error
+      return { price, paywall, dialects, bazaar, onSold, ...offerOf(resource, [], error) }
     }
+  }
+
+  /** Offers nothing: what is asked for costs nothing. */
+  unpriced(view: RequestView): Offer {
+    const { resource: sold, dialects } = this.#parts
+    return { dialects, bazaar: sold.bazaarOf(view), ...offerOf(sold.at(sold.urlOf(view)), []) }
   }
 
   /** Writes the entry of `accepts` for an amount that was offered before; `undefined` if not taken now. */
@@ -186,7 +193,7 @@ export class RouteOffers {
 
   /** @returns `undefined` if the price is not fixed, a rate has to be applied, or the facilitator elsewhere asked. */
   #prepare(): Prepared | undefined {
-    const { merchant, prices } = this.#parts
+    const { merchant, prices, options } = this.#parts
     if (prices.fixed === undefined) return undefined
     const { price } = prices.fixed
     if (!this.#context.hasRates) checkConvertible(price, merchant)
@@ -195,7 +202,9 @@ export class RouteOffers {
       if (this.#callers !== undefined || accepts === undefined) return undefined
       const quotes = accepts.map((entry) => ({ entry }))
       this.#warnOfLimits(quotes)
-      const respondUnpaid = isFree(price) ? undefined : this.#prepareUnpaid(price, accepts)
+      const { signIn = false, access } = options
+      const isAsked = isFree(price) || signIn || access !== undefined
+      const respondUnpaid = isAsked ? undefined : this.#prepareUnpaid(price, accepts)
       return { version: this.#context.permits?.version, quotes, respondUnpaid }
     } catch (error) {
       // At declaration, the currency is the developer's mistake.

@@ -46,7 +46,7 @@ export async function readMatchingPayment(
     return { kind: 'payment_required', offer, ...asking, status }
   }
   const presented = await readPayment(route.dialects, view)
-  if (presented === undefined) return askAgain({ error: NOT_PAID })
+  if (presented === undefined) return askAgain(offer.unsigned ?? { error: NOT_PAID })
   switch (presented.kind) {
     case 'unreadable':
       return askAgain({ error: presented.problem }, 400)
@@ -91,9 +91,9 @@ function askedPriceOf({ askedPrice }: Offer, { entry, applied }: MatchedQuote): 
 export function countUnmatched(
   counters: Counters,
   { merchant: { project } }: PaidRoute,
-  { error }: Extract<ReadPayment, { kind: 'payment_required' }>,
+  { error, offer }: Extract<ReadPayment, { kind: 'payment_required' }>,
 ): void {
-  if (error === NOT_PAID) return counters.count(project, 'asked')
+  if (error === NOT_PAID || error === offer.unsigned?.error) return counters.count(project, 'asked')
   counters.count(project, 'presented')
   // Other texts tell a developer what is wrong with the header.
   counters.count(project, 'refused', isReason(error) ? error : 'invalid_payload')

@@ -4,6 +4,7 @@ import type { Quote } from '../../core/quotes/quote.js'
 import type { QuoteSigner } from '../../core/quotes/signed-quote.js'
 import type { ParsedPrice } from '../../shared/money/price.js'
 import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
+import type { SignInExtension } from '../../shared/protocol/sign-in.js'
 import type { Paywall } from '../paywall/paywall.js'
 import type { PaymentDialect } from './payment-dialect.js'
 
@@ -12,6 +13,10 @@ export interface Offer {
   readonly accepts: readonly PaymentRequirements[]
   /** What the resource takes and gives; `undefined` if its route declares nothing. */
   readonly bazaar?: Bazaar | undefined
+  /** What a caller may sign to be known; `undefined` if the route knows nobody. */
+  readonly signIn?: SignInExtension | undefined
+  /** Why its caller is not known. @defaultValue nobody has tried to sign in, or has to */
+  readonly unsigned?: { readonly error: string; readonly message?: string } | undefined
   /** The same entries, with the rates that were applied. */
   readonly quotes: readonly Quote[]
   /** The price as the route asks for it: `$0.01`. */
@@ -40,8 +45,8 @@ export function offerOf(
 /** The offer of a 402 after this payment. What cannot be quoted now is offered as it was before. */
 export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
   if (offer.failure === undefined) return offer
-  const { resource, paywall, dialects, bazaar, onSold } = offer
-  return { ...offerOf(resource, [{ entry }]), paywall, dialects, bazaar, onSold }
+  const { failure: _failure, ...others } = offer
+  return { ...others, ...offerOf(offer.resource, [{ entry }]) }
 }
 
 export interface SigningContext {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { MAX_HELD_BYTES_TOTAL } from '../hold/held-budget.js'
 import type { RouteExamples, RouteInput, RouteSchema } from '../../core/catalogue/declaration.js'
 import { describingFields } from '../../core/catalogue/declaration.js'
+import { durationSchema } from '../../shared/duration.js'
 import { ConfigError } from '../../shared/errors.js'
 import { isReference, NOT_A_REFERENCE } from '../../ledger/payment-details.js'
 import type { RedeemWithoutProof } from '../../ledger/purchase.js'
@@ -188,6 +189,23 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    */
   readonly reference?: string | RequestFunction<string> | undefined
   /**
+   * How long who has paid may come back without paying again, by Sign-In-With-X: `'30m'`, `'24h'`, `'7d'`. It
+   * begins when what was paid for is delivered, holds at every gateway of the ledger, and ends with a refund. It is
+   * for the URL that was paid for, with any query and body; where the price is a function, for what costs the same.
+   * @defaultValue none: every request is paid for
+   */
+  readonly access?: string | undefined
+  /**
+   * Names routes of one merchant that are opened together: who has paid for one of them has access to all.
+   * @defaultValue each URL is opened by itself
+   */
+  readonly accessGroup?: string | undefined
+  /**
+   * Whether callers may sign in before they pay: a price function knows them by `req.x402.signedIn`. A price of
+   * zero then lets in only who has signed in. @defaultValue false
+   */
+  readonly signIn?: boolean | undefined
+  /**
    * The page that browsers get instead of a 402 in JSON; `false` for JSON to all. Options that are left
    * out are the gateway's. @defaultValue the gateway's
    */
@@ -225,6 +243,9 @@ const optionsSchema = z.strictObject({
       `${NOT_A_REFERENCE}, or a function that returns them`,
     )
     .optional(),
+  access: durationSchema.optional(),
+  accessGroup: z.string().min(1).max(200).optional(),
+  signIn: z.boolean().optional(),
   paywall: paywallSchema.optional(),
   v1: z.boolean().optional(),
 })
@@ -240,6 +261,12 @@ export function checkOptions(options: ProtectOptions): void {
   if (!isObject(options)) throw new ConfigError('options', NO_OPTIONS, 'invalid_type')
   const read = readOptions(optionsSchema, options)
   if (!read.ok) throw new ConfigError(read.issues)
+  if (options.accessGroup !== undefined && options.access === undefined)
+    throw new ConfigError(
+      'accessGroup',
+      "says what is opened, but not for how long: set access as well, e.g. access: '24h'",
+      'conflicting_options',
+    )
   if (options.chargeIf !== undefined && options.paymentFlow === 'upfront')
     throw new ConfigError(
       'chargeIf',

@@ -3,6 +3,7 @@ import { PAYMENT_REQUIRED } from '../../shared/protocol/headers.js'
 import { newOfferId, withOfferId } from '../../shared/protocol/offer-id.js'
 import { paymentIdentifierExtensions } from '../../shared/protocol/payment-identifier.js'
 import { sponsoringExtensions } from '../../shared/protocol/permit-sponsoring.js'
+import { SIGN_IN_WITH_X } from '../../shared/protocol/sign-in.js'
 import { explainReason } from '../../shared/protocol/reason-words.js'
 import {
   withProtocolVersion,
@@ -18,7 +19,7 @@ import { exposeHeaders } from '../respond/respond.js'
 export const NOT_PAID = 'Payment required'
 
 /** The entries of a 402, their resource, and what it says about it. */
-export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'dialects'>
+export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'signIn' | 'dialects'>
 
 export interface Asking {
   /** A reason, or text for the developer of the client. */
@@ -33,7 +34,7 @@ export interface Asking {
  * @param offerId - Proves later that a payer received this very response.
  */
 export function paymentRequired(
-  { resource, accepts, bazaar }: Omit<AskedPayment, 'dialects'>,
+  { resource, accepts, bazaar, signIn }: Omit<AskedPayment, 'dialects'>,
   { error, message = explainReason(error) }: Asking,
   offerId = newOfferId(),
 ): PaymentRequired {
@@ -47,6 +48,7 @@ export function paymentRequired(
       ...paymentIdentifierExtensions,
       ...sponsoringExtensions(accepts),
       ...(bazaar && { bazaar }),
+      ...(signIn && { [SIGN_IN_WITH_X]: signIn }),
     },
     protocolVersion: X402_VERSION,
   }

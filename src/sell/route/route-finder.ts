@@ -30,9 +30,11 @@ export interface ProtectedRoute extends DeclaredRoute {
 export function declareRoute(
   context: MerchantRoutesContext,
   price: DeclaredPrice,
-  options: ProtectOptions = {},
+  given: ProtectOptions = {},
 ): ProtectedRoute {
-  checkOptions(options)
+  checkOptions(given)
+  // What is free is for those who sign in.
+  const options = given.signIn === true ? { ...given, allowFree: true } : given
   const declaration = readDeclaration(options)
   const find = routeFinder({ ...context, declaration }, price, options)
   const { skip, chargeIf, allowFree = false } = options

@@ -123,7 +123,7 @@ export function ratedPriceOf(applied: AppliedRate | undefined): string | undefin
 }
 
 /** The name of a price, however it is written. */
-function priceName(price: ParsedPrice): string {
+export function priceName(price: ParsedPrice): string {
   return price.kind === 'asset'
     ? `${price.amount} units of ${price.asset}`
     : `${formatDecimal(price.amount)} ${price.currency}`

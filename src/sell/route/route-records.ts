@@ -3,6 +3,7 @@ import { ConfigError } from '../../shared/errors.js'
 import { isReference, NOT_A_REFERENCE } from '../../ledger/payment-details.js'
 import { findAcceptedAsset } from '../../core/merchants/project.js'
 import type { AppliedRate } from '../../shared/money/rates.js'
+import type { ParsedPrice } from '../../shared/money/price.js'
 import type { DecodedPayload } from '../../shared/protocol/decoded-payment.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 import type { MerchantTerms, PurchaseTerms } from '../../core/schemes/scheme.js'
@@ -38,18 +39,21 @@ interface Presented {
   readonly view: RequestView
   readonly bought: RequestedPurchase
   readonly payment: DescribedPayment
+  /** What the request costs now. */
+  readonly price?: ParsedPrice | undefined
 }
 
 /** The merchant's terms, for one purchase. @throws `ConfigError` */
 export function termsOf(
-  { merchant, options }: Pick<PaidRoute, 'merchant' | 'options'>,
-  { view, bought, payment }: Presented,
+  { merchant, options, signIn }: Pick<PaidRoute, 'merchant' | 'options' | 'signIn'>,
+  { view, bought, payment, price }: Presented,
 ): MerchantTerms {
   const { redeemWithoutProof = merchant.redeemWithoutProof, paymentFlow } = options
   // With `upfront`, the authorization need not outlive the handler.
   const { minValiditySeconds = paymentFlow === 'upfront' ? 0 : undefined } = options
   const { appliedRate, redeemOnly, requirements, askedPrice } = payment
-  const purchase = { ...bought, client: view.ip, redeemOnly }
+  const access = signIn?.accessOf(view, price)
+  const purchase = { ...bought, client: view.ip, redeemOnly, access }
   const { decimals } = findAcceptedAsset(merchant, requirements) ?? {}
   const details = {
     reference: referenceOf(options, view),

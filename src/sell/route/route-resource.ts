@@ -50,6 +50,18 @@ export class RouteResource {
     return this.#options.resourceUrl?.(view.req) ?? requestUrl(view, this.#context.publicUrl)
   }
 
+  /** The URL of a request at its site. @returns Whether the gateway's own option names the site, too. */
+  siteUrlOf(view: RequestView): { readonly uri: string; readonly isNamed: boolean } {
+    const { publicUrl } = this.#context
+    return { uri: requestUrl(view, publicUrl), isNamed: publicUrl !== undefined }
+  }
+
+  /** What is sold: the URL that the route declares, else that of the request, with any query. */
+  placeOf(view: RequestView): string {
+    const url = this.urlOf(view)
+    return this.#options.resourceUrl === undefined ? url.replace(/\?.*/s, '') : url
+  }
+
   at(url: string, argumentsHash?: string): ResourceInfo {
     const { description = '', mimeType, tags } = this.#options
     return {

@@ -6,6 +6,7 @@ import { openPaywall, type PaywallContext } from '../paywall/paywall.js'
 import { checkValidity, DEFAULT_MAX_HELD_BYTES, type RouteOptions } from './options.js'
 import type { PaymentDialect } from './payment-dialect.js'
 import { RouteOffers, type OffersContext } from './make-offer.js'
+import { RouteSignIn, type SignInContext } from '../sign-in/route-sign-in.js'
 import { RoutePrices } from './route-prices.js'
 import { RouteResource, type ResourceContext } from './route-resource.js'
 import { RouteWarnings } from './route-warnings.js'
@@ -17,6 +18,7 @@ export interface RouteContext extends OffersContext, ResourceContext, PaywallCon
   readonly merchants: ReadonlyMap<string, Merchant>
   /** Warnings of the declared route. @defaultValue none yet */
   readonly warnings?: RouteWarnings | undefined
+  readonly signIns: SignInContext
 }
 
 /** A route that charges. Everything that does not depend on a request is checked and prepared. */
@@ -31,6 +33,8 @@ export class PaidRoute {
   readonly chargeIf: RouteOptions['chargeIf']
   /** Those in which it is paid, the first choice first. */
   readonly dialects: readonly PaymentDialect[]
+  /** `undefined` if it asks nobody to sign in. */
+  readonly signIn: RouteSignIn | undefined
 
   /** @throws `ConfigError` for options or a price that cannot work. */
   constructor(context: RouteContext, declared: DeclaredPrice, options: RouteOptions = {}) {
@@ -55,6 +59,8 @@ export class PaidRoute {
     this.maxHeldBytes = options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES
     this.chargeIf = options.chargeIf
     this.dialects = dialects
+    const knowsCallers = options.signIn === true || options.access !== undefined
+    this.signIn = knowsCallers ? new RouteSignIn(context.signIns, parts) : undefined
   }
 
   get advertised(): AdvertisedPrice {

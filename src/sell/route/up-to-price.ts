@@ -62,7 +62,16 @@ export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
 }
 
 /** @throws `ConfigError` for a payment that is settled before its charge is known. */
-export function checkFlow({ paymentFlow }: Pick<ProtectOptions, 'paymentFlow'>): void {
+export function checkFlow({
+  paymentFlow,
+  access,
+}: Pick<ProtectOptions, 'paymentFlow' | 'access'>): void {
+  if (access !== undefined)
+    throw new ConfigError(
+      'access',
+      'lets requests in that pay nothing, but with upTo each is charged for what it used: remove one of the two',
+      'conflicting_options',
+    )
   if (paymentFlow === 'upfront')
     throw new ConfigError(
       'upTo',

@@ -131,6 +131,13 @@ describe('a scheme beside exact', () => {
       revenue: new RevenueReader(ledger.payments),
       downloads: new Downloads(),
       requests,
+      signIns: {
+        ...resolved,
+        ledger,
+        secret: async () => '',
+        checkSigner: async () => 'nobody' as const,
+        questionsAMinute: 0,
+      },
     }
     const app = express().use(createGatewayRouter(context))
     const protect = createX402Protect(openPaidRoutes(context))

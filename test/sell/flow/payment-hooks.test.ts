@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import type { Express } from 'express'
 import type { PaymentHook, ProposedPayment } from '../../../src/core/schemes/payment-hooks.js'
 import type { Gateway } from '../../../src/gateway/gateway.js'
+import { paidRequest } from '../../../src/sell/flow/paid-request.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { world } from '../../../src/shared/world.js'
 import { permit2Of } from '../../tools/devnet/permit2.js'
@@ -59,7 +60,7 @@ const routes = (app: Express, { x402Protect }: Gateway) => {
   app.get('/held', x402Protect('$0.01'), handler)
   app.get('/upfront', x402Protect('$0.01', { paymentFlow: 'upfront' }), handler)
   app.get('/metered/:charge', x402Protect({ upTo: '$0.05' }), (req, res) => {
-    req.x402!.charge(req.params.charge)
+    paidRequest(req).charge(req.params.charge)
     res.send('metered')
   })
 }

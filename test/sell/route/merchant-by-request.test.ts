@@ -29,7 +29,7 @@ const sellerOf = (req: Request): string => req.get('x-seller') ?? 'anna'
 const shop = useShop(
   devnet,
   (app, { x402Protect, gatewayRouter }) => {
-    const sell = (req: Request): void => void sold.push(`${req.x402?.requirements.payTo}`)
+    const sell = (req: Request): void => void sold.push(`${req.x402?.requirements?.payTo}`)
     const merchant = async (req: Request): Promise<string> => {
       asked += 1
       await new Promise(setImmediate)

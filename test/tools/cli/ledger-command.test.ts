@@ -293,6 +293,11 @@ describe.each([
         [{ validBefore: BigInt(Math.floor(Date.now() / 1000) + 600) }, 'failed'],
         [{ validBefore: 2n ** 255n }, 'delivered'],
         [{ validBefore: BigInt(Math.floor(Date.now() / 1000) + 600) }, 'uncharged'],
+        // Its payer has access for an hour.
+        [
+          { ...lapsed, purchase: { resource: 'r', access: { key: 'k', ms: 3_600_000 } } },
+          'delivered',
+        ],
         // The clock of the chain may be slow.
         [{ validBefore: BigInt(Math.floor(Date.now() / 1000) - 60) }, 'failed'],
       )

@@ -7,16 +7,13 @@ import {
 } from '../../../core/merchants/access.js'
 import type { Project } from '../../../core/merchants/project.js'
 import { parseConfiguredToken } from '../../../shared/crypto/identify-token.js'
+import { durationSchema } from '../../../shared/duration.js'
 import { isName, NOT_A_NAME } from '../../../shared/protocol/visible-text.js'
 import { instead, mistake, type FieldsOf } from './fields.js'
 import type { AdminOptions, AdminPerson } from '../options/admin.js'
 import type { GatewayOptions } from '../options.js'
 import { TOKEN_FORMS } from './projects.js'
 import { readOption, within, type Report } from './report.js'
-
-const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-
-const DURATION = /^[1-9]\d{0,3}[mhd]$/
 
 const adminSchema = z
   .strictObject(
@@ -37,13 +34,7 @@ const adminSchema = z
         )
         .min(1)
         .optional(),
-      payToDelay: z
-        .string()
-        .regex(DURATION, "must be a number and 'm', 'h' or 'd', e.g. '48h'")
-        .transform(
-          (text) => Number(text.slice(0, -1)) * UNITS[text.slice(-1) as keyof typeof UNITS],
-        )
-        .optional(),
+      payToDelay: durationSchema.optional(),
     } satisfies FieldsOf<AdminOptions>,
     instead(
       "must be an object, like { tokens: ['…'] }; make a token with `npx express-x402-gateway token`",

@@ -11,14 +11,7 @@ import type { SettlementNetwork } from '../network/settlement-network.js'
 import { checkOnChain } from './check-on-chain.js'
 import type { CheckedTransfer } from '../network/gas-limits.js'
 import type { SignedTransfer, TransferSignature } from '../transfer/transfer-method.js'
-import {
-  askAccount,
-  parseEcdsaSignature,
-  recoverSigner,
-  unwrapErc6492,
-  type AccountSignature,
-  type UnwrappedSignature,
-} from './signature.js'
+import { isApproved, readSignature, unwrapErc6492 } from './signature.js'
 
 /**
  * Remembers verified payments for a moment, by all that was verified: record (chain, contract, payer, nonce), digest,
@@ -74,10 +67,8 @@ export async function checkSigned(
     remembered?.signature ?? (await readSignature({ account, digest, ...unwrapped }))
   // Without a simulation, only the account itself can tell whether it signed this.
   if (isSubmitted && typeof signature === 'string') {
-    const isAllowed = deployment !== undefined && network.factories.has(deployment.to)
-    const asked = { account, digest, signature }
-    const answer = await askAccount(network.chain, asked, isAllowed ? deployment : undefined)
-    if (answer !== 'agrees') return badSignature
+    if (!(await isApproved(network, { account, digest, signature, deployment })))
+      return badSignature
   }
   // What is reserved is compared with its record from now on.
   if (remembered !== undefined) recent.delete(id)
@@ -87,22 +78,4 @@ export async function checkSigned(
   if (typeof checked === 'string') return checked
   if (!trustRecent) recent.set(id, { signature, checked })
   return { signature, deployment, checked }
-}
-
-/**
- * Reads a signature in the form that its token takes.
- *
- * One that the payer's own key did not make is left whole: if the payer has code, that decides
- * (ERC-1271). So is one that was wrapped, because wrapping it says that the payer has code.
- */
-async function readSignature({
-  account,
-  digest,
-  signature,
-  deployment,
-}: AccountSignature & UnwrappedSignature): Promise<TransferSignature> {
-  if (deployment !== undefined) return signature
-  const ecdsa = parseEcdsaSignature(signature)
-  const signer = ecdsa && (await recoverSigner(digest, ecdsa))
-  return ecdsa !== undefined && signer === account ? ecdsa : signature
 }

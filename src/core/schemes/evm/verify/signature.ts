@@ -16,7 +16,7 @@ import type { KeyRecovery } from '../../../../shared/crypto/native-secp256k1.js'
 import type { Call, CallResult } from '../../../chain/types.js'
 import { bytesOf, lowerHex } from '../../../../shared/protocol/hex.js'
 import type { Address, Hex } from '../../../../shared/protocol/payment.js'
-import type { EcdsaSignature } from '../transfer/transfer-method.js'
+import type { EcdsaSignature, TransferSignature } from '../transfer/transfer-method.js'
 import type { Chain } from '../../../chain/chain.js'
 
 /** A signature without the wrapper that may have been around it (ERC-6492). */
@@ -163,6 +163,39 @@ export async function askAccount(
   if (first !== 'has_no_code' || deployment === undefined) return first
   const [deployed, second] = await chain.callMany([deployment, question])
   return deployed?.ok && second ? answerIn(second) : 'has_no_code'
+}
+
+/**
+ * Reads a signature in the form that its token takes.
+ *
+ * One that the account's own key did not make is left whole: if the account has code, that decides
+ * (ERC-1271). So is one that was wrapped, because wrapping it says that the account has code.
+ */
+export async function readSignature({
+  account,
+  digest,
+  signature,
+  deployment,
+}: AccountSignature & UnwrappedSignature): Promise<TransferSignature> {
+  if (deployment !== undefined) return signature
+  const ecdsa = parseEcdsaSignature(signature)
+  const signer = ecdsa && (await recoverSigner(digest, ecdsa))
+  return ecdsa !== undefined && signer === account ? ecdsa : signature
+}
+
+/** Tells whether an account calls a signature its own. An allowed factory may deploy it for the question. */
+export async function isApproved(
+  {
+    chain,
+    factories,
+  }: {
+    readonly chain: Pick<Chain, 'call' | 'callMany'>
+    readonly factories: ReadonlySet<Address>
+  },
+  { deployment, ...asked }: AccountSignature & UnwrappedSignature,
+): Promise<boolean> {
+  const isAllowed = deployment !== undefined && factories.has(deployment.to)
+  return (await askAccount(chain, asked, isAllowed ? deployment : undefined)) === 'agrees'
 }
 
 /** Only an account without code answers nothing at all. */

@@ -1,0 +1,31 @@
+import { keepFound } from '../core/quotes/quote-secret.js'
+import type { SettlementNetwork } from '../core/schemes/evm/network/settlement-network.js'
+import type { LedgerStore } from '../ledger/index.js'
+import type { SignInContext } from '../sell/sign-in/route-sign-in.js'
+import { Lazy } from '../shared/http/lazy.js'
+import type { OpenRequests } from '../shared/http/open-requests.js'
+
+const MOST_QUESTIONS = { ofAll: 1200, ofClient: 120 }
+
+interface Parts extends Pick<SignInContext, 'now'> {
+  readonly ledger: Pick<LedgerStore, 'signIns' | 'secrets'>
+  readonly requests: OpenRequests
+  readonly openCores: () => Promise<readonly SettlementNetwork[]>
+}
+
+/** What routes have that ask callers to sign in. The code that checks signatures is loaded by the first one. */
+export function signInContext({ ledger, requests, openCores, now }: Parts): SignInContext {
+  const signers = new Lazy(async () => {
+    const { Signers } = await import('../core/facilitator/signers.js')
+    return new Signers(openCores, MOST_QUESTIONS)
+  })
+  const checkSigner: SignInContext['checkSigner'] = async (...signed) =>
+    (await signers.get()).check(...signed)
+  return {
+    ledger,
+    now,
+    questionsAMinute: MOST_QUESTIONS.ofClient,
+    secret: keepFound(() => ledger.secrets.sharedSecret('sign-in')),
+    checkSigner: (...signed) => requests.ask(checkSigner(...signed)),
+  }
+}
