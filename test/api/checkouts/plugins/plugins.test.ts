@@ -310,14 +310,11 @@ describe('Shopware 0.7', () => {
 describe('Saleor', () => {
   const shop = clientOf({ 'X-API-Key': SHOP_TOKEN })
 
-  it.each(['2026-04-08', '2026-08-25'])(
-    'discovers the handler for UCP %s',
-    async (version) => {
-      expect(seen(await shop.get(`/api/v2/merchant/ucp/${version}/handlers`))).toStrictEqual(
-        described(),
-      )
-    },
-  )
+  it.each(['2026-04-08', '2026-08-25'])('discovers the handler for UCP %s', async (version) => {
+    expect(seen(await shop.get(`/api/v2/merchant/ucp/${version}/handlers`))).toStrictEqual(
+      described(),
+    )
+  })
 
   it('sells by the envelope or by ACP, and picks the entry that was signed', async () => {
     const [config, acp] = await Promise.all([
