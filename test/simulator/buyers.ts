@@ -32,7 +32,8 @@ const KINDS = {
   altered: 5,
 } as const
 
-type Kind = keyof typeof KINDS
+/** Those that are `late` come once nothing goes wrong any more. */
+type Kind = keyof typeof KINDS | 'late'
 const LOTS = Object.entries(KINDS).flatMap(([kind, lots]) => Array<Kind>(lots).fill(kind as Kind))
 
 /** A payment, and what its buyers have seen. */
@@ -81,9 +82,8 @@ export class Buyers {
   }
 
   /** Buys once. Ends when its buyer has nothing left to try. */
-  async buy(number: number): Promise<Purchase | undefined> {
+  async buy(number: number, kind = this.#market.chance.pick(LOTS)): Promise<Purchase | undefined> {
     const { chance } = this.#market
-    const kind = chance.pick(LOTS)
     const path = chance.pick(Object.keys(GOODS) as Path[])
     const document = await this.#offer(path)
     const [accepted] = document?.accepts ?? []
@@ -109,6 +109,7 @@ export class Buyers {
     const { chance, scheduler } = this.#market
     switch (purchase.kind) {
       case 'honest':
+      case 'late':
       case 'altered':
         return this.#insist(purchase, header)
       case 'again':

@@ -8,6 +8,7 @@
  * 4. The ledger says of each payment what the chain says, and leaves none open.
  * 5. No more is paid back than was paid, and nothing that was not.
  * 6. The books equal the chain, to the unit.
+ * 7. Once nothing goes wrong any more, everybody is served.
  */
 import type { LedgerRecord, LedgerStore } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
@@ -95,6 +96,8 @@ function wrongsOfGoods(
   const isFree = path.startsWith('/free')
   if (income > 0n && kind === 'honest' && !isCut && received.size === 0 && !isFree)
     wrongs.push('has paid and got nothing, and was there all the time')
+  if (kind === 'late' && received.size === 0 && !isFree)
+    wrongs.push('came once nothing went wrong any more, and got nothing')
   if (isEarly) wrongs.push('was served before the chain had its payment')
   if (received.size > 1) wrongs.push(`bought ${received.size} goods`)
   if (madeTwice.has(signed.nonce)) wrongs.push('had two requests at work for it at the same time')

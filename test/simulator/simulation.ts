@@ -32,6 +32,9 @@ export interface Outcome {
 const FIRST_MS = 5000
 const PAUSE_MS = 67
 
+/** Buyers who come once the faults have ended, and the others have gone. */
+const LATE = 10
+
 /** How long the world goes on once the faults have ended, and the last buyer has gone (ms). */
 const AFTERWARDS_MS = 1_500_000
 
@@ -53,8 +56,8 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
     if (begun < payments) scheduler.after(2 * PAUSE_MS * chance.fraction(), begin, NOBODY)
     void buy(number)
   }
-  const buy = async (number: number): Promise<void> => {
-    const purchase = await buyers.buy(number)
+  const buy = async (number: number, kind?: 'late'): Promise<void> => {
+    const purchase = await buyers.buy(number, kind)
     if (purchase !== undefined) {
       purchases.push(purchase)
       await refunds.refund(purchase)
@@ -65,6 +68,8 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
   await scheduler.runUntil(() => begun === payments)
   faults.isOn = false
   await scheduler.runUntil(() => ended === payments)
+  for (let count = 0; count < LATE; count++) void buy(payments + count, 'late')
+  await scheduler.runUntil(() => ended === payments + LATE)
   const end = scheduler.elapsed + AFTERWARDS_MS
   await scheduler.runUntil(() => scheduler.elapsed >= end)
 
