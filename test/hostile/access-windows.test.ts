@@ -114,6 +114,33 @@ describe('a window', () => {
   })
 })
 
+describe('a window, where a rate was applied', () => {
+  it.each(['fixed', 'a function', 'a function with quotes'])(
+    'is for the price in its own currency, which is %s',
+    async (kind) => {
+      const merchant = { payTo: devnet.merchant.address, crossCurrency: true }
+      let price = '€0.01'
+      const site = await openSite(
+        devnet,
+        (app, { x402Protect }) => {
+          const quoteFor = kind.endsWith('quotes') ? () => '' : undefined
+          const options = { access: '1h', ...(quoteFor && { quoteFor }) }
+          app.get('/report', x402Protect(kind === 'fixed' ? price : () => price, options), sell)
+        },
+        [{ rates: { 'EUR/USD': '1.1' }, projects: [{ id: 'shop', merchant }] }],
+      )
+      const { url } = closedBy(toEnd, site)
+      const offered = paymentRequiredOf(await ask(`${url}/report`))
+      if (kind.endsWith('quotes')) price = '€0.05'
+      expect((await pay(`${url}/report`, payer, {}, offered)).status).toBe(200)
+      const isDear = price !== '€0.01'
+      expect((await comeBack(`${url}/report`, payer)).status).toBe(isDear ? 402 : 200)
+      price = '€0.01'
+      expect((await comeBack(`${url}/report`, payer)).status).toBe(200)
+    },
+  )
+})
+
 describe('a sign-in', () => {
   it('with letters outside of ASCII in its nonce is refused', async () => {
     const { url } = await open((app, { x402Protect }) => {
