@@ -78,7 +78,7 @@ async function reserve(
   attempt: PaymentAttempt,
 ): Promise<Reserved | Exit> {
   const { route, caller, payment, bought, offer } = attempt
-  const terms = termsOf(route, { view: caller.view, bought, payment, price: offer.price })
+  const terms = termsOf(route, { view: caller.view, bought, payment, offer })
   const reservation = await context.facilitator.reserve(payment, terms)
   if (isRefusal(reservation)) return endRefused(context, attempt, reservation)
   const reserved: Reserved = { ...attempt, kind: 'reserved', reservation }

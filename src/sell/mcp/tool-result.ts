@@ -1,4 +1,5 @@
 /** The results of paid tools: which can be sold, and what is answered in place of one. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { problemDetails, type Problem } from '../../shared/http/respond-problem.js'
 import { STATUS } from '../../shared/http/problem-status.js'
@@ -56,10 +57,12 @@ export async function whyUnsendable(
   const { structuredContent } = read.data
   if (output === undefined) return undefined
   if (structuredContent === undefined) return 'has no structuredContent'
-  const fits = isSchema(output)
-    ? await isGood(output, structuredContent)
-    : await areGood(output, structuredContent)
-  return fits ? undefined : 'has structuredContent that does not fit `output`'
+  // As it is here, which the server's SDK checks, and as it is sent: clients check that by the schema's JSON form.
+  const sent = JSON.parse(JSON.stringify(structuredContent)) as typeof structuredContent
+  const fits =
+    (await readBy(output, structuredContent)) !== undefined &&
+    isDeepStrictEqual(await readBy(output, sent), sent)
+  return fits ? undefined : 'has structuredContent that does not fit `output` as it is'
 }
 
 interface Schema {
@@ -68,15 +71,29 @@ interface Schema {
 
 const isSchema = (output: ToolSchema): output is Schema => '~standard' in output
 
-async function isGood(schema: Schema, value: unknown): Promise<boolean> {
-  const { issues } = (await schema['~standard'].validate(value)) as { readonly issues?: unknown }
-  return issues === undefined
+/** What a schema makes of a value, with its defaults and without what it does not name; `undefined` if it does not fit. */
+async function readBy(
+  output: ToolSchema,
+  value: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  if (isSchema(output)) return (await validate(output, value))?.value
+  const read: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(output)) {
+    const member = await validate(schema as Schema, value[name])
+    if (member === undefined) return undefined
+    if (member.value !== undefined) read[name] = member.value
+  }
+  return read
 }
 
-async function areGood(shape: object, value: Readonly<Record<string, unknown>>): Promise<boolean> {
-  for (const [name, schema] of Object.entries(shape))
-    if (!(await isGood(schema as Schema, value[name]))) return false
-  return true
+interface Validated {
+  readonly value?: unknown
+  readonly issues?: unknown
+}
+
+async function validate(schema: Schema, value: unknown): Promise<Validated | undefined> {
+  const validated: Validated = await schema['~standard'].validate(value)
+  return validated.issues === undefined ? validated : undefined
 }
 
 /** Adds the receipt to a result. */

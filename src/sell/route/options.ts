@@ -191,7 +191,8 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
   /**
    * How long who has paid may come back without paying again, by Sign-In-With-X: `'30m'`, `'24h'`, `'7d'`. It
    * begins when what was paid for is delivered, holds at every gateway of the ledger, and ends with a refund. It is
-   * for the URL that was paid for, with any query and body; where the price is a function, for what costs the same.
+   * for the URL that was paid for, with any query and body, at the price that was paid or has followed it: see
+   * `earlierPrices`. Where the price is a function, it is for what costs the same.
    * @defaultValue none: every request is paid for
    */
   readonly access?: string | undefined

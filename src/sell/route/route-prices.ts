@@ -49,6 +49,11 @@ export class RoutePrices {
     return typeof this.#declared === 'function' ? undefined : this.#declared
   }
 
+  /** Names of the price and of those before it; `undefined` if it depends on the request. */
+  get fixedNames(): readonly string[] | undefined {
+    return this.fixed && [priceName(this.fixed.price), ...this.#earlier]
+  }
+
   get hasEarlier(): boolean {
     return this.#earlier.length > 0
   }
@@ -127,6 +132,11 @@ export function priceName(price: ParsedPrice): string {
   return price.kind === 'asset'
     ? `${price.amount} units of ${price.asset}`
     : `${formatDecimal(price.amount)} ${price.currency}`
+}
+
+/** The same, of what access is bought at: a token has its symbol on several networks. */
+export function accessPriceName(price: ParsedPrice): string {
+  return price.kind === 'asset' ? `${priceName(price)} on ${price.network}` : priceName(price)
 }
 
 /** Writes a price as the developer did, with the merchant's currency if it names none. */

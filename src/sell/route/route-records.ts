@@ -3,13 +3,16 @@ import { ConfigError } from '../../shared/errors.js'
 import { isReference, NOT_A_REFERENCE } from '../../ledger/payment-details.js'
 import { findAcceptedAsset } from '../../core/merchants/project.js'
 import type { AppliedRate } from '../../shared/money/rates.js'
-import type { ParsedPrice } from '../../shared/money/price.js'
 import type { DecodedPayload } from '../../shared/protocol/decoded-payment.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
+import { sameHex } from '../../shared/protocol/hex.js'
+import { sameNetwork } from '../../shared/protocol/networks.js'
 import type { MerchantTerms, PurchaseTerms } from '../../core/schemes/scheme.js'
 import { bodyFingerprint } from './body-fingerprint.js'
 import type { RouteOptions } from './options.js'
+import type { Offer } from './offer.js'
 import { pricedMethod, type RequestView } from './request-view.js'
+import { accessPriceName, ratedPriceOf } from './route-prices.js'
 import type { PaidRoute } from './route.js'
 
 export interface DescribedPayment {
@@ -40,19 +43,25 @@ interface Presented {
   readonly bought: RequestedPurchase
   readonly payment: DescribedPayment
   /** What the request costs now. */
-  readonly price?: ParsedPrice | undefined
+  readonly offer?: Pick<Offer, 'price' | 'askedPrice' | 'accepts'> | undefined
 }
 
 /** The merchant's terms, for one purchase. @throws `ConfigError` */
 export function termsOf(
-  { merchant, options, signIn }: Pick<PaidRoute, 'merchant' | 'options' | 'signIn'>,
-  { view, bought, payment, price }: Presented,
+  {
+    merchant,
+    options,
+    prices,
+    signIn,
+  }: Pick<PaidRoute, 'merchant' | 'options' | 'prices' | 'signIn'>,
+  { view, bought, payment, offer }: Presented,
 ): MerchantTerms {
   const { redeemWithoutProof = merchant.redeemWithoutProof, paymentFlow } = options
   // With `upfront`, the authorization need not outlive the handler.
   const { minValiditySeconds = paymentFlow === 'upfront' ? 0 : undefined } = options
   const { appliedRate, redeemOnly, requirements, askedPrice } = payment
-  const access = signIn?.accessOf(view, price)
+  const paid = prices.fixed === undefined ? functionPriceOf(payment, offer) : bought.price
+  const access = signIn?.accessOf(view, paid)
   const purchase = { ...bought, client: view.ip, redeemOnly, access }
   const { decimals } = findAcceptedAsset(merchant, requirements) ?? {}
   const details = {
@@ -62,6 +71,23 @@ export function termsOf(
     askedPrice,
   }
   return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
+}
+
+/** What a price function asked for a payment; `undefined` if it asks something else now, and the quote does not say it. */
+function functionPriceOf(
+  { requirements, appliedRate }: DescribedPayment,
+  { price, askedPrice, accepts }: NonNullable<Presented['offer']> = { accepts: [] },
+): string | undefined {
+  if (appliedRate !== undefined) return ratedPriceOf(appliedRate)
+  // Where no rate was known, what is offered again is the payment's own entry.
+  if (price === undefined || askedPrice === undefined) return undefined
+  const isCurrent = accepts.some(
+    ({ network, asset, amount }) =>
+      sameNetwork(network, requirements.network) &&
+      sameHex(asset, requirements.asset) &&
+      amount === requirements.amount,
+  )
+  return isCurrent ? accessPriceName(price) : undefined
 }
 
 /**

@@ -99,6 +99,7 @@ export class RouteResource {
 
 function requestUrl(view: RequestView, publicUrl: string | undefined): string {
   // A request line may contain an absolute URL (RFC 9112 §3.2.2).
-  const path = view.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
+  // Where its path is empty, its query may look like one.
+  const path = view.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i, '')
   return (publicUrl ?? view.origin) + path
 }

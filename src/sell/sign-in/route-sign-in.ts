@@ -24,7 +24,7 @@ import { world } from '../../shared/world.js'
 import type { ExceededLimit } from '../flow/payment-rate-limit.js'
 import type { OfferedParts } from '../route/make-offer.js'
 import { pricedMethod, type RequestView } from '../route/request-view.js'
-import { priceName } from '../route/route-prices.js'
+import { accessPriceName } from '../route/route-prices.js'
 import { whyMisplaced } from './check-sign-in.js'
 
 /**
@@ -133,21 +133,30 @@ export class RouteSignIn {
     { address, chainId, isContract }: SignedIn,
     price: ParsedPrice | undefined,
   ): Promise<boolean> {
-    const access = this.accessOf(view, price)
-    if (access === undefined) return false
+    const { fixedNames = price && [accessPriceName(price)] } = this.#route.prices
+    const keys = (fixedNames ?? []).flatMap((name) => this.accessOf(view, name)?.key ?? [])
     const on = isContract ? Number(chainId.slice('eip155:'.length)) : undefined
-    return this.#context.ledger.signIns.hasAccess({ payer: address, key: access.key, chainId: on })
+    const { signIns } = this.#context.ledger
+    for (const key of new Set(keys))
+      if (await signIns.hasAccess({ payer: address, key, chainId: on })) return true
+    return false
   }
 
-  /** What a payment for a request opens. Where the price is a function, that is only what costs the same. */
-  accessOf(view: RequestView, price: ParsedPrice | undefined): BoughtAccess | undefined {
+  /**
+   * What a payment for a request opens: only what costs the same, because an app may choose between routes by anything
+   * in a request. A group is all that its fixed prices open.
+   *
+   * @param paid - Name of the price that it buys at; nothing opens where that is not known.
+   */
+  accessOf(view: RequestView, paid: string | undefined): BoughtAccess | undefined {
     const { merchant, options, prices, resource } = this.#route
-    if (this.#accessMs === undefined) return undefined
+    if (this.#accessMs === undefined || paid === undefined) return undefined
     const opened =
       options.accessGroup === undefined
         ? ['at', pricedMethod(view), resource.placeOf(view)]
         : ['group', options.accessGroup]
-    const priced = prices.fixed === undefined && price ? priceName(price) : undefined
+    const isGroup = options.accessGroup !== undefined && prices.fixed !== undefined
+    const priced = isGroup ? undefined : paid
     return { key: hashOf(merchant.project, priced, ...opened), ms: this.#accessMs }
   }
 
@@ -164,7 +173,8 @@ export class RouteSignIn {
 
   async #isOwn({ nonce, issuedAt }: SignInPayload, view: RequestView): Promise<boolean> {
     const own = await this.#nonce(nonce.slice(0, NONCE.digits), issuedAt, view)
-    return nonce.length === own.length && timingSafeEqual(Buffer.from(nonce), Buffer.from(own))
+    const [given, made] = [Buffer.from(nonce), Buffer.from(own)]
+    return given.length === made.length && timingSafeEqual(given, made)
   }
 
   /** A salt, and what only gateways on this ledger can make of it, URL, method, project and time. */

@@ -135,8 +135,8 @@ const accountAbi = parseAbi([
   'function isValidSignature(bytes32 digest, bytes signature) view returns (bytes4)',
 ])
 
-/** What an account returns for a signature of its own (ERC-1271). */
-const MAGIC_VALUE = '0x1626ba7e'
+/** What an account returns for a signature of its own (ERC-1271), in a whole word: others echo what they are asked. */
+const MAGIC_VALUE = `0x1626ba7e${'0'.repeat(56)}`
 
 export interface AccountSignature {
   readonly account: Address
