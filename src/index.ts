@@ -168,7 +168,7 @@ export type {
   ToolServer,
 } from './sell/mcp/tool-options.js'
 export type { DeclaredPrice, UpToPrice } from './sell/route/up-to-price.js'
-export type { SignedIn } from './sell/sign-in/route-sign-in.js'
+export type { SignedIn } from './sell/sign-in/signed-in.js'
 export type { X402Middleware, X402Protect } from './sell/flow/x402-protect.js'
 export type { NetworkNameStyle } from './shared/protocol/networks.js'
 export type {

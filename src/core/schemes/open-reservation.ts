@@ -10,6 +10,7 @@ import type { ReadablePayment } from '../../shared/protocol/decoded-payment.js'
 import type { Address, SettleResponse } from '../../shared/protocol/payment.js'
 import { unsettledResponse } from '../../shared/protocol/reason-words.js'
 import type { Reason } from '../../shared/protocol/reasons.js'
+import { askHook } from './ask-hook.js'
 import { checkBuyer, purchaseOf, refusalDetails, type FailedRecord } from './check-record.js'
 import {
   chargedMembers,
@@ -18,7 +19,7 @@ import {
   type GatewayEvents,
   type RecordedPaymentEvent,
 } from './events.js'
-import { askHook, type PaymentHooks } from './payment-hooks.js'
+import type { PaymentHooks } from './payment-hooks.js'
 import { isRefusal, type MerchantTerms, type Refusal, type Reservation } from './scheme.js'
 import {
   chargedBefore,

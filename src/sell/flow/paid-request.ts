@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import type { RouteInput } from '../../core/catalogue/declaration.js'
 import { ConfigError } from '../../shared/errors.js'
 import type { Price } from '../../shared/money/price.js'
-import type { SignedIn } from '../sign-in/route-sign-in.js'
+import type { SignedIn } from '../sign-in/signed-in.js'
 import type { PaymentPayload, PaymentRequirements } from '../../shared/protocol/payment.js'
 
 /**

@@ -9,7 +9,6 @@ import { durationSchema } from '../../shared/duration.js'
 import { ConfigError } from '../../shared/errors.js'
 import type { ParsedPrice } from '../../shared/money/price.js'
 import { lowerHex } from '../../shared/protocol/hex.js'
-import type { Address } from '../../shared/protocol/payment.js'
 import {
   readSignIn,
   SIGN_IN_WITH_X,
@@ -26,26 +25,7 @@ import type { OfferedParts } from '../route/make-offer.js'
 import { pricedMethod, type RequestView } from '../route/request-view.js'
 import { accessPriceName } from '../route/route-prices.js'
 import { whyMisplaced } from './check-sign-in.js'
-
-/**
- * Who has signed in for a request.
- *
- * @example
- * ```ts
- * import type { SignedIn } from 'express-x402-gateway'
- *
- * const keyOf = ({ address, chainId, isContract }: SignedIn): string =>
- *   isContract ? `${chainId} ${address}` : address
- * ```
- */
-export interface SignedIn {
-  /** With the checksum of ERC-55. */
-  readonly address: Address
-  /** Id of the network that it signed for, CAIP-2. */
-  readonly chainId: string
-  /** Whether a contract account signed. It may be somebody else's on another chain; a key is the same on all. */
-  readonly isContract: boolean
-}
+import type { SignedIn } from './signed-in.js'
 
 export interface SignInRefusal {
   readonly error: SignInReason
