@@ -21,18 +21,41 @@ const base64 = z.string().refine((text) => {
     return false
   }
 })
-const media = { data: base64, mimeType: z.string() }
-const resource = { uri: z.string() }
+const words = z.string().optional()
+const members = z.record(z.string(), z.unknown())
+const annotations = z.looseObject({
+  audience: z.array(z.enum(['user', 'assistant'])).optional(),
+  priority: z.number().min(0).max(1).optional(),
+  lastModified: z.iso.datetime({ offset: true }).optional(),
+})
+const block = { annotations: annotations.optional(), _meta: members.optional() }
+const media = { ...block, data: base64, mimeType: z.string() }
+const resource = { uri: z.string(), mimeType: words, _meta: members.optional() }
+const icon = z.looseObject({
+  src: z.string(),
+  mimeType: words,
+  sizes: z.array(z.string()).optional(),
+  theme: z.enum(['light', 'dark']).optional(),
+})
+const link = {
+  ...{ ...block, ...resource, name: z.string(), title: words, description: words },
+  ...{ size: z.number().optional(), icons: z.array(icon).optional() },
+}
+const resultMeta = z.looseObject({
+  progressToken: z.union([z.string(), z.number().int()]).optional(),
+  'io.modelcontextprotocol/related-task': z.looseObject({ taskId: z.string() }).optional(),
+})
 
 /** What SDKs take as a result. They look once the handler has answered, when it would be paid for. */
 const resultSchema = z.looseObject({
   content: z
     .array(
       z.discriminatedUnion('type', [
-        z.looseObject({ type: z.literal('text'), text: z.string() }),
+        z.looseObject({ ...block, type: z.literal('text'), text: z.string() }),
         z.looseObject({ type: z.enum(['image', 'audio']), ...media }),
-        z.looseObject({ type: z.literal('resource_link'), name: z.string(), ...resource }),
+        z.looseObject({ type: z.literal('resource_link'), ...link }),
         z.looseObject({
+          ...block,
           type: z.literal('resource'),
           resource: z.union([
             z.looseObject({ ...resource, text: z.string() }),
@@ -42,9 +65,9 @@ const resultSchema = z.looseObject({
       ]),
     )
     .optional(),
-  structuredContent: z.record(z.string(), z.unknown()).optional(),
+  structuredContent: members.optional(),
   isError: z.boolean().optional(),
-  _meta: z.record(z.string(), z.unknown()).optional(),
+  _meta: resultMeta.optional(),
 })
 
 /** Why a result would not reach its client; `undefined` if it does. */
