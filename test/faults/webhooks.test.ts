@@ -127,12 +127,12 @@ describe('a webhook that a killed process was delivering', () => {
     receiver.respond = (_webhook, res) => (isHeld ? undefined : res.writeHead(204).end())
     await register(world, first, receiver)
     await world.presentUntilDecided(first, await world.sign(), 'settle')
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     isHeld = false
     await first.kill()
     const startedAt = performance.now()
     await world.start()
-    await until(() => receiver.received.length === 2)
+    await until(() => receiver.received.length >= 2)
     // A claim would last for 30 s.
     expect(performance.now() - startedAt).toBeLessThan(25_000)
     expect(receiver.received[1]!.id).toBe(receiver.received[0]!.id)

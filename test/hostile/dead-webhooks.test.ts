@@ -66,7 +66,7 @@ describe.each(storeMakers)('an honest webhook beside 1,000 dead ones in %s', (na
       const at = performance.now()
       await tell(store, honest)
       dispatcher.wake()
-      await until(() => alive.received.length === 1)
+      await until(() => alive.received.length >= 1)
       const hangingMs = Math.round(performance.now() - at)
       const [hanging, ended] = [held.length, held.filter(({ closed }) => closed).length]
       process.stdout.write(`${name}: told after ${hangingMs} ms beside ${hanging} that hang\n`)
@@ -77,7 +77,7 @@ describe.each(storeMakers)('an honest webhook beside 1,000 dead ones in %s', (na
       const [again, cpu] = [performance.now(), process.cpuUsage()]
       await tell(store, honest)
       dispatcher.wake()
-      await until(() => alive.received.length === 2)
+      await until(() => alive.received.length >= 2)
       const refusingMs = Math.round(performance.now() - again)
       const { user } = process.cpuUsage(cpu)
       process.stdout.write(

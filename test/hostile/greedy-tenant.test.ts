@@ -229,10 +229,10 @@ describe('a tenant with ten webhooks that never answer', () => {
     for (let count = 0; count < 80; count++)
       sent.push(await send(endpoints[count % endpoints.length]!, asGreedy))
     expect([countOf(sent, 202), countOf(sent, 429)]).toEqual([60, 20])
-    await until(() => held.length === 10)
+    await until(() => held.length >= 10)
     const honest = await register(prompt.url, own, asShop)
     for (let count = 0; count < 50; count++) expect(await send(honest, asShop)).toBe(202)
-    await until(() => prompt.received.length === 50)
+    await until(() => prompt.received.length >= 50)
     // None was answered meanwhile; some may have run out of time on a busy machine, and others begun.
     expect(held.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(10)
     for (const res of held) res.end()

@@ -35,7 +35,7 @@ describe('the memory of held answers', () => {
       purchase
         .then((answer) => answer.status === 503 && refused.push(answer))
         .catch(() => undefined)
-    await until(() => refused.length === refusals)
+    await until(() => refused.length >= refusals)
     for (const answer of refused) {
       expect(answer.headers.get('retry-after')).toBe('5')
       expect(await answer.clone().json()).toMatchObject({ code: 'server_busy' })

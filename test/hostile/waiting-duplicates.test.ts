@@ -68,7 +68,7 @@ describe('duplicates of a payment in progress', () => {
     const told: number[] = []
     for (const duplicate of duplicates)
       void duplicate.then(({ status }) => told.push(status)).catch(() => undefined)
-    await until(() => told.length === 32)
+    await until(() => told.length >= 32)
     expect(performance.now() - start).toBeLessThan(10_000)
     expect(told).toEqual(Array.from({ length: 32 }, () => 503))
 

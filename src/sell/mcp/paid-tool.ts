@@ -2,13 +2,14 @@ import type { Response } from 'express'
 import { ConfigError } from '../../shared/errors.js'
 import { formatDecimal } from '../../shared/money/decimal.js'
 import { parsePrice, type Price } from '../../shared/money/price.js'
+import { closestName } from '../../shared/protocol/did-you-mean.js'
 import { isObject } from '../../shared/protocol/document.js'
 import { chargeCall } from '../flow/charge-call.js'
 import type { Exit } from '../flow/exits.js'
 import type { Caller } from '../flow/paid-call.js'
 import type { CountRequest } from '../flow/payment-rate-limit.js'
 import type { PaidRoutesContext } from '../flow/x402-protect.js'
-import type { PriceFunction } from '../route/options.js'
+import { ROUTE_OPTION_NAMES, type PriceFunction } from '../route/options.js'
 import { declareRoute, type FindRoute } from '../route/route-finder.js'
 import type { DeclaredPrice } from '../route/up-to-price.js'
 import { HeldTool, type CallHandler, type HandledTool } from './hold-result.js'
@@ -47,8 +48,15 @@ const FAILED = {
 export function createPaidTool(gateway: PaidRoutesContext): PaidTool {
   // oxlint-disable-next-line eslint/max-params -- those of the SDK's registerTool, and its server
   const paidTool = (server: Registrar, name: string, options: Options, handler: CallHandler) => {
-    if (!isObject(options) || typeof handler !== 'function')
+    const isServer = typeof server?.registerTool === 'function'
+    if (
+      !isServer ||
+      typeof name !== 'string' ||
+      !isObject(options) ||
+      typeof handler !== 'function'
+    )
       throw new ConfigError('paidTool', USAGE, 'invalid_type')
+    checkNames(options)
     const tool = declareTool(gateway, { name, output: options.output, handler }, options)
     const run = (args: unknown, extra: HandlerExtra): Promise<ToolResult> => {
       const { requests } = gateway
@@ -66,6 +74,21 @@ export function createPaidTool(gateway: PaidRoutesContext): PaidTool {
 /** Options that are the route's. Those that are no own ones are the SDK's. */
 const ROUTE_OPTIONS = ['merchant', 'v1', 'earlierPrices', 'maxTimeoutSeconds', 'minValiditySeconds']
 const OWN_OPTIONS = new Set(['price', 'input', 'output', ...ROUTE_OPTIONS])
+const OPTIONS = [...OWN_OPTIONS, 'description', 'title', 'annotations', '_meta']
+
+/** @throws `ConfigError` for what is misspelt, and for what only routes have. The SDK has further members. */
+function checkNames(options: object): void {
+  for (const name of Object.keys(options).filter((one) => !OPTIONS.includes(one))) {
+    const isOfRoutes = ROUTE_OPTION_NAMES.includes(name)
+    const meant = isOfRoutes ? undefined : closestName(name, OPTIONS)
+    if (isOfRoutes || meant !== undefined)
+      throw new ConfigError(
+        name,
+        isOfRoutes ? 'is an option of routes: tools do not have it' : `did you mean '${meant}'?`,
+        'unknown_option',
+      )
+  }
+}
 
 /** @throws `ConfigError` for a price or an option that cannot work. */
 function declareTool(

@@ -251,6 +251,9 @@ const optionsSchema = z.strictObject({
   v1: z.boolean().optional(),
 })
 
+/** Names of all options of routes. */
+export const ROUTE_OPTION_NAMES: readonly string[] = Object.keys(optionsSchema.shape)
+
 const NO_OPTIONS = "must be an object: x402Protect('$0.01', { description: 'The weather today' })"
 
 /**

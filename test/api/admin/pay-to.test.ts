@@ -93,7 +93,7 @@ describe.each(stores)('payTo, on %s', (_name, openStore) => {
     expect(body).toMatchObject({ merchant: { payTo: PAY_TO }, nextPayTo: { payTo: OTHER } })
     const waits = Date.parse(body.nextPayTo.at as string) - before
     expect(Math.abs(waits - 2 * 86_400_000)).toBeLessThan(60_000)
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     expect(receiver.received[0]).toMatchObject({
       data: { payTo: OTHER, previousPayTo: PAY_TO, effectiveAt: body.nextPayTo.at },
     })
@@ -107,7 +107,7 @@ describe.each(stores)('payTo, on %s', (_name, openStore) => {
     const back = (await change(api, PAY_TO)).body
     expect(back).toMatchObject({ merchant: { payTo: PAY_TO } })
     expect(back).not.toHaveProperty('nextPayTo')
-    await until(() => receiver.received.length === 2)
+    await until(() => receiver.received.length >= 2)
     expect(receiver.received[1]).toMatchObject({ data: { payTo: PAY_TO, previousPayTo: OTHER } })
   })
 

@@ -62,7 +62,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     expect(rotated.body.secret).not.toBe(secret)
     const tested = await api.ask('POST', `${HOOKS}/${id}/test`)
     expect(tested).toMatchObject({ status: 202, body: { type: 'webhook.test' } })
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     receiver.verify(receiver.received[0]!, rotated.body.secret)
     expect(receiver.received[0]!.data).toEqual({ test: true, webhook: id, project: 'shop' })
     await until(async () => {
@@ -71,7 +71,7 @@ describe.each(stores)('webhooks of projects by the admin API, on %s', (_name, op
     })
     const resend = `${HOOKS}/${id}/deliveries/${tested.body.id}/resend`
     expect((await api.ask('POST', resend)).status).toBe(202)
-    await until(() => receiver.received.length === 2)
+    await until(() => receiver.received.length >= 2)
     expect((await api.ask('DELETE', `${HOOKS}/${id}`)).status).toBe(204)
     expect((await asShop(`/${id}`)).status).toBe(404)
 

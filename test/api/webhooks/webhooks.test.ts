@@ -69,7 +69,7 @@ describe('a webhook', () => {
     expect((await api.get(`${PATH}/${webhook.id}`)).body).toEqual(shown)
     expect((await api.get(PATH)).body).toEqual({ webhooks: [shown] })
     const transaction = await buy()
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     const [told] = receiver.received
     receiver.verify(told!, secret)
     const { settlements } = (await api.get('/api/v2/merchant/settlements?limit=1')).body
@@ -124,7 +124,7 @@ describe('a webhook', () => {
     const { id, secret } = await register({ url: receiver.url, events: ['payment.failed'] })
     const sent = await api.post(`${PATH}/${id}/test`)
     expect(sent).toMatchObject({ status: 202, body: { type: 'webhook.test', state: 'pending' } })
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     const [told] = receiver.received
     receiver.verify(told!, secret)
     expect(told).toMatchObject({
@@ -144,7 +144,7 @@ describe('a webhook', () => {
     expect(lasts).toBeGreaterThan(23 * 3_600_000)
     expect(lasts).toBeLessThanOrEqual(24 * 3_600_000)
     await api.post(`${PATH}/${webhook.id}/test`)
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     receiver.verify(receiver.received[0]!, webhook.secret)
     receiver.verify(receiver.received[0]!, rotated.body.secret)
   })
@@ -168,7 +168,7 @@ describe('a webhook', () => {
     receiver.respond = withStatus(200)
     const resent = await api.post(`${PATH}/${id}/deliveries/${test.id}/resend`)
     expect(resent).toMatchObject({ status: 202, body: { id: test.id, state: 'pending' } })
-    await until(() => receiver.received.length === 2)
+    await until(() => receiver.received.length >= 2)
     expect(receiver.received[1]!.id).toBe(test.id)
   })
 
@@ -225,7 +225,7 @@ describe('a webhook of another project', () => {
     const receiver = await startReceiver(toEnd)
     const { id } = await register({ url: receiver.url })
     const { body: test } = await api.post(`${PATH}/${id}/test`)
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     const token = OTHER['X-Project-Identify-Token']
     const page = await api.get(`${PATH}/${id}/deliveries?limit=1`)
     const responses = [
@@ -325,7 +325,7 @@ describe('webhooks', () => {
     const receiver = await startReceiver(toEnd)
     expect((await bare.post(PATH, { url: receiver.url })).status).toBe(201)
     await steps.settled(ledger, newEntry({ asset: devnet.asset }))
-    await until(() => receiver.received.length === 1)
+    await until(() => receiver.received.length >= 1)
     expect(receiver.received[0]!.data).toMatchObject({ status: 'settled', symbol: 'USDC' })
   })
 })

@@ -234,11 +234,12 @@ it('refuses calls while its gateway closes, and waits for those under way', asyn
 })
 
 describe('a declaration that cannot work', () => {
+  let server: unknown = { registerTool: () => undefined }
   const { paidTool } = {
     paidTool: (...given: unknown[]) => {
       const gateway = createGateway(shopOptions(devnet))
       closers.push(() => gateway.close())
-      return (gateway.paidTool as (...all: unknown[]) => unknown)({}, 'forecast', ...given)
+      return (gateway.paidTool as (...all: unknown[]) => unknown)(server, 'forecast', ...given)
     },
   }
 
@@ -248,9 +249,19 @@ describe('a declaration that cannot work', () => {
     ['no handler', { price: '$0.01' }, undefined],
     ['no tool', () => said(''), undefined],
     ['an option with a wrong value', { price: '$0.01', maxTimeoutSeconds: 1 }, () => said('')],
+    ["the SDK's name of an option", { price: '$0.01', inputSchema: {} }, () => said('')],
+    ['a misspelt option', { price: '$0.01', desciption: 'x' }, () => said('')],
+    ['an option of routes', { price: '$0.01', access: '24h' }, () => said('')],
   ])('throws, and registers nothing: %s', (_name, tool, handler) => {
     expect(() => paidTool(tool, handler)).toThrow(
       expect.objectContaining({ code: 'config_invalid' }),
+    )
+  })
+
+  it('says how it is called, where there is no server', () => {
+    server = {}
+    expect(() => paidTool({ price: '$0.01' }, () => said(''))).toThrow(
+      "paidTool(server, 'forecast', { price: '$0.01' }, handler)",
     )
   })
 })

@@ -91,7 +91,7 @@ describe('a gateway that is closed', () => {
     ]
     const verifying = gateway.facilitator.verify(verified!, offerOf(devnet))
     const failing = verifying.catch((error: unknown) => error)
-    await until(() => responses.length === 3 && asked > 0)
+    await until(() => responses.length >= 3 && asked > 0)
     await gateway.close({ timeoutMs: 0 })
     expect(responses.map((res) => res.writableEnded)).toEqual([true, true, true])
     const answers = await Promise.all(answering)
