@@ -128,7 +128,7 @@ export function ratedPriceOf(applied: AppliedRate | undefined): string | undefin
 }
 
 /** The name of a price, however it is written. */
-export function priceName(price: ParsedPrice): string {
+function priceName(price: ParsedPrice): string {
   return price.kind === 'asset'
     ? `${price.amount} units of ${price.asset}`
     : `${formatDecimal(price.amount)} ${price.currency}`
