@@ -214,6 +214,7 @@ describe('ten thousand sign-ins that never complete', () => {
     const { info } = challengeOf(await ask(url))
     const asked = proxy.methods.length
     const statuses = new Map<number, number>()
+    const begun = performance.now()
     for (let sent = 0; sent < 10_000; sent += 100)
       await Promise.all(
         Array.from({ length: 100 }, async () => {
@@ -224,21 +225,20 @@ describe('ten thousand sign-ins that never complete', () => {
           statuses.set(status, (statuses.get(status) ?? 0) + 1)
         }),
       )
-    expect(statuses).toEqual(
-      new Map([
-        [402, 120],
-        [429, 9880],
-      ]),
-    )
+    const minutes = Math.ceil((performance.now() - begun) / 60_000)
+    expect([...statuses.keys()].toSorted()).toEqual([402, 429])
+    const answered = statuses.get(402)!
+    expect(answered).toBeGreaterThanOrEqual(120)
+    expect(answered).toBeLessThanOrEqual(120 * (minutes + 1))
     const questions = proxy.methods.slice(asked).filter((method) => method === 'eth_call')
-    expect(questions.length).toBeLessThan(250)
+    expect(questions.length).toBeLessThan(2 * answered + 10)
     const database = new Database(file)
     const rows = database.prepare('SELECT count(*) AS count FROM x402_sign_ins').get()
     expect(rows).toMatchObject({ count: 0 })
     database.close()
     // Who signs with a key needs no node.
     expect(errorOf(await comeBack(url, payer))).toBe('Payment required')
-  }, 120_000)
+  })
 })
 
 describe('sign-ins with throwaway keys', () => {
