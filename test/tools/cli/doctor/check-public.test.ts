@@ -389,7 +389,7 @@ describe('doctor --public on a server that', () => {
     expect(await problemsOf(`${await serve(() => undefined)}/route`)).toStrictEqual([
       expect.stringMatching(/^error public_url_unreachable: .*\(no complete answer in time\)/),
     ])
-  }, 30_000)
+  })
 })
 
 describe('the arguments of doctor --public', () => {
