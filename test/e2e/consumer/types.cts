@@ -2,6 +2,7 @@ import type { Request, Response } from 'express'
 import express = require('express')
 import gateway = require('express-x402-gateway')
 import devnet = require('express-x402-gateway/devnet')
+import mcp = require('express-x402-gateway/mcp')
 import sql = require('express-x402-gateway/sql')
 import testing = require('express-x402-gateway/testing')
 
@@ -25,3 +26,5 @@ export async function open(): Promise<void> {
   // @ts-expect-error -- a price is not a boolean
   gateway.x402Protect(true)
 }
+export const tool = (server: mcp.ToolServer): unknown =>
+  mcp.paidTool(server, 'forecast', { price: '$0.01' }, () => ({ content: [] }))

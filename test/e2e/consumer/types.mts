@@ -8,6 +8,7 @@ import {
   type GatewayOptions,
 } from 'express-x402-gateway'
 import { startDevnet, type Devnet } from 'express-x402-gateway/devnet'
+import { paidTool, type ToolServer } from 'express-x402-gateway/mcp'
 import { postgresLedger, sqliteLedger, type PostgresPool } from 'express-x402-gateway/sql'
 import { startTestShop, type TestShop } from 'express-x402-gateway/testing'
 
@@ -70,3 +71,5 @@ export function ledgers(pool: PostgresPool): readonly GatewayOptions[] {
   postgresLedger({ query: () => undefined })
   return [postgresLedger(pool), sqliteLedger('ledger.db')].map((ledger) => ({ ledger }))
 }
+export const tool = (server: ToolServer): unknown =>
+  paidTool(server, 'forecast', { price: '$0.01' }, () => ({ content: [] }))
