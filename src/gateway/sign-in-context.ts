@@ -5,6 +5,7 @@ import type { SignInContext } from '../sell/sign-in/route-sign-in.js'
 import { Lazy } from '../shared/http/lazy.js'
 import type { OpenRequests } from '../shared/http/open-requests.js'
 
+/** Most questions to contract accounts in a minute. */
 const MOST_QUESTIONS = { ofAll: 1200, ofClient: 120 }
 
 interface Parts extends Pick<SignInContext, 'now'> {
@@ -13,7 +14,7 @@ interface Parts extends Pick<SignInContext, 'now'> {
   readonly openCores: () => Promise<readonly SettlementNetwork[]>
 }
 
-/** What routes have that ask callers to sign in. The code that checks signatures is loaded by the first one. */
+/** Creates the dependencies of sign-ins. The first sign-in loads the code that checks signatures. */
 export function signInContext({ ledger, requests, openCores, now }: Parts): SignInContext {
   const signers = new Lazy(async () => {
     const { Signers } = await import('../core/facilitator/signers.js')

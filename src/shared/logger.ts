@@ -1,3 +1,5 @@
+import { DOCUMENTATION } from './protocol/error-codes.js'
+
 /**
  * Receives a gateway's reports to its operator, each a message with fields. No field contains a key, a
  * token or an RPC URL. Errors in fields are plain objects: `{ name, code, message, cause, stack }`.
@@ -150,6 +152,6 @@ export function plainError(error: Error, depth = 0): object {
 function withoutUrls(text: string): string {
   return text.replaceAll(
     /\b(https?|wss?|postgres(?:ql)?|rediss?):\/\/[^\s'"<>]+/gi,
-    '$1://[redacted]',
+    (url, scheme: string) => (url.startsWith(`${DOCUMENTATION}#`) ? url : `${scheme}://[redacted]`),
   )
 }

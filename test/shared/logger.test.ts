@@ -4,7 +4,8 @@ import { Writable } from 'node:stream'
 import { inspect } from 'node:util'
 import pino from 'pino'
 import winston from 'winston'
-import { ChainError } from '../../src/shared/errors.js'
+import { ChainError, ConfigError } from '../../src/shared/errors.js'
+import { documentationOf } from '../../src/shared/protocol/error-codes.js'
 import {
   adaptLogger,
   processWarnings,
@@ -61,6 +62,13 @@ describe('the logger of a gateway that was given none', () => {
     expect(warnings.map(([text]) => text)).toStrictEqual([
       'It failed. error=No answer. (connect ECONNREFUSED https://[redacted])',
     ])
+  })
+
+  it('keeps the link to what a code means', () => {
+    const warnings = recordWarnings()
+    const error = new ConfigError('price', 'is ambiguous', 'invalid_price')
+    processWarnings.error('It failed.', { error })
+    expect(warnings[0]?.[0]).toContain(documentationOf('invalid_price'))
   })
 })
 

@@ -81,6 +81,17 @@ export async function openToolClient(
   }
 }
 
+/** Whether a client of a tool gets its result for a payment that it has just signed. */
+export async function getsResult(
+  client: ToolClient,
+  name: string,
+  payer: TestPayer,
+): Promise<boolean> {
+  const payment = await client.sign(name, {}, payer)
+  const answer = await client.pay(name, {}, payment).catch(() => undefined)
+  return answer !== undefined && answer.isError !== true
+}
+
 /** What an unpaid call asks for. */
 export function requiredOf({ content }: Answer): PaymentRequired {
   return JSON.parse(content[0]!.text) as PaymentRequired

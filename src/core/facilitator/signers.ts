@@ -51,7 +51,7 @@ export class Signers {
   }
 }
 
-/** What is signed of a text (EIP-191). */
+/** Hashes a text as EIP-191 signs it. */
 function digestOf(message: string): Hex {
   const bytes = Buffer.from(message)
   const prefix = Buffer.from(`\u0019Ethereum Signed Message:\n${bytes.length}`)

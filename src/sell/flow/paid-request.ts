@@ -171,7 +171,8 @@ declare global {
     interface Request {
       /**
        * The payment for this request. Present behind `x402Protect`, except for requests that its `skip`
-       * or a price of zero let through unpaid; of one that a sign-in let in, it has no payer. `paidRequest(req)` is for handlers that always have one.
+       * or a price of zero let through unpaid. Where a sign-in let the request in, it has no payer.
+       * `paidRequest(req)` is for handlers that always have a payment.
        */
       x402?: PaidBehind<this>
     }

@@ -31,7 +31,8 @@ interface Registrar {
 /** ISO 4217's own code: the merchant, who may be another one for each call, has the currency. */
 const NO_CURRENCY = 'XXX'
 
-const USAGE = "is called so: paidTool(server, 'forecast', { price: '$0.01' }, handler)"
+const USAGE =
+  "takes a server, a name, a tool and its handler: paidTool(server, 'forecast', { price: '$0.01' }, handler)"
 
 const NOT_COMPARABLE = {
   code: 'invalid_request',
@@ -41,7 +42,7 @@ const NOT_COMPARABLE = {
 
 const FAILED = {
   code: 'internal_error',
-  detail: 'The seller of this tool has made a mistake, which was logged.',
+  detail: 'This tool has failed on the side of its seller. Present the same payment again later.',
 } as const
 
 /** Makes the `paidTool` of a gateway. @internal */
@@ -71,22 +72,26 @@ export function createPaidTool(gateway: PaidRoutesContext): PaidTool {
   return paidTool as PaidTool
 }
 
-/** Options that are the route's. Those that are no own ones are the SDK's. */
-const ROUTE_OPTIONS = ['merchant', 'v1', 'earlierPrices', 'maxTimeoutSeconds', 'minValiditySeconds']
-const OWN_OPTIONS = new Set(['price', 'input', 'output', ...ROUTE_OPTIONS])
+/** Options that tools share with routes. */
+const SHARED_OPTIONS = [
+  'merchant',
+  'v1',
+  'earlierPrices',
+  'maxTimeoutSeconds',
+  'minValiditySeconds',
+]
+/** Options that the SDK does not get. */
+const OWN_OPTIONS = new Set(['price', 'input', 'output', ...SHARED_OPTIONS])
 const OPTIONS = [...OWN_OPTIONS, 'description', 'title', 'annotations', '_meta']
 
-/** @throws `ConfigError` for what is misspelt, and for what only routes have. The SDK has further members. */
+/** @throws `ConfigError` for misspelt options, and for those that only routes have. The SDK has further members. */
 function checkNames(options: object): void {
   for (const name of Object.keys(options).filter((one) => !OPTIONS.includes(one))) {
-    const isOfRoutes = ROUTE_OPTION_NAMES.includes(name)
-    const meant = isOfRoutes ? undefined : closestName(name, OPTIONS)
-    if (isOfRoutes || meant !== undefined)
-      throw new ConfigError(
-        name,
-        isOfRoutes ? 'is an option of routes: tools do not have it' : `did you mean '${meant}'?`,
-        'unknown_option',
-      )
+    const meant = closestName(name, OPTIONS)
+    if (ROUTE_OPTION_NAMES.includes(name))
+      throw new ConfigError(name, 'only routes have this option: remove it', 'unknown_option')
+    if (meant !== undefined)
+      throw new ConfigError(name, `did you mean '${meant}'?`, 'unknown_option')
   }
 }
 
@@ -101,7 +106,7 @@ function declareTool(
   const url = `mcp://tool/${encodeURI(tool.name).replaceAll(/[?#]/g, encodeURIComponent)}`
   // Nobody could find the server by the URL of its tool: no catalogue lists it.
   const context = { ...gateway, catalogue: undefined, headerSizes: undefined }
-  const own = Object.entries(options).filter(([name]) => ROUTE_OPTIONS.includes(name))
+  const own = Object.entries(options).filter(([name]) => SHARED_OPTIONS.includes(name))
   const { find } = declareRoute(context, byArguments(price), {
     ...Object.fromEntries(own),
     description,
@@ -124,7 +129,7 @@ function byArguments(price: Options['price']): DeclaredPrice {
 const isUpTo = (price: Options['price']): price is Extract<Options['price'], { upTo: unknown }> =>
   isObject(price) && 'upTo' in price
 
-/** What is registered, with the marks by which `agents` of Cloudflare tells its model what a call costs. */
+/** The config for `registerTool`, with the marks by which Cloudflare's `agents` tells its model the price of a call. */
 function configOf(options: Options): object {
   const { price, input: inputSchema, output: outputSchema } = options
   const config = Object.entries(options).filter(([name]) => !OWN_OPTIONS.has(name))

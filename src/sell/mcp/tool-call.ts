@@ -6,7 +6,7 @@ import { world } from '../../shared/world.js'
 import { bodyFingerprint } from '../route/body-fingerprint.js'
 import type { RequestView } from '../route/request-view.js'
 
-/** What the SDK hands to a handler besides the arguments: generation 1 has it on top, and generation 2 in `mcpReq`. */
+/** The second argument of the SDK's handlers: generation 1 has its members on top, generation 2 in `mcpReq`. */
 export interface HandlerExtra extends RequestExtra {
   readonly sessionId?: string | undefined
   readonly mcpReq?: RequestExtra | undefined
@@ -105,7 +105,7 @@ export class ToolCall implements RequestView {
   }
 }
 
-/** What the SDK hands over, without the payment: see `hide-payment.ts`. */
+/** Removes the payment from the second argument of handlers, as `hide-payment.ts` does from requests. */
 export function withoutPayment(extra: HandlerExtra): HandlerExtra {
   const payments = [...PAYMENT_MEMBERS.values()]
   const strip = (request: RequestExtra): RequestExtra => {

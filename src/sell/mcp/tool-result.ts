@@ -38,15 +38,20 @@ const icon = z.looseObject({
   theme: z.enum(['light', 'dark']).optional(),
 })
 const link = {
-  ...{ ...block, ...resource, name: z.string(), title: words, description: words },
-  ...{ size: z.number().optional(), icons: z.array(icon).optional() },
+  ...block,
+  ...resource,
+  name: z.string(),
+  title: words,
+  description: words,
+  size: z.number().optional(),
+  icons: z.array(icon).optional(),
 }
 const resultMeta = z.looseObject({
   progressToken: z.union([z.string(), z.number().int()]).optional(),
   'io.modelcontextprotocol/related-task': z.looseObject({ taskId: z.string() }).optional(),
 })
 
-/** What SDKs take as a result. They look once the handler has answered, when it would be paid for. */
+/** Results that SDKs accept. They check after the handler has answered, when it would be paid for. */
 const resultSchema = z.looseObject({
   content: z
     .array(
@@ -94,7 +99,7 @@ interface Schema {
 
 const isSchema = (output: ToolSchema): output is Schema => '~standard' in output
 
-/** What a schema makes of a value, with its defaults and without what it does not name; `undefined` if it does not fit. */
+/** Parses a value: with the schema's defaults, and without members that it does not name. `undefined` if it does not fit. */
 async function readBy(
   output: ToolSchema,
   value: Readonly<Record<string, unknown>>,
@@ -138,7 +143,7 @@ interface AnsweredCall {
   readonly hasOutput: boolean
 }
 
-/** What a call ends with, in place of its handler's result. */
+/** The result that answers a call in place of its handler's. */
 export function resultOf(exit: Exit, answered: AnsweredCall): ToolResult {
   const { call } = answered
   switch (exit.kind) {

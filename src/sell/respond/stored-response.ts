@@ -104,11 +104,13 @@ export const ANSWER_NOT_KEPT = {
     'This payment was settled and its answer was given once; the answer was too large, or was cut short, and was not kept.',
 } as const satisfies Problem
 
-/** Reads a stored response without its headers but the receipt. */
-export function readStored(stored: string): { receipt: Receipt; body: Buffer | undefined } {
-  const { headers, body } = JSON.parse(stored) as StoredResponse
+/** Reads a stored response, and which of its headers are the receipt. */
+export function readStored(stored: string) {
+  const { status, headers, body } = JSON.parse(stored) as StoredResponse
   const receipt = Object.entries(headers).filter(([name]) => /^(x-)?payment-response$/i.test(name))
   return {
+    status,
+    headers,
     receipt: Object.fromEntries(receipt) as Receipt,
     body: body === undefined ? body : Buffer.from(body, 'base64'),
   }
@@ -123,8 +125,7 @@ export function readStored(stored: string): { receipt: Receipt; body: Buffer | u
  * @param stored - By {@link serializeResponse}.
  */
 export function respondAgain(res: Response, stored: string): void {
-  const { status, headers } = JSON.parse(stored) as StoredResponse
-  const { receipt, body } = readStored(stored)
+  const { status, headers, receipt, body } = readStored(stored)
   if (body === undefined) {
     for (const [name, value] of Object.entries(receipt)) res.setHeader(name, value)
     return respondRouteProblem(res, ANSWER_NOT_KEPT)

@@ -73,7 +73,7 @@ export function termsOf(
   return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
 }
 
-/** What a price function asked for a payment; `undefined` if it asks something else now, and the quote does not say it. */
+/** Names the price at which a payment was asked by a function; `undefined` if it has changed, and the quote does not name it. */
 function functionPriceOf(
   { requirements, appliedRate }: DescribedPayment,
   { price, askedPrice, accepts }: NonNullable<Presented['offer']> = { accepts: [] },

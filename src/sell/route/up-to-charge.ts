@@ -22,7 +22,7 @@ export interface MeteredPayment extends Pick<Payment, 'format'> {
   readonly appliedRate: AppliedRate | undefined
 }
 
-/** What ends when nothing can be charged any more. */
+/** Ends once nothing can be charged any more. */
 export type MeteredResponse = Pick<Response, 'writableEnded'>
 
 interface MeterOptions {

@@ -32,7 +32,7 @@ export interface SignInRefusal {
   readonly message: string
 }
 
-/** What a gateway has for sign-ins. */
+/** Dependencies of sign-ins. */
 export interface SignInContext {
   readonly ledger: Pick<LedgerStore, 'signIns'>
   /** Signs nonces: the same one in all gateways on a ledger. */
@@ -107,7 +107,7 @@ export class RouteSignIn {
     return { address: checksumAddress(account), chainId, isContract: signer === 'contract' }
   }
 
-  /** Whether who has signed in has paid for this. @param price - What it would cost. */
+  /** Tells whether a caller who has signed in has paid for this. @param price - Its price now. */
   async isOpen(
     view: RequestView,
     { address, chainId, isContract }: SignedIn,

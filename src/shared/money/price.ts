@@ -67,7 +67,7 @@ export function parsePrice(price: unknown, options: ParsePriceOptions): ParsedPr
   const parsed = readPrice(price, options)
   const units = parsed.kind === 'fiat' ? parsed.amount.units : parsed.amount
   if (units === 0n && options.allowFree !== true)
-    throw invalid(options, 'the price is zero: only a route with allowFree: true may be free')
+    throw invalid(options, 'the price is zero: set allowFree: true on a route that may be free')
   return parsed
 }
 

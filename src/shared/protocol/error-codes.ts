@@ -83,7 +83,7 @@ export type GatewayErrorCode =
   | 'hook_failed'
 
 /** Has a heading for every code. */
-const DOCUMENTATION = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'
+export const DOCUMENTATION = 'https://unpkg.com/express-x402-gateway/example-app/docs/errors.md'
 
 /**
  * URL of the documentation of a code. unpkg serves the page as plain text, which has no anchors: browsers

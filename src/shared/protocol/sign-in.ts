@@ -7,23 +7,27 @@ import type { Hex } from './payment.js'
 /** Key of the extension, and of the header that carries what was signed. */
 export const SIGN_IN_WITH_X = 'sign-in-with-x'
 
-/** Why nobody is signed in: the codes of the official extension. */
+const SIGN_AGAIN = 'Sign the sign-in-with-x extension of this 402.'
+
+/** Why nobody is signed in, and what to do: the codes of the official extension. */
 export const signInReasons = {
-  invalid_siwx_domain_mismatch: 'It was signed for another site.',
-  invalid_siwx_uri_mismatch: 'It was signed for another URL.',
-  invalid_siwx_issued_at: 'issuedAt is no time.',
-  invalid_siwx_issued_at_too_old: 'It was signed too long ago.',
-  invalid_siwx_issued_at_in_future: 'issuedAt is in the future.',
-  invalid_siwx_expiration_time: 'expirationTime is no time.',
-  invalid_siwx_expired: 'It has expired.',
-  invalid_siwx_not_before: 'notBefore is no time.',
-  invalid_siwx_not_yet_valid: 'It is not valid yet.',
-  invalid_siwx_nonce: 'Its nonce was used before, or is not of this seller for this request.',
-  invalid_siwx_chain_id: 'chainId is no id of a chain.',
-  invalid_siwx_unsupported_chain: 'The seller does not take this chain.',
-  invalid_siwx_malformed_signature: 'The SIGN-IN-WITH-X header cannot be read.',
-  invalid_siwx_signature: 'The account has not signed it.',
-  invalid_siwx_verifier_error: 'The seller can ask no contract account on this chain.',
+  invalid_siwx_domain_mismatch: `It was signed for another site. ${SIGN_AGAIN}`,
+  invalid_siwx_uri_mismatch: `It was signed for another URL. ${SIGN_AGAIN}`,
+  invalid_siwx_issued_at: `issuedAt is not a time. ${SIGN_AGAIN}`,
+  invalid_siwx_issued_at_too_old: `It was signed too long ago. ${SIGN_AGAIN}`,
+  invalid_siwx_issued_at_in_future: `issuedAt is in the future. ${SIGN_AGAIN}`,
+  invalid_siwx_expiration_time: `expirationTime is not a time. ${SIGN_AGAIN}`,
+  invalid_siwx_expired: `It has expired. ${SIGN_AGAIN}`,
+  invalid_siwx_not_before: `notBefore is not a time. ${SIGN_AGAIN}`,
+  invalid_siwx_not_yet_valid: `It is not valid yet. ${SIGN_AGAIN}`,
+  invalid_siwx_nonce: `Its nonce was used before, or is not from this seller for this request. ${SIGN_AGAIN}`,
+  invalid_siwx_chain_id: 'chainId is not the id of a chain. Sign for one of supportedChains.',
+  invalid_siwx_unsupported_chain:
+    'The seller does not take this chain. Sign for one of supportedChains.',
+  invalid_siwx_malformed_signature: `The SIGN-IN-WITH-X header cannot be read. ${SIGN_AGAIN}`,
+  invalid_siwx_signature: `The account has not signed it. ${SIGN_AGAIN}`,
+  invalid_siwx_verifier_error:
+    'The seller cannot ask contract accounts on this chain. Sign with a key, or on another chain.',
 } as const
 
 export type SignInReason = keyof typeof signInReasons
@@ -111,9 +115,20 @@ export const signInSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
   properties: {
-    ...{ domain: text, address: text, statement: text, uri, version: text, chainId: text },
-    ...{ type: text, nonce: text, issuedAt: time, expirationTime: time, notBefore: time },
-    ...{ requestId: text, resources: { type: 'array', items: uri }, signature: text },
+    domain: text,
+    address: text,
+    statement: text,
+    uri,
+    version: text,
+    chainId: text,
+    type: text,
+    nonce: text,
+    issuedAt: time,
+    expirationTime: time,
+    notBefore: time,
+    requestId: text,
+    resources: { type: 'array', items: uri },
+    signature: text,
   },
   required: 'domain address uri version chainId type nonce issuedAt signature'.split(' '),
 } as const

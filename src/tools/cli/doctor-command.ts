@@ -55,7 +55,9 @@ async function examineBy(
     throw new UsageError('--public excludes --config and --ledger: it reads no configuration.')
   // A password in it is not repeated.
   if (!isPublicUrl(publicUrl))
-    throw new UsageError('--public takes an http(s) URL without a password.')
+    throw new UsageError(
+      '--public takes a URL like https://shop.example/report, without a password.',
+    )
   return checkPublic(new URL(publicUrl), context)
 }
 

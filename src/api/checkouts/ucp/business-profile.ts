@@ -1,6 +1,6 @@
 import { ConfigError } from '../../../shared/errors.js'
-import { handlerDescriptor } from './handler.js'
-import { checkProfileOptions, UCP_VERSION } from './profile-options.js'
+import { handlerDescriptor, UCP_VERSION } from './handler.js'
+import { checkProfileOptions, KEYS_VERSION } from './profile-options.js'
 import type { UcpProfileOptions, UcpPublicKey, UcpRegistry } from './profile-options.js'
 
 /** The profile of a business, published at `/.well-known/ucp`. */
@@ -74,6 +74,6 @@ export function ucpProfile(
       capabilities,
       payment_handlers,
     },
-    ...(keys && { [version < UCP_VERSION ? 'signing_keys' : 'keys']: keys }),
+    ...(keys && { [version < KEYS_VERSION ? 'signing_keys' : 'keys']: keys }),
   }
 }

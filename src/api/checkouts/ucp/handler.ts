@@ -1,10 +1,12 @@
 import type { HandlerSite } from '../../../shared/protocol/ucp-authority.js'
 /** This gateway as a UCP payment handler: name, version, URLs of its documents. */
-import { UCP_VERSION } from './profile-options.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
 
 /** Date on which the meaning of the handler's documents last changed. */
 export const HANDLER_VERSION = '2026-11-30'
+
+/** UCP version that our schemas extend, and profiles have by default. */
+export const UCP_VERSION = '2026-08-25'
 
 /** Versions of UCP that the handler's documents are valid for. */
 export const UCP_VERSIONS: readonly string[] = ['2026-04-08', UCP_VERSION]

@@ -57,8 +57,8 @@ export interface UcpProfileOptions {
   readonly paymentHandlers?: UcpRegistry
 }
 
-/** The UCP version that our schemas extend. With it, keys are called `keys`, and UCP's own entries have its version. */
-export const UCP_VERSION = '2026-08-25'
+/** The version since which keys are called `keys`, and UCP's own entries have the version of the profile. */
+export const KEYS_VERSION = '2026-08-25'
 
 /** Members of private and secret keys only (RFC 7518). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
@@ -119,7 +119,7 @@ function versionIssues({
   const itself = Object.hasOwn(supportedVersions, version)
     ? [issue(`supportedVersions.${version}`, 'is the version of this very profile: remove it')]
     : []
-  if (version < UCP_VERSION) return itself
+  if (version < KEYS_VERSION) return itself
   const others = Object.entries({ services, capabilities }).flatMap(([kind, registry]) =>
     Object.entries(registry)
       .filter(([name, entries]) => name.startsWith('dev.ucp.') && entries.some(isOther))

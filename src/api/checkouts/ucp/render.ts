@@ -3,8 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PERMIT2, PERMIT2_SPENDERS } from '../../../shared/protocol/contracts.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
-import { documentRoot, HANDLER_VERSION, handlerDescriptor, type Handler } from './handler.js'
-import { UCP_VERSION } from './profile-options.js'
+import {
+  documentRoot,
+  HANDLER_VERSION,
+  handlerDescriptor,
+  UCP_VERSION,
+  type Handler,
+} from './handler.js'
 import { templates } from './templates.cjs'
 
 /** Values of placeholders such as `{{handlerId}}`, by name. */

@@ -1,7 +1,7 @@
 import addFormats from 'ajv-formats'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { readdirSync, readFileSync } from 'node:fs'
-import { UCP_VERSION } from '../../../../src/api/checkouts/ucp/profile-options.js'
+import { UCP_VERSION } from '../../../../src/api/checkouts/ucp/handler.js'
 
 /** The versions of UCP that a handler must fit. */
 export const UCP_VERSIONS = ['2026-04-08', '2026-08-25'] as const

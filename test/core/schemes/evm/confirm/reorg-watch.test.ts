@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { serializeTransaction } from 'viem'
 import { recordId, type LedgerStore } from '../../../../../src/ledger/index.js'
 import { createMemoryLedger } from '../../../../../src/ledger/memory-ledger.js'
 import { openSqliteLedger } from '../../../../../src/ledger/sqlite-ledger.js'
@@ -24,7 +25,7 @@ import {
   untilMined,
 } from '../../../../support/on-chain.js'
 import { patchedLedger } from '../../../../support/patched-ledger.js'
-import { startRpcProxy, type RpcProxy } from '../../../../support/rpc-proxy.js'
+import { isSend, startRpcProxy, type RpcProxy } from '../../../../support/rpc-proxy.js'
 import { signPayment, type TestPayer } from '../../../../support/sign-payment.js'
 import { until } from '../../../../support/until.js'
 import { temporaryFolder, useCleanup, closedBy } from '../../../../support/cleanup.js'
@@ -231,6 +232,36 @@ describe('settled payments that a reorganisation undoes', () => {
     const next = open({ ledger })
     await until(async () => (await paidBy(next, payment)) !== undefined)
     expect(await merchantBalance()).toBe(before + PRICE)
+  })
+
+  it('are reported once they have lapsed if an empty transaction has taken the place of theirs', async () => {
+    let elapsedMs = 0
+    const ledger = createMemoryLedger({ now: () => Date.now() + elapsedMs })
+    const first = openInattentive(ledger)
+    const payment = await sign()
+    const { transaction } = await settle(first, payment)
+    first.close()
+    await undoAndBar(first, transaction)
+    elapsedMs = 50 * 60_000
+    const raw = serializeTransaction({ type: 'eip1559', chainId: 84532, to: first.relayer.address })
+    let looks = 0
+    let aheadMs = 0
+    const { proxy, core } = await openProxied({
+      now: () => Date.now() + aheadMs,
+      ledger: patchedLedger(ledger, {
+        find: async (key) => {
+          const record = await ledger.payments.find(key)
+          looks += 1
+          return record?.state === 'settled' && record.submission
+            ? { ...record, submission: { ...record.submission, raw } }
+            : record
+        },
+      }),
+    })
+    await until(() => looks >= 2)
+    aheadMs = 3_600_000
+    await until(() => core.errors.some(({ message }) => message.includes('has lapsed')))
+    expect(proxy.methods.filter(isSend)).toEqual([])
   })
 })
 
