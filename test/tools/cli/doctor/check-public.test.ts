@@ -394,7 +394,7 @@ describe('doctor --public on a server that', () => {
 
 describe('the arguments of doctor --public', () => {
   it.each([
-    [['--public', 'shop.example'], /takes an http\(s\) URL/],
+    [['--public', 'shop.example'], /takes a URL like/],
     [['--public', 'https://me:pa55word@shop.example'], /without a password/],
     [['--public', 'https://shop.example', '--config', 'x'], /excludes --config/],
     [['--public', 'https://shop.example', '--ledger', 'x'], /excludes --config and --ledger/],
