@@ -99,16 +99,16 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
 
     it('lists a thousand resources, and the rest as one', async () => {
       const project = 'many'
-      const sales = Array.from({ length: 1010 }, (_, index) =>
-        settle(
+      const sell = (index: number) => {
+        const details = { resource: `https://shop.example/${index}` }
+        return settle(
           opened.ledger,
-          newEntry({
-            ...{ project, value: index === 1009 ? 2n : 1n },
-            details: { resource: `https://shop.example/${index}` },
-          }),
-        ),
-      )
-      await Promise.all(sales)
+          newEntry({ project, value: index === 1009 ? 2n : 1n, details }),
+        )
+      }
+      // A few side by side: a thousand at once wait longer for a connection than a busy machine allows.
+      for (let index = 0; index < 1010; index += 10)
+        await Promise.all(Array.from({ length: 10 }, (_, one) => sell(index + one)))
       const groups = await opened.ledger.payments.sumRevenue({ ...query, project, by: 'resource' })
       expect(groups).toHaveLength(1001)
       expect(groups[0]).toMatchObject({ key: 'https://shop.example/1009', amount: 2n })
