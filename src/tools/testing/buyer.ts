@@ -51,7 +51,8 @@ export interface PaidResponse extends ShopResponse {
 /** How much of a response's body an error repeats (characters). */
 const BODY_LENGTH = 300
 
-/** How often a pending payment is presented: a busy machine takes its time. */
+/** Reasons to present a payment again, and how often it is presented: a busy machine takes its time. */
+const NOT_YET: readonly unknown[] = ['settlement_pending', 'settlement_timeout']
 const MAX_PRESENTED = 6
 
 /** @internal */
@@ -119,7 +120,7 @@ export class Buyer {
     let mayRepeat = !this.#options.failsNext()
     for (let count = 1; ; count++) {
       const response = await describe(await this.fetch(path, { ...init, headers }), payment)
-      mayRepeat &&= response.status === 503 && response.reason === 'settlement_pending'
+      mayRepeat &&= response.status === 503 && NOT_YET.includes(response.reason)
       if (!mayRepeat || count === MAX_PRESENTED) return response
       await response.body?.cancel()
     }
