@@ -6,6 +6,7 @@ import { createMemoryLedger } from '../../src/ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../src/ledger/postgres-ledger.js'
 import type { Address, Hex } from '../../src/shared/protocol/payment.js'
 import { recordLog } from '../api/api.js'
+import { fewAtOnce } from '../support/few-at-once.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { newEntry, SUBMISSION } from '../support/ledger-entries.js'
 
@@ -106,9 +107,7 @@ function describeRevenue(name: string, open: () => Promise<Opened>): void {
           newEntry({ project, value: index === 1009 ? 2n : 1n, details }),
         )
       }
-      // A few side by side: a thousand at once wait longer for a connection than a busy machine allows.
-      for (let index = 0; index < 1010; index += 10)
-        await Promise.all(Array.from({ length: 10 }, (_, one) => sell(index + one)))
+      await fewAtOnce([...Array(1010).keys()], sell)
       const groups = await opened.ledger.payments.sumRevenue({ ...query, project, by: 'resource' })
       expect(groups).toHaveLength(1001)
       expect(groups[0]).toMatchObject({ key: 'https://shop.example/1009', amount: 2n })

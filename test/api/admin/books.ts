@@ -6,6 +6,7 @@ import { knownAssets } from '../../../src/shared/money/assets.js'
 import { findNetwork } from '../../../src/shared/protocol/networks.js'
 import { lowerHex } from '../../../src/shared/protocol/hex.js'
 import { recordLog } from '../api.js'
+import { fewAtOnce } from '../../support/few-at-once.js'
 import { FAILURE, newEntry, SUBMISSION } from '../../support/ledger-entries.js'
 
 /** Clocks are put back in Berlin on 25 October; one zone is half an hour off, one is a day ahead. */
@@ -58,7 +59,7 @@ export async function writeBooks(
     const movement = paymentAt(index, random)
     return { movement, entry: entryOf(movement) }
   })
-  await Promise.all(payments.map((one) => writePayment(ledger, one)))
+  await fewAtOnce(payments, (one) => writePayment(ledger, one))
   const paid = payments.filter(({ movement }) => movement.isSettled)
   const refunds = Array.from({ length: 100 }, (_, index): Booked & { entry: RefundEntry } => {
     const { entry, movement } = paid[index * 3]!
@@ -67,13 +68,11 @@ export async function writeBooks(
     const refund: Movement = { ...movement, kind: 'refund', isSettled: index % 7 !== 0, units, at }
     return { movement: refund, entry: refundOf(entry, units) }
   })
-  await Promise.all(
-    refunds.map(async ({ entry, movement }) => {
-      const reserved = await ledger.refunds.reserveRefund(entry)
-      if (reserved.kind !== 'reserved') throw new Error(`It was ${reserved.kind}.`)
-      await conclude(ledger, entry, movement)
-    }),
-  )
+  await fewAtOnce(refunds, async ({ entry, movement }) => {
+    const reserved = await ledger.refunds.reserveRefund(entry)
+    if (reserved.kind !== 'reserved') throw new Error(`It was ${reserved.kind}.`)
+    await conclude(ledger, entry, movement)
+  })
   const all = [...payments, ...refunds]
   await date(all.map(({ entry, movement: { at } }) => ({ id: recordId(entry), at })))
   const movements = all.map(({ movement }) => movement)
