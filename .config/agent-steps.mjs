@@ -81,8 +81,8 @@ app.post(
 - What must refuse before anyone pays (sign-in, rate limits) stands in front of it.
 - \`input\` is checked before the price function runs, and refuses with a 400 of the gateway. To keep your own 400 or 404, put a
   guard in front of \`x402Protect\`.
-- Of a price function, \`/openapi.json\` can only say that the price depends on the request: write the rule, with its minimum
-  and maximum, into \`description\`. No payment for a cheap request buys a dear one.
+- Of a price function, \`/openapi.json\` shows the range that \`priceRange: ['$0.01', '$2.00']\` announces, and a
+  price outside it is an error. Write the rule into \`description\`. No payment for a cheap request buys a dear one.
 - The handler runs once for each payment. It needs no check of its own.
 `,
   },

@@ -93,7 +93,7 @@ export type {
   RefundEvent,
   UnsettledEvent,
 } from './core/schemes/events.js'
-export type { Facilitator } from './core/facilitator/facilitator.js'
+export type { Facilitator, NetworkFacilitator } from './core/facilitator/facilitator.js'
 export type { PaymentHook, PaymentHooks, ProposedPayment } from './core/schemes/payment-hooks.js'
 export type { MerchantTerms, PurchaseTerms } from './core/schemes/scheme.js'
 export {

@@ -6,13 +6,12 @@ import {
   type Reservation,
   type SchemeFormats,
 } from '../core/schemes/scheme.js'
+import type { Core } from './parts/core.js'
 import type { Lazy } from '../shared/http/lazy.js'
 import type { OpenRequests } from '../shared/http/open-requests.js'
 
 interface LazyParts {
-  readonly core: Lazy<{
-    readonly facilitator: Pick<ReservingFacilitator, 'verifyPayment' | 'reserve' | 'supported'>
-  }>
+  readonly core: Lazy<Pick<Core, 'facilitator'>>
   /** The webhooks of the configuration. */
   readonly declared: Lazy<void>
 }

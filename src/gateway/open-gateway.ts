@@ -12,7 +12,7 @@ import { createDiscovery } from '../sell/discovery/discovery-router.js'
 import { ConfigError, type OutsideFailure } from '../shared/errors.js'
 import { countEvents } from '../core/facilitator/count-events.js'
 import type { Facilitator } from '../core/facilitator/facilitator.js'
-import { RemoteCallers } from '../core/facilitator/remote-callers.js'
+import { NetworkCallers, RemoteCallers } from '../core/facilitator/remote-callers.js'
 import { PermitDomains } from '../shared/money/permit-domains.js'
 import { evmFormats } from '../core/schemes/evm/formats.js'
 import { createHealthRouter } from '../operate/health/health-router.js'
@@ -131,7 +131,10 @@ function openBase(resolved: ResolvedOptions) {
   const counters = new Counters({ store: ledger.counts, logger, now })
   countEvents(events, counters)
   const permits = new PermitDomains()
-  const callers = resolved.facilitator && new RemoteCallers(resolved.facilitator, now)
+  const elsewhere = resolved.facilitators.map((one) => {
+    return { ...one, callers: new RemoteCallers(one.facilitator, now) }
+  })
+  const callers = elsewhere.length > 0 ? new NetworkCallers(elsewhere) : undefined
   const readMerchant = merchantReader(resolved.networks, resolved)
   return {
     requests,
@@ -141,6 +144,7 @@ function openBase(resolved: ResolvedOptions) {
     ledger,
     counters,
     permits,
+    elsewhere,
     callers,
     readMerchant,
     recent: new RecentOutcomes(now),
@@ -165,10 +169,10 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
     // Opened now, it would have nobody to close it.
     cutOff.throwIfAborted()
     const parts = { ...base, closed: cutOff, stopping, nameUrl }
-    if (resolved.facilitator === undefined)
+    if (base.elsewhere.length === 0)
       return (await import('./parts/core.js')).openCore(resolved, parts)
     const { openRemoteCore } = await import('./parts/remote-core.js')
-    return openRemoteCore(resolved, resolved.facilitator, parts)
+    return openRemoteCore(resolved, base.elsewhere, parts)
   })
   /** None once the gateway is closed: it refuses every request then. */
   const openCores = () =>
@@ -182,7 +186,7 @@ function lazyParts(resolved: ResolvedOptions, base: Base, { nameUrl }: Opening) 
   /** What health looks at. */
   const checked = async () => {
     const { cores } = await core.get()
-    return { ...resolved, ledger, cores, remote: resolved.facilitator }
+    return { ...resolved, ledger, cores }
   }
   const dispatcher = new Lazy(async () => {
     const { openWebhooks } = await import('./parts/webhooks.js')
@@ -235,8 +239,7 @@ function sellingContext(resolved: ResolvedOptions, base: Base, parts: Parts) {
 }
 
 /** The tokens that this process settles itself. */
-function settledAssetsOf({ networks, facilitator }: ResolvedOptions): readonly Asset[] {
-  if (facilitator !== undefined) return []
+function settledAssetsOf({ networks }: ResolvedOptions): readonly Asset[] {
   return networks.flatMap(({ core, assets }) => (core?.relayerKeys.length ? assets : []))
 }
 

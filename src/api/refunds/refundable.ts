@@ -46,7 +46,9 @@ export async function findRefundable(
     (one) => one.network.chainId === payment.chainId && sameHex(one.address, payment.asset),
   )
   if (asset === undefined)
-    throw notRefundable('This gateway no longer settles its token on its network.')
+    throw notRefundable(
+      'This gateway does not settle its token on its network: ask the facilitator that does.',
+    )
   if (!takesErc3009(asset)) throw notRefundable(NO_AUTHORIZATIONS)
   const refunds = await context.ledger.refunds.refundsOf([payment.id])
   return { merchant, payment, asset, refunds }

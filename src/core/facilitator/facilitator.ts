@@ -60,6 +60,14 @@ export interface Facilitator {
   supported(): Promise<SupportedResponse>
 }
 
+/** One of several facilitators, and the networks whose payments it verifies and settles. */
+export interface NetworkFacilitator {
+  /** `httpFacilitator({ url, token })`, or an object with its three methods. */
+  readonly facilitator: Facilitator
+  /** Names or CAIP-2 ids, each of them a network of the gateway, and with no other facilitator. */
+  readonly networks: readonly string[]
+}
+
 /** The core of a facilitator, which takes payments that are decoded. @internal */
 export interface FacilitatorCore {
   /** The schemes that it settles. */

@@ -57,6 +57,40 @@ export class RemoteCallers {
   }
 }
 
+/** A facilitator elsewhere, and who makes the calls of the metered payments that it settles. */
+export interface CallersElsewhere {
+  /** CAIP-2. @defaultValue all */
+  readonly networks?: readonly string[]
+  readonly callers: RemoteCallers
+}
+
+/** The callers of all facilitators elsewhere. */
+export class NetworkCallers {
+  readonly #elsewhere: readonly CallersElsewhere[]
+
+  constructor(elsewhere: readonly CallersElsewhere[]) {
+    this.#elsewhere = elsewhere
+  }
+
+  /** Those on a network; `undefined` where this process settles. */
+  on({ caip2 }: Network): RemoteCallers | undefined {
+    return this.#elsewhere.find(({ networks }) => networks?.includes(caip2) ?? true)?.callers
+  }
+
+  /**
+   * Learns the callers on some networks, as {@link RemoteCallers.learn}. Where one is known, the others are not
+   * waited for: their facilitators may be gone.
+   *
+   * @throws {@link FacilitatorError} where none is known.
+   */
+  async learn(networks: readonly Network[]): Promise<void> {
+    const asked = networks.map(async (network) => this.on(network)?.learn())
+    await Promise.any(asked).catch(({ errors }: AggregateError) => {
+      throw errors[0]
+    })
+  }
+}
+
 function callersIn({ kinds }: SupportedResponse): ReadonlyMap<string, Address> {
   const callers = new Map<string, Address>()
   for (const { scheme, network, extra } of kinds) {

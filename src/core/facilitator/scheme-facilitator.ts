@@ -1,5 +1,9 @@
 import { isReadable } from '../../shared/protocol/decoded-payment.js'
-import { X402_VERSION, type Address } from '../../shared/protocol/payment.js'
+import {
+  X402_VERSION,
+  type Address,
+  type SupportedResponse,
+} from '../../shared/protocol/payment.js'
 import { invalidResponse } from '../../shared/protocol/reason-words.js'
 import { paymentEvent, type EventBus } from '../schemes/events.js'
 import { askHook } from '../schemes/ask-hook.js'
@@ -48,9 +52,6 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
     },
     async supported() {
       const all = [...schemes].map(([scheme, one]) => ({ scheme, ...one.supported() }))
-      const signers = new Map<string, Set<string>>()
-      for (const [pattern, addresses] of all.flatMap((one) => Object.entries(one.signers)))
-        signers.set(pattern, new Set([...(signers.get(pattern) ?? []), ...addresses]))
       return {
         kinds: all.flatMap(({ scheme, networks, extra }) =>
           networks.map((network) => ({
@@ -61,10 +62,20 @@ export function createSchemeFacilitator(options: SchemeFacilitatorOptions): Rese
           })),
         ),
         extensions: [],
-        signers: Object.fromEntries([...signers].map(([pattern, set]) => [pattern, [...set]])),
+        signers: mergeSigners(all),
       }
     },
   })
+}
+
+/** Each address once under its pattern. */
+export function mergeSigners(
+  all: readonly Pick<SupportedResponse, 'signers'>[],
+): SupportedResponse['signers'] {
+  const signers = new Map<string, Set<string>>()
+  for (const [pattern, addresses] of all.flatMap((one) => Object.entries(one.signers)))
+    signers.set(pattern, new Set([...(signers.get(pattern) ?? []), ...addresses]))
+  return Object.fromEntries([...signers].map(([pattern, set]) => [pattern, [...set]]))
 }
 
 type Stop = Promise<Refusal | undefined>

@@ -1,5 +1,5 @@
 /** The options of a gateway, as developers and operators write them. */
-import type { Facilitator } from '../../core/facilitator/facilitator.js'
+import type { Facilitator, NetworkFacilitator } from '../../core/facilitator/facilitator.js'
 import type { PaymentHooks } from '../../core/schemes/payment-hooks.js'
 import type { RateLimitOptions } from '../../shared/http/rate-limiter.js'
 import type { Ledger } from '../../ledger/index.js'
@@ -191,8 +191,11 @@ export interface GatewayOptions extends PaymentHooks {
     | undefined
   /** Webhooks that are declared, as a list, or settings of webhooks. @defaultValue none */
   readonly webhooks?: readonly DeclaredWebhook[] | WebhookOptions | undefined
-  /** Verifies and settles elsewhere: `httpFacilitator({ url, token })`. @defaultValue in this process */
-  readonly facilitator?: Facilitator | undefined
+  /**
+   * Verifies and settles elsewhere: `httpFacilitator({ url, token })`. A list has one for each of its networks, and
+   * this process settles on all others. @defaultValue in this process
+   */
+  readonly facilitator?: Facilitator | readonly NetworkFacilitator[] | undefined
   /** Where payments are recorded. @defaultValue in memory */
   readonly ledger?: Ledger | undefined
   /**

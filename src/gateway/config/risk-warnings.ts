@@ -8,7 +8,7 @@ import { world } from '../../shared/world.js'
 
 export interface RiskyParts extends Pick<
   ResolvedOptions,
-  'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'facilitator' | 'logger'
+  'networks' | 'projects' | 'publicUrl' | 'hasRates' | 'logger'
 > {
   /** Keeps its payments. */
   readonly ledger: { readonly isInMemory: boolean }
@@ -41,7 +41,7 @@ export async function warnOfRisks(
   if (isInMemory && isOneOfSeveral(env)) warnOnce(parts.logger, SHARED_MEMORY)
   else if (isInMemory && isProduction) warnOnce(parts.logger, MEMORY)
   warnOfUnpayable(parts)
-  if (parts.facilitator !== undefined && parts.networks.some(({ core }) => core !== undefined))
+  if (parts.networks.some(({ hasIdleRelayers }) => hasIdleRelayers))
     warnOnce(parts.logger, IDLE_RELAYERS)
   if (!isProduction) return
   warnOfNetworks(parts)
@@ -57,7 +57,7 @@ const TWINS =
   'Two gateways of this process are paid at one address, each with its own memory ledger: one payment could buy once ' +
   'at each. Open one gateway, or give both the same ledger.'
 const IDLE_RELAYERS =
-  'A facilitator settles, so that the relayers of this gateway send nothing. Remove relayerKeys (X402_RELAYER_KEY), ' +
+  'A facilitator settles, so that relayers of this gateway send nothing. Remove relayerKeys (X402_RELAYER_KEY), ' +
   'or the facilitator (X402_FACILITATOR_URL).'
 const MEMORY =
   'Payments are kept in memory, and those under way are forgotten when the process ends. Keep ' +

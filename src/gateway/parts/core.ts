@@ -2,7 +2,6 @@ import { RpcChain } from '../../core/chain/chain.js'
 import type { ResolvedNetwork } from '../config/resolve/networks.js'
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { ReservingFacilitator } from '../../core/facilitator/facilitator.js'
-import type { RemoteCallers } from '../../core/facilitator/remote-callers.js'
 import { createSchemeFacilitator } from '../../core/facilitator/scheme-facilitator.js'
 import { reportAtStart } from '../../operate/health/report-at-start.js'
 import { warnOfPayees } from '../../operate/health/check-payees.js'
@@ -39,8 +38,6 @@ export interface CoreParts {
   /** Aborted once the gateway starts to close. */
   readonly stopping: AbortSignal
   readonly formats: SchemeFormats
-  /** Callers of metered payments elsewhere. Absent where payments are settled here. */
-  readonly callers?: RemoteCallers | undefined
   /** Gets the tokens that take signed approvals, once their contracts have answered. */
   readonly permits: PermitDomains
   /**
@@ -51,7 +48,7 @@ export interface CoreParts {
 }
 
 export interface Core {
-  readonly facilitator: ReservingFacilitator
+  readonly facilitator: Pick<ReservingFacilitator, 'verifyPayment' | 'reserve' | 'supported'>
   readonly cores: readonly SettlementNetwork[]
 }
 

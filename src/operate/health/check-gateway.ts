@@ -24,16 +24,23 @@ export interface OwnNetwork {
   readonly factories: ReadonlySet<Address>
 }
 
+/** A remote facilitator. */
+interface CheckedFacilitator {
+  readonly facilitator: Pick<Facilitator, 'supported'>
+  /** CAIP-2. @defaultValue all */
+  readonly networks?: readonly string[]
+}
+
 export interface CheckedParts {
   readonly ledger: LedgerStore
-  /** None with a remote facilitator. */
+  /** None where remote facilitators settle. */
   readonly cores: readonly OwnNetwork[]
   readonly networks: readonly { readonly network: Network; readonly assets: readonly Asset[] }[]
   readonly projects: readonly Project[]
   readonly rates: RateSource
   /** Size of the `PAYMENT-REQUIRED` header on a merchant's routes. */
   readonly headerBytesOf: (merchant: Merchant) => number
-  readonly remote?: Pick<Facilitator, 'supported'> | undefined
+  readonly facilitators: readonly CheckedFacilitator[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -44,21 +51,32 @@ export async function checkGateway(parts: CheckedParts): Promise<readonly Findin
   const found = await Promise.all([
     findings({ subject: 'ledger' }, () => checkLedger(ledger)),
     ...cores.map((core) => checkCore(parts, core)),
-    facilitatorFindings(parts),
+    ...facilitatorFindings(parts),
     checkProjects(parts),
   ])
   return found.flat()
 }
 
-/** Checks that the remote facilitator, if there is one, answers, and settles on every network that is offered. */
-export async function facilitatorFindings({
-  remote,
+/** Checks that each remote facilitator answers, and settles on every network that is offered through it. */
+export function facilitatorFindings({
+  facilitators,
   networks,
-}: Pick<CheckedParts, 'remote' | 'networks'>): Promise<readonly Finding[]> {
-  if (remote === undefined) return []
+}: Pick<CheckedParts, 'facilitators' | 'networks'>): readonly Promise<readonly Finding[]>[] {
+  return facilitators.map((one) => {
+    const offered = networks.filter(
+      ({ network }) => one.networks === undefined || one.networks.includes(network.caip2),
+    )
+    return checkFacilitator(one, offered)
+  })
+}
+
+function checkFacilitator(
+  { facilitator }: CheckedFacilitator,
+  networks: CheckedParts['networks'],
+): Promise<readonly Finding[]> {
   const place = { subject: 'facilitator' } as const
   return findings(place, async () => {
-    const { kinds } = await remote.supported()
+    const { kinds } = await facilitator.supported()
     const unsupported = networks.filter(
       ({ network: { caip2 } }) =>
         !kinds.some(({ scheme, network }) => scheme === EXACT && sameNetwork(network, caip2)),

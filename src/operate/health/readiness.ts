@@ -72,7 +72,7 @@ export class ReadinessWatch {
     const found = await Promise.all([
       readLedger.finally(() => (this.#awaitsLedger = false)),
       ...cores.map((core) => checkCore(core, now)),
-      facilitatorFindings(this.#options),
+      ...facilitatorFindings(this.#options),
     ])
     const checks = found.flat().map(({ cause: _cause, ...shown }) => shown)
     const readiness = { isReady: checks.every(({ status }) => status !== 'error'), checks }

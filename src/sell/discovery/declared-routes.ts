@@ -2,10 +2,13 @@
 import type { ParsedPrice } from '../../shared/money/price.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 import type { Declaration, DescribingOptions } from '../../core/catalogue/declaration.js'
+import type { PriceRange } from '../route/price-range.js'
 
 export interface AdvertisedPrice {
   /** `undefined` if it depends on the request. */
   readonly price?: ParsedPrice | undefined
+  /** Its range, where it depends on the request and its function names one. */
+  readonly range?: PriceRange | undefined
   /** Whether the price is the most that may be charged. @defaultValue false */
   readonly isMaximum?: boolean | undefined
   /** The entries of `accepts`, where they are the same for every request. */

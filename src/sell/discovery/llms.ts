@@ -23,9 +23,13 @@ ${lines.join('\n')}
 `
 }
 
-function priceWords({ price: { price, isMaximum } }: PricedRoute): string {
-  if (price === undefined) return 'the price depends on the request'
+function priceWords({ price: { price, range, isMaximum } }: PricedRoute): string {
   const most = isMaximum ? 'up to ' : ''
+  if (range !== undefined) {
+    const { min, max, currency } = range
+    return `${most || `${formatDecimal(min)} to `}${formatDecimal(max)} ${currency}, by the request`
+  }
+  if (price === undefined) return 'the price depends on the request'
   if (price.kind === 'fiat') return `${most}${formatDecimal(price.amount)} ${price.currency}`
   return `${most}${price.amount} units of ${price.asset} on ${price.network}`
 }

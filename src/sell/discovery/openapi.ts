@@ -136,13 +136,14 @@ const exampleOf = (example: unknown) => (example === undefined ? {} : { example 
  * The price for both readers: x402scan takes `price` and `protocols`, MPP takes `offers`, and each ignores the
  * other's.
  */
-function paymentInfo({ price, isMaximum = false, entries = [] }: AdvertisedPrice): object {
+function paymentInfo(advertised: AdvertisedPrice): object {
+  const { isMaximum = false, entries = [] } = advertised
   const offers = entries.map(({ amount, asset }) => ({
     amount: isMaximum ? null : amount,
     currency: asset,
   }))
   return {
-    price: priceOf(price, isMaximum),
+    price: priceOf(advertised),
     protocols: [{ x402: {} }],
     offers: (offers.length > 0 ? offers : [{ amount: null }]).map((offer) => ({
       intent: 'charge',
@@ -152,7 +153,11 @@ function paymentInfo({ price, isMaximum = false, entries = [] }: AdvertisedPrice
   }
 }
 
-function priceOf(price: AdvertisedPrice['price'], isMaximum: boolean): object {
+function priceOf({ price, range, isMaximum }: AdvertisedPrice): object {
+  if (range !== undefined) {
+    const min = isMaximum ? '0' : formatDecimal(range.min)
+    return { mode: 'dynamic', currency: range.currency, min, max: formatDecimal(range.max) }
+  }
   if (price?.kind === 'fiat') {
     const { currency } = price
     const amount = formatDecimal(price.amount)

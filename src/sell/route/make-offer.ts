@@ -1,7 +1,7 @@
 /** Where the price of a route becomes an offer: quoted, signed if it may change, prepared if it cannot. */
 import { ConfigError, isFacilitatorError, isRateError } from '../../shared/errors.js'
 import type { FacilitatorCore } from '../../core/facilitator/facilitator.js'
-import { metersNothing, type RemoteCallers } from '../../core/facilitator/remote-callers.js'
+import { metersNothing, type NetworkCallers } from '../../core/facilitator/remote-callers.js'
 import { findAcceptedAsset, type Merchant } from '../../core/merchants/project.js'
 import { Quoter, type Quote, type QuoteStyle } from '../../core/quotes/quote.js'
 import { signQuote, type QuoteSubject } from '../../core/quotes/signed-quote.js'
@@ -32,7 +32,7 @@ import type { RouteWarnings } from './route-warnings.js'
 export interface OffersContext extends SigningContext {
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
   /** Callers of metered payments elsewhere. @defaultValue no remote facilitator settles */
-  readonly callers?: RemoteCallers | undefined
+  readonly callers?: NetworkCallers | undefined
   readonly rates: RateSource
   readonly hasRates: boolean
   readonly networkNames: NetworkNameStyle
@@ -180,14 +180,15 @@ export class RouteOffers {
 
   async #quote(price: ParsedPrice): Promise<readonly Quote[]> {
     if (this.#callers === undefined) return this.#quoter.quote(price, this.#style)
-    await this.#callers.learn()
+    const networks = this.#parts.merchant.accepts.map(({ network }) => network)
+    await this.#callers.learn(networks)
     const quotes = await this.#quoter.quote(price, this.#style)
     if (quotes.length > 0) return quotes
-    throw metersNothing(this.#parts.merchant.accepts.map(({ network }) => network))
+    throw metersNothing(networks)
   }
 
   /** The callers of its payments; `undefined` where offers depend on nobody elsewhere. */
-  get #callers(): RemoteCallers | undefined {
+  get #callers(): NetworkCallers | undefined {
     return this.#parts.prices.isMaximum ? this.#context.callers : undefined
   }
 

@@ -156,6 +156,11 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
   /** Whether a price of zero is intended: such a request is let through. @defaultValue false */
   readonly allowFree?: boolean | undefined
   /**
+   * The least and the most that a price function asks, in one currency: `['$0.01', '$2.00']`. OpenAPI and llms.txt show
+   * them, and another price is an error. @defaultValue none: a price from a function shows no range
+   */
+  readonly priceRange?: readonly [Price, Price] | undefined
+  /**
    * Names what a price from a function depends on beside method, URL and parsed body: the user's id, the
    * user's plan; `''` if nothing else. With it, the price is signed, and honoured for `maxTimeoutSeconds`
    * even if it has changed since, as prices with a rate are: for the same method, URL and body, where this
@@ -235,6 +240,10 @@ const optionsSchema = z.strictObject({
   resourceUrl: fn.optional(),
   maxHeldBytes: z.int().positive().max(MAX_HELD_BYTES_TOTAL).optional(),
   allowFree: z.boolean().optional(),
+  priceRange: z
+    .array(z.custom<Price>())
+    .length(2, "must be the least and the most, like ['$0.01', '$2.00']")
+    .optional(),
   quoteFor: fn.optional(),
   earlierPrices: z.array(z.custom<Price>()).optional(),
   redeemWithoutProof: z.enum(['never', 'same-address']).optional(),

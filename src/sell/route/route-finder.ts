@@ -6,6 +6,7 @@ import { visible } from '../../shared/protocol/visible-text.js'
 import { MerchantRoutes, type MerchantRoutesContext } from './merchant-routes.js'
 import { checkOptions } from './options.js'
 import type { MerchantFunction, ProtectOptions } from './options.js'
+import { readPriceRange } from './price-range.js'
 import type { RequestView } from './request-view.js'
 import { PaidRoute } from './route.js'
 import { nameOfRoute, RouteWarnings } from './route-warnings.js'
@@ -46,12 +47,13 @@ export function declareRoute(
 async function advertise(
   find: FindRoute,
   declared: DeclaredPrice,
-  { merchant, allowFree = false }: ProtectOptions,
+  { merchant, allowFree = false, priceRange }: ProtectOptions,
 ): Promise<AdvertisedPrice> {
   if (typeof merchant === 'function') {
     const { price, maximum } = readDeclaredPrice(declared)
     const terms = maximum ? { isMaximum: true } : {}
-    if (typeof price === 'function') return terms
+    const range = readPriceRange(priceRange, { price }, 'USD')
+    if (typeof price === 'function') return { range, ...terms }
     return { price: parsePrice(price, { defaultCurrency: 'USD', allowFree }), ...terms }
   }
   // This merchant does not depend on the request.

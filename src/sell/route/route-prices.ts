@@ -8,6 +8,7 @@ import type { AppliedRate } from '../../shared/money/rates.js'
 import { checkSmallest } from './checked-price.js'
 import { Meter, type MeteredPayment, type MeteredResponse } from './up-to-charge.js'
 import type { PriceFunction, RouteOptions } from './options.js'
+import { readPriceRange, requireWithin, type PriceRange } from './price-range.js'
 import type { RequestView } from './request-view.js'
 import { nameOfRoute } from './route-warnings.js'
 import { checkDefaultCharge, checkFlow, type ReadPrice } from './up-to-price.js'
@@ -23,6 +24,8 @@ const FUNCTION = 'function'
 export class RoutePrices {
   /** Whether the price is the most that may be charged. */
   readonly isMaximum: boolean
+  /** That of a price function; `undefined` if it names none. */
+  readonly range: PriceRange | undefined
   readonly #merchant: Merchant
   readonly #options: RouteOptions
   readonly #declared: PriceFunction | AskedPrice
@@ -36,6 +39,7 @@ export class RoutePrices {
     this.#options = options
     this.isMaximum = maximum !== undefined
     if (this.isMaximum) checkFlow(options)
+    this.range = readPriceRange(options.priceRange, { price }, merchant.currency)
     this.#defaultCharge = this.#parseDefault(maximum?.defaultCharge)
     this.#declared = typeof price === 'function' ? price : this.#read(price)
     const { currency: defaultCurrency } = merchant
@@ -64,7 +68,9 @@ export class RoutePrices {
     if (typeof declared !== 'function') return declared
     const returned = await declared(view.req)
     try {
-      return this.#read(returned)
+      const asked = this.#read(returned)
+      requireWithin(asked.price, this.range)
+      return asked
     } catch (error) {
       if (!isConfigError(error)) throw error
       const name = `${nameOfRoute(view)}: its price function ${declared.name}`.trimEnd()

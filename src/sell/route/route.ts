@@ -64,8 +64,8 @@ export class PaidRoute {
   }
 
   get advertised(): AdvertisedPrice {
-    const { isMaximum, fixed } = this.prices
-    const terms = { seller: this.merchant.name, ...(isMaximum && { isMaximum }) }
+    const { isMaximum, fixed, range } = this.prices
+    const terms = { seller: this.merchant.name, range, ...(isMaximum && { isMaximum }) }
     if (fixed === undefined) return terms
     const entries = this.offers.fixedQuotes?.map(({ entry }) => entry)
     return { price: fixed.price, entries, ...terms }

@@ -29,7 +29,7 @@ export const deployExecutorCommand: Command = {
       warn: complain,
     })
     try {
-      if (resolved.facilitator !== undefined)
+      if (resolved.networks.every(({ core }) => core === undefined))
         throw new Error('The facilitator sends the transactions here: no executor is needed.')
       const networks = resolved.networks.filter(({ core }) => core?.executor !== undefined)
       if (networks.length === 0)

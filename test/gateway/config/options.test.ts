@@ -78,8 +78,9 @@ describe('the defaults', () => {
       ],
     })
     expect(resolved.logger).toBe(processWarnings)
-    const { publicUrl, docsUrl, facilitator, ledger } = resolved
-    for (const one of [publicUrl, docsUrl, facilitator, ledger]) expect(one).toBeUndefined()
+    const { publicUrl, docsUrl, facilitators, ledger } = resolved
+    for (const one of [publicUrl, docsUrl, ledger]) expect(one).toBeUndefined()
+    expect(facilitators).toEqual([])
   })
 
   it('are enough for a gateway that serves nobody yet', () => {
@@ -149,11 +150,43 @@ describe('valid options', () => {
 
   it('need no node and no key with a remote facilitator', () => {
     const resolved = resolveOptions({ facilitator, networks: { base: {} }, projects: [shop()] })
-    expect(resolved.networks[0]).toMatchObject({ core: undefined, assets: [{ symbol: 'USDC' }] })
+    expect(resolved.networks[0]).toMatchObject({ assets: [{ symbol: 'USDC' }] })
+    expect(resolved.networks[0]?.core).toBeUndefined()
     expect(wrong({ networks: { base: {} } })).toStrictEqual([
       'networks.base.rpcUrl',
       'networks.base.relayerKeys',
     ])
+  })
+
+  it('need a node and keys on networks that no facilitator of a list settles on', () => {
+    const list = [{ facilitator, networks: ['eip155:137'] }]
+    const { networks, facilitators } = resolveOptions({
+      facilitator: list,
+      networks: { base: BASE, polygon: {} },
+      projects: [shop()],
+    })
+    expect(facilitators).toEqual([{ facilitator, networks: ['eip155:137'] }])
+    expect(networks.map(({ core }) => core !== undefined)).toEqual([true, false])
+    expect(wrong({ facilitator: list, networks: { base: {}, polygon: {} } })).toStrictEqual([
+      'networks.base.rpcUrl',
+      'networks.base.relayerKeys',
+    ])
+  })
+
+  it('name each mistake in a list of facilitators', () => {
+    const mistakes = (list: unknown) =>
+      wrong({ facilitator: list as never, networks: { base: BASE, polygon: BASE } })
+    const one = { facilitator, networks: ['base'] }
+    expect(mistakes([])).toEqual(['facilitator'])
+    expect(mistakes(['base'])).toEqual(['facilitator.0'])
+    expect(mistakes([{ facilitator, networks: ['base', 'celo'] }])).toEqual([
+      'facilitator.0.networks.1',
+    ])
+    expect(mistakes([one, { facilitator, networks: ['eip155:8453'] }])).toEqual([
+      'facilitator.1.networks.0',
+    ])
+    for (const incomplete of [{ facilitator }, { networks: ['base'] }, { ...one, share: 1 }])
+      expect(mistakes([incomplete])).toHaveLength(1)
   })
 
   it('accept a source of rates', async () => {

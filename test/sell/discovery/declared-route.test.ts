@@ -8,8 +8,10 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { payingFetch } from '../../../example-app/buy.js'
 import { paidRequest } from '../../../src/sell/flow/paid-request.js'
+import type { DeclaredPrice } from '../../../src/sell/route/up-to-price.js'
 import { permit2Of } from '../../tools/devnet/permit2.js'
 import { balanceOf, SHOP_TOKEN, useDevnet } from '../../support/devnet.js'
+import { listen } from '../../support/http.js'
 import { paymentRequiredOf, useShop } from '../../support/shop.js'
 
 const devnet = useDevnet()
@@ -458,6 +460,74 @@ describe('gateway.openapi', () => {
     })
     expect((await shop.gateway.openapi(express())).paths).toEqual({})
   })
+
+  it('shows the range that a price function names, and holds the function to it', async () => {
+    const { x402Protect } = shop.gateway
+    const merchant = 'shop'
+    let asked = '$0.02'
+    const app = express()
+      .get(
+        '/any',
+        x402Protect(() => asked, { merchant }),
+      )
+      .get(
+        '/range',
+        x402Protect(() => asked, { merchant, priceRange: ['$0.01', 2] }),
+      )
+      .get(
+        '/most',
+        x402Protect({ upTo: () => asked }, { merchant, priceRange: ['$0.01', '2 USD'] }),
+      )
+      .get(
+        '/whose',
+        x402Protect(() => asked, { merchant: () => 'shop', priceRange: [0, '$2'] }),
+      )
+      .use(shop.gateway.discovery())
+    const { paths } = await shop.gateway.openapi(app)
+    const priceAt = (path: string): unknown =>
+      (paths as Record<string, { get: { 'x-payment-info': { price: object } } }>)[path]?.get[
+        'x-payment-info'
+      ].price
+    const range = { mode: 'dynamic', currency: 'USD', min: '0.01', max: '2' }
+    expect(priceAt('/any')).toEqual({ mode: 'dynamic', min: '0' })
+    expect(priceAt('/range')).toEqual(range)
+    for (const path of ['/most', '/whose']) expect(priceAt(path)).toEqual({ ...range, min: '0' })
+
+    const { url, close } = await listen(app)
+    try {
+      const words = await (await fetch(`${url}/llms.txt`)).text()
+      expect(words).toContain('/range` (0.01 to 2 USD, by the request)')
+      expect(words).toContain('/most` (up to 2 USD, by the request)')
+      for (const [price, status] of [
+        ['$2', 402],
+        ['$0.01', 402],
+        ['$0.009', 500],
+        ['$2.01', 500],
+        ['€1', 500],
+      ] as const) {
+        asked = price
+        expect([price, (await fetch(`${url}/range`)).status]).toEqual([price, status])
+      }
+    } finally {
+      await close()
+    }
+  })
+
+  it.each<[string, object, unknown]>([
+    ['beside a fixed price', { price: '$0.01' }, ['$0.01', '$2']],
+    ['upside down', {}, ['$2', '$0.01']],
+    ['in two currencies', {}, ['$0.01', '€2']],
+    ['of one price', {}, ['$0.01']],
+    ['of token units', {}, [{ asset: 'USDC', network: 'base-sepolia', amount: '1' }, '$2']],
+    ['of words', {}, ['cheap', 'dear']],
+  ])(
+    'refuses a range %s',
+    (_how, { price = () => '$0.01' }: { price?: DeclaredPrice }, priceRange) => {
+      const declare = () =>
+        shop.gateway.x402Protect(price, { merchant: 'shop', priceRange: priceRange as never })
+      expect(declare).toThrow(/^priceRange/)
+    },
+  )
 
   it('gives each operation an id of its own', async () => {
     const { x402Protect } = shop.gateway

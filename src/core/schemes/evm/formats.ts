@@ -23,8 +23,10 @@ export function evmFormats({
   permits,
 }: {
   readonly networks: readonly OfferedNetwork[]
-  /** The callers where a remote facilitator settles. @defaultValue the relayers here */
-  readonly callers?: { find(network: Network): Address | undefined } | undefined
+  /** The callers where remote facilitators settle. @defaultValue the relayers here */
+  readonly callers?:
+    | { on(network: Network): { find(network: Network): Address | undefined } | undefined }
+    | undefined
   /** @defaultValue no token is known to take approvals by signature */
   readonly permits?: PermitDomains | undefined
 }): SchemeFormats {
@@ -37,7 +39,10 @@ export function evmFormats({
     }
     return known.get(caip2)
   }
-  const findCaller = callers ? (network: Network) => callers.find(network) : facilitatorOf
+  const findCaller = (network: Network): Address | undefined => {
+    const remote = callers?.on(network)
+    return remote ? remote.find(network) : facilitatorOf(network)
+  }
   return new Map([
     [EXACT, exactFormatWith(findPermitDomain)],
     [UPTO, uptoFormat({ facilitatorOf: findCaller, findPermitDomain })],

@@ -19,14 +19,17 @@ import type { FieldsOf } from './fields.js'
 import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options/network.js'
 import type { GatewayOptions } from '../options.js'
 import { isObject } from '../../../shared/protocol/document.js'
+import { isElsewhere } from './facilitators.js'
 import { readOption, within, type Report } from './report.js'
 
 /** A network whose names and tokens were looked up. */
 export interface ResolvedNetwork {
   readonly network: Network
   readonly assets: readonly Asset[]
-  /** Absent with a remote facilitator. */
+  /** Absent where a remote facilitator settles. */
   readonly core?: ResolvedCore | undefined
+  /** Whether a remote facilitator settles though there are keys of relayers. */
+  readonly hasIdleRelayers?: boolean
 }
 
 interface ResolvedCore {
@@ -155,7 +158,7 @@ const localNetworkSchema = z.strictObject({
   assets: z.array(listedAssetSchema).min(1).default([USDC]),
 } satisfies FieldsOf<NetworkOptions>)
 
-/** With a remote facilitator, neither a node nor keys are needed here. */
+/** Where a remote facilitator settles, neither a node nor keys are needed here. */
 const remoteNetworkSchema = localNetworkSchema.partial()
 
 export function resolveNetworks(
@@ -163,8 +166,9 @@ export function resolveNetworks(
   report: Report,
 ): readonly ResolvedNetwork[] {
   const networks = isObject(options.networks) ? options.networks : {}
-  const schema = options.facilitator === undefined ? localNetworkSchema : remoteNetworkSchema
   return Object.entries(networks).flatMap(([id, given], index, all) => {
+    const isRemote = isElsewhere(options.facilitator, id)
+    const schema = isRemote ? remoteNetworkSchema : localNetworkSchema
     const reportHere = within(report, `networks.${nameOrPlaceholder(id)}`)
     const settings = readOption(schema, given, reportHere)
     const network = findNetwork(id)
@@ -174,7 +178,12 @@ export function resolveNetworks(
     if (settings === undefined || network === undefined) return []
     const assets = resolveAssets(settings.assets, network, reportHere)
     refuseFactories(settings.allowedFactories, assets, reportHere)
-    return [{ network, assets, core: coreOf(settings) }]
+    const core = coreOf(settings)
+    return [
+      isRemote
+        ? { network, assets, hasIdleRelayers: core !== undefined }
+        : { network, assets, core },
+    ]
   })
 }
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { resolveAdmin, type ResolvedAdmin } from './admin.js'
 import { ConfigError, type ConfigIssue } from '../../../shared/errors.js'
-import type { Facilitator } from '../../../core/facilitator/facilitator.js'
 import { isLedgerStore, type LedgerStore } from '../../../ledger/index.js'
 import {
   adaptLogger,
@@ -12,15 +11,8 @@ import {
 import type { PaymentHook, PaymentHooks } from '../../../core/schemes/payment-hooks.js'
 import type { Project } from '../../../core/merchants/project.js'
 import type { RateSource } from '../../../shared/money/rates.js'
-import {
-  callback,
-  hasMethod,
-  instanceWith,
-  mistake,
-  omitUndefined,
-  rootUrl,
-  type FieldsOf,
-} from './fields.js'
+import { callback, instanceWith, mistake, omitUndefined, rootUrl, type FieldsOf } from './fields.js'
+import { facilitatorSchema, resolveFacilitators, type ResolvedFacilitator } from './facilitators.js'
 import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
 import type { GatewayOptions, RateLimitOptions } from '../options.js'
@@ -102,12 +94,7 @@ const optionsSchema = z.strictObject({
   paywall: paywallSchema.default({}),
   ucp: z.strictObject({ docsUrl: rootUrl.optional() }).optional(),
   webhooks: webhooksSchema,
-  facilitator: z
-    .custom<Facilitator>(
-      (value) => ['verify', 'settle', 'supported'].every((name) => hasMethod(value, name)),
-      'must be httpFacilitator({ url }), or an object with the methods verify, settle, supported',
-    )
-    .optional(),
+  facilitator: facilitatorSchema,
   ledger: z
     .custom<LedgerStore>(isLedgerStore, {
       error: 'must come from memoryLedger(), sqliteLedger(file) or postgresLedger(url)',
@@ -165,7 +152,8 @@ export interface ResolvedOptions extends ResolvedAdmin, PaymentHooks {
   /** The page of paid routes; `false` for JSON to all. */
   readonly paywall: CheckedPaywall
   readonly webhooks: ResolvedWebhooks
-  readonly facilitator?: Facilitator | undefined
+  /** Those elsewhere. */
+  readonly facilitators: readonly ResolvedFacilitator[]
   readonly ledger?: LedgerStore | undefined
   readonly logger: Logger
   readonly metrics: ResolvedMetrics | undefined
@@ -187,6 +175,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const report: Report = (option, code, message) => void issues.push({ option, code, message })
   const settings = readOption(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
+  const facilitators = resolveFacilitators(settings?.facilitator, networks, report)
   const projects = resolveProjects(options, networks, report)
   const resolvedAdmin = resolveAdmin(options, projects, report)
   if (settings?.console === true && options.admin === undefined)
@@ -196,11 +185,12 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const webhooks = settings && resolveWebhooks(settings.webhooks, projects, report)
   if (settings === undefined || webhooks === undefined || issues.length > 0)
     throw new ConfigError(issues)
-  const { ucp, admin: _admin, ...others } = settings
+  const { ucp, admin: _admin, facilitator: _facilitator, ...others } = settings
   return {
     ...others,
     docsUrl: ucp?.docsUrl,
     networks,
+    facilitators,
     projects,
     ...resolvedAdmin,
     rates,

@@ -1,0 +1,43 @@
+/** Several facilitators, each for the payments on its networks. */
+import type { Payment } from '../../shared/protocol/decoded-payment.js'
+import { findNetwork } from '../../shared/protocol/networks.js'
+import type { ReservingFacilitator } from './facilitator.js'
+import { mergeSigners } from './scheme-facilitator.js'
+
+type Settling = Pick<ReservingFacilitator, 'verifyPayment' | 'reserve' | 'supported'>
+
+interface SettlingOnNetworks {
+  /** CAIP-2. */
+  readonly networks?: readonly string[] | undefined
+  readonly facilitator: Settling
+}
+
+/**
+ * Gives each payment to the facilitator of its network, so that none is ever given to two.
+ *
+ * @param others - Takes the payments on all other networks.
+ */
+export function byNetwork(named: readonly SettlingOnNetworks[], others: Settling): Settling {
+  const settlerOn = (caip2: string | undefined): Settling =>
+    named.find(({ networks }) => networks?.some((one) => one === caip2))?.facilitator ?? others
+  const settlerOf = ({ network }: Payment): Settling => settlerOn(network?.caip2)
+  return {
+    verifyPayment: (payment, ...terms) => settlerOf(payment).verifyPayment(payment, ...terms),
+    reserve: (payment, ...terms) => settlerOf(payment).reserve(payment, ...terms),
+    async supported() {
+      const all = await Promise.all(
+        [...named.map(({ facilitator }) => facilitator), others].map(async (one) => {
+          const supported = await one.supported()
+          const isItsOwn = ({ network }: { readonly network: string }): boolean =>
+            settlerOn(findNetwork(network)?.caip2) === one
+          return { ...supported, kinds: supported.kinds.filter(isItsOwn) }
+        }),
+      )
+      return {
+        kinds: all.flatMap(({ kinds }) => kinds),
+        extensions: [...new Set(all.flatMap(({ extensions }) => extensions))],
+        signers: mergeSigners(all),
+      }
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { Facilitator, NetworkFacilitator } from '../../../core/facilitator/facilitator.js'
+import { isObject } from '../../../shared/protocol/document.js'
+import { findNetwork, sameNetwork } from '../../../shared/protocol/networks.js'
+import { hasMethod, missing, type FieldsOf } from './fields.js'
+import { within, type Report } from './report.js'
+
+const SHAPE =
+  'must be httpFacilitator({ url }), an object with the methods verify, settle, supported, or a list like [{ facilitator, networks }]'
+
+const one = z.custom<Facilitator>(
+  (value) => ['verify', 'settle', 'supported'].every((name) => hasMethod(value, name)),
+  'must be httpFacilitator({ url }), or an object with the methods verify, settle, supported',
+)
+
+const named = z.strictObject({
+  facilitator: one,
+  networks: z
+    .array(z.string(), { error: missing("the networks that it settles on, like ['base']") })
+    .min(1),
+} satisfies FieldsOf<NetworkFacilitator>)
+
+/** The option `facilitator`: one, or a list. */
+export const facilitatorSchema = z.union([one, z.array(named).min(1)], { error: SHAPE }).optional()
+
+/** A facilitator elsewhere. */
+export interface ResolvedFacilitator {
+  readonly facilitator: Facilitator
+  /** CAIP-2. @defaultValue all */
+  readonly networks?: readonly string[]
+}
+
+/** Finds the networks that a list names. */
+export function resolveFacilitators(
+  given: z.output<typeof facilitatorSchema>,
+  networks: readonly { readonly network: { readonly caip2: string } }[],
+  report: Report,
+): readonly ResolvedFacilitator[] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) return [{ facilitator: given }]
+  const taken = new Set<string>()
+  return given.map(({ facilitator, networks: names }, index) => {
+    const found = names.map((name, at) => {
+      const reportHere = within(report, `facilitator.${index}.networks.${at}`)
+      const caip2 = findNetwork(name)?.caip2 ?? ''
+      if (!networks.some(({ network }) => network.caip2 === caip2))
+        reportHere('', 'unknown_network', 'is none of the networks of this gateway: see `networks`')
+      if (taken.has(caip2)) reportHere('', 'duplicate_network', 'has a facilitator already')
+      taken.add(caip2)
+      return caip2
+    })
+    return { facilitator, networks: found }
+  })
+}
+
+/** Whether a facilitator elsewhere settles on a network, by the options as they were given. */
+export function isElsewhere(given: unknown, network: string): boolean {
+  if (!Array.isArray(given)) return given !== undefined
+  return given.some((entry: unknown) => {
+    const names = isObject(entry) ? entry['networks'] : undefined
+    return Array.isArray(names) && names.some((name) => sameNetwork(String(name), network))
+  })
+}

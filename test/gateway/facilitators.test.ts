@@ -1,0 +1,163 @@
+/** A facilitator for each network: this process settles on one chain, another gateway on a second one. */
+import { expect, it } from '@jest/globals'
+import express from 'express'
+import { createGateway } from '../../src/gateway/gateway.js'
+import type { GatewayOptions } from '../../src/gateway/config/options.js'
+import type { PaymentRequired, PaymentRequirements } from '../../src/shared/protocol/payment.js'
+import { startAnvil } from '../../src/tools/devnet/anvil.js'
+import { findAnvil } from '../../src/tools/devnet/find-anvil.js'
+import { sendBatch } from '../../src/tools/devnet/send-batch.js'
+import { closedBy, useCleanup } from '../support/cleanup.js'
+import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
+import { decodeDocument, listen, paymentHeader } from '../support/http.js'
+import { openRemoteCore } from '../support/remote-shops.js'
+import { signPayment } from '../support/sign-payment.js'
+import { until } from '../support/until.js'
+import { useOpened } from '../support/use-opened.js'
+
+const toEnd = useCleanup()
+const devnet = useDevnet()
+/** The state of the first chain, as Polygon Amoy. */
+const amoy = useOpened(async () => {
+  const { rpcUrl, stop } = await startAnvil({
+    binary: findAnvil(),
+    host: '127.0.0.1',
+    port: 0,
+    chainId: 80_002,
+    accounts: devnet.relayerKeys.length,
+  })
+  const [state] = await sendBatch(devnet.rpcUrl, [['anvil_dumpState']])
+  await sendBatch(rpcUrl, [['anvil_loadState', state]])
+  return { rpcUrl, close: stop }
+})
+
+const asset = () => ({
+  address: devnet.asset,
+  symbol: 'USDC',
+  decimals: 6,
+  currency: 'USD',
+  eip712: { name: 'USDC', version: '2' },
+})
+
+/** The gateway of another company: it settles on Polygon Amoy. */
+const openElsewhere = () =>
+  openRemoteCore(devnet, toEnd, {
+    networks: {
+      'polygon-amoy': {
+        rpcUrl: amoy.rpcUrl,
+        relayerKeys: devnet.relayerKeys.slice(0, 2),
+        assets: [asset()],
+      },
+    },
+  })
+
+/** A shop that takes money on both chains. */
+async function openShop(facilitator: GatewayOptions['facilitator']) {
+  const { networks } = shopOptions(devnet)
+  const options = { networks: { ...networks, 'polygon-amoy': { assets: [asset()] } }, facilitator }
+  const gateway = closedBy(toEnd, createGateway(shopOptions(devnet, options)))
+  const app = express()
+  app.get('/fixed', gateway.x402Protect('$0.01'), (_req, res) => void res.send('goods'))
+  app.get('/most', gateway.x402Protect({ upTo: '$0.01' }), (_req, res) => void res.send('goods'))
+  const { url } = closedBy(toEnd, await listen(app))
+  return { gateway, url }
+}
+
+async function offersOf(url: string): Promise<readonly PaymentRequirements[]> {
+  const required = (await fetch(url)).headers.get('payment-required')
+  return decodeDocument<PaymentRequired>(required).accepts
+}
+
+async function pay(url: string, network: string) {
+  const offers = await offersOf(url)
+  const offer = offers.find((one) => one.network === network)!
+  const payment = await signPayment(devnet.payers[0]!, offer)
+  const { status } = await fetch(url, { headers: paymentHeader(payment) })
+  return { status, payment }
+}
+
+const BASE = 'eip155:84532'
+const AMOY = 'eip155:80002'
+const earned = async () => {
+  const onChain = ({ rpcUrl }: { rpcUrl: string }) =>
+    balanceOf({ ...devnet, asset: devnet.asset, rpcUrl }, devnet.merchant.address)
+  return { [BASE]: await onChain(devnet), [AMOY]: await onChain(amoy) }
+}
+
+it('has each payment settled by the facilitator of its network', async () => {
+  const elsewhere = await openElsewhere()
+  const list = [{ facilitator: elsewhere.facilitator(), networks: ['polygon-amoy'] }]
+  const { gateway, url } = await openShop(list)
+  const before = await earned()
+
+  expect(await pay(`${url}/fixed`, BASE)).toMatchObject({ status: 200 })
+  expect(elsewhere.asked).toEqual([])
+  expect(await earned()).toEqual({ ...before, [BASE]: before[BASE] + 10_000n })
+
+  expect(await pay(`${url}/fixed`, AMOY)).toMatchObject({ status: 200 })
+  expect(elsewhere.asked).toEqual(['verify', 'settle'])
+  const each = 10_000n
+  expect(await earned()).toEqual({ [BASE]: before[BASE] + each, [AMOY]: before[AMOY] + each })
+
+  const { kinds } = await gateway.facilitator.supported()
+  const names = kinds.map(({ scheme, network }) => `${scheme} ${network}`).toSorted()
+  expect(names).toEqual([`exact ${AMOY}`, `exact ${BASE}`, `upto ${AMOY}`, `upto ${BASE}`])
+  const findings = await gateway.check()
+  expect(findings.filter(({ subject }) => subject === 'facilitator')).toMatchObject([
+    { status: 'ok', message: expect.stringContaining('settles on Polygon Amoy.') },
+  ])
+})
+
+it('offers maxima to the caller of each network', async () => {
+  const elsewhere = await openElsewhere()
+  const list = [{ facilitator: elsewhere.facilitator(), networks: ['polygon-amoy'] }]
+  const { gateway, url } = await openShop(list)
+  const { kinds } = await gateway.facilitator.supported()
+  const callers = kinds.flatMap(({ network, extra }) => {
+    const caller = extra?.['facilitatorAddress']
+    return caller === undefined ? [] : [[network, caller]]
+  })
+  // A facilitator that is asked for the first time is waited for only where nobody else could be paid.
+  let offers: readonly PaymentRequirements[] = []
+  await until(async () => (offers = await offersOf(`${url}/most`)).length === 2)
+  const named = offers.map(({ network, extra }) => [network, extra?.['facilitatorAddress']])
+  expect(new Map(named as [string, unknown][])).toEqual(new Map(callers as [string, unknown][]))
+  expect(callers).toHaveLength(2)
+})
+
+it('sells on its own network while a facilitator is gone', async () => {
+  const elsewhere = await openElsewhere()
+  elsewhere.intercept = (_req, res) => res.destroy()
+  const list = [{ facilitator: elsewhere.facilitator(), networks: ['polygon-amoy'] }]
+  const { url } = await openShop(list)
+  const before = await earned()
+  const { status, payment } = await pay(`${url}/fixed`, AMOY)
+  expect(status).toBe(503)
+  expect(await pay(`${url}/fixed`, BASE)).toMatchObject({ status: 200 })
+  expect((await offersOf(`${url}/most`)).map(({ network }) => network)).toEqual([BASE])
+
+  elsewhere.intercept = (_req, _res, next) => next()
+  const again = await fetch(`${url}/fixed`, { headers: paymentHeader(payment) })
+  expect(again.status).toBe(200)
+  const each = 10_000n
+  expect(await earned()).toEqual({ [BASE]: before[BASE] + each, [AMOY]: before[AMOY] + each })
+})
+
+it('asks nobody about a network that its list does not name', async () => {
+  const elsewhere = await openElsewhere()
+  const { networks } = shopOptions(devnet)
+  const list = [{ facilitator: elsewhere.facilitator(), networks: ['base-sepolia'] }]
+  const options = shopOptions(devnet, { networks, facilitator: list })
+  const gateway = closedBy(toEnd, createGateway(options))
+  const entry = { scheme: 'exact', network: AMOY, asset: devnet.asset, amount: '10000' }
+  const requirements = {
+    ...entry,
+    payTo: devnet.merchant.address,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+  }
+  const payment = await signPayment(devnet.payers[0]!, requirements)
+  const settled = await gateway.facilitator.settle(payment, requirements)
+  expect(settled).toMatchObject({ success: false, errorReason: 'invalid_network' })
+  expect(elsewhere.asked).toEqual([])
+})
