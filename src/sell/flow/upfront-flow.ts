@@ -5,7 +5,7 @@ import { keepPrivateOnHead } from '../respond/cache-control.js'
 import { removeConditions } from '../respond/conditional-requests.js'
 import { HeldResponse } from '../hold/held-response.js'
 import { attachPayment, type Exchange } from './exchange.js'
-import { deliver, give, reopen, settle, undeliver } from './payment-attempt.js'
+import { deliver, give, receiptFor, reopen, settle, undeliver } from './payment-attempt.js'
 import type { Delivered, Delivery } from './payment-attempt.js'
 import { refuseCharge } from '../route/up-to-charge.js'
 import { respondRouteProblem, setReceipt } from '../respond/respond.js'
@@ -36,8 +36,10 @@ export function streamAnswer(
         return { kind: 'shutting_down' }
       }
       // Stored without a body until the handler's response is known.
-      const { receipt: headers } = settled
-      const answer = serializeResponse({ status: 200, headers, body: undefined })
+      const answer = serializeResponse(
+        { status: 200, headers: {}, body: undefined },
+        settled.receipt,
+      )
       const delivered = await deliver(settled, answer)
       if (attempt.caller.isGone) return undeliver(delivered)
       await runHandler(requests, delivered, exchange)
@@ -52,7 +54,7 @@ async function runHandler(
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
-  const { keys, reservation, receipt } = delivered
+  const { keys, reservation, receipt, caller } = delivered
   const { payer } = reservation
   const { transaction } = delivered.settlement
   const parties = { payer, transaction, waive: refuseWaiver, charge: refuseCharge }
@@ -60,7 +62,10 @@ async function runHandler(
   removeConditions(req)
   const recorded = keys.id.hasKey ? recordResponse(res) : undefined
   setReceipt(res, receipt)
-  keepPrivateOnHead(res)
+  // Only now is it known whether anything is delivered.
+  keepPrivateOnHead(res, () => {
+    if (res.statusCode < 400 && !caller.isGone) setReceipt(res, receiptFor(delivered))
+  })
   let isCutOff = false
   const remove = onAbort(cutOff, () => {
     if (res.headersSent) return
@@ -71,5 +76,5 @@ async function runHandler(
   next()
   if (recorded === undefined) return
   const response = await recorded
-  if (!isCutOff) give(delivered, serializeResponse(response))
+  if (!isCutOff) give(delivered, serializeResponse(response, receipt))
 }

@@ -53,8 +53,17 @@ export function headersSince(
   }
 }
 
-export function serializeResponse({ status, headers, body }: RecordedResponse): string {
-  return JSON.stringify({ status, headers, body: body?.toString('base64') })
+/**
+ * Serializes a response that was paid for.
+ *
+ * @param receipt - What is left of a response without its body. It is not signed: perhaps nobody got that response.
+ */
+export function serializeResponse(
+  { status, headers, body }: RecordedResponse,
+  receipt: Receipt,
+): string {
+  if (body === undefined) return JSON.stringify({ status, headers: receipt })
+  return JSON.stringify({ status, headers, body: body.toString('base64') })
 }
 
 /**

@@ -18,18 +18,21 @@ import {
   instanceWith,
   mistake,
   omitUndefined,
+  privateKey,
   rootUrl,
   type FieldsOf,
 } from './fields.js'
 import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
-import type { GatewayOptions, RateLimitOptions } from '../options.js'
+import type { GatewayOptions, RateLimitOptions, ReceiptOptions } from '../options.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
 import { paywallSchema, type CheckedPaywall } from '../../../sell/paywall/options.js'
 import { resolveProjects } from './projects.js'
 import { resolveRates } from './rates.js'
 import { RedisCounts } from './redis-counts.js'
+import { publicKeyOf } from '../../../shared/crypto/address-of-key.js'
 import { isObject } from '../../../shared/protocol/document.js'
+import { sameHex } from '../../../shared/protocol/hex.js'
 import { readOption, type Report } from './report.js'
 import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
 import { resolveWebhooks, webhooksSchema, type ResolvedWebhooks } from './webhooks.js'
@@ -66,6 +69,10 @@ const rateLimit = z
   })
   .transform((limits) => limits && omitUndefined(limits))
 
+const receiptsSchema = z
+  .strictObject({ privateKey } satisfies FieldsOf<ReceiptOptions>)
+  .transform((receipts) => ({ ...receipts, publicKey: publicKeyOf(receipts.privateKey) }))
+
 /** The outermost options. Networks, projects and rates are checked one by one. */
 const optionsSchema = z.strictObject({
   publicUrl: rootUrl.optional(),
@@ -95,6 +102,7 @@ const optionsSchema = z.strictObject({
     .string()
     .min(MIN_SECRET_LENGTH, `must have at least ${MIN_SECRET_LENGTH} characters`)
     .optional(),
+  receipts: receiptsSchema.optional(),
   rateLimit: rateLimit.default({}),
   paymentRateLimit: rateLimit.optional(),
   beforeVerify: callback<PaymentHook>().optional(),
@@ -160,6 +168,7 @@ export interface ResolvedOptions extends ResolvedAdmin, PaymentHooks {
   readonly rates: RateSource
   readonly hasRates: boolean
   readonly quoteSecret?: string | undefined
+  readonly receipts?: z.output<typeof receiptsSchema> | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
   /** The page of paid routes; `false` for JSON to all. */
@@ -187,7 +196,11 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const report: Report = (option, code, message) => void issues.push({ option, code, message })
   const settings = readOption(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
-  const projects = resolveProjects(options, networks, report)
+  const receipts = settings?.receipts
+  const projects = resolveProjects({ ...options, receipts }, networks, report)
+  const relayerKeys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])
+  if (receipts && relayerKeys.some((key) => sameHex(key, receipts.privateKey)))
+    report('receipts.privateKey', 'duplicate_key', 'is the key of a relayer: make one of its own')
   const resolvedAdmin = resolveAdmin(options, projects, report)
   if (settings?.console === true && options.admin === undefined)
     report('console', 'missing_option', 'needs the option admin, whose tokens open the console')
