@@ -8,23 +8,22 @@ import { findReceiver, receiverRules } from '../../operate/webhooks/receiver-url
 import { addressOfPublicKey } from '../../shared/crypto/address-of-key.js'
 import { OFFER_RECEIPT, proofDigest } from '../../shared/crypto/offer-receipt.js'
 import { fetchJson } from '../../shared/http/fetch-json.js'
+import { isHttpUrl } from '../../shared/http/http-url.js'
 import { parseDocument } from '../../shared/protocol/document.js'
 import { decodeHeader } from '../../shared/protocol/headers.js'
 import { sameHex } from '../../shared/protocol/hex.js'
-import { isHexAddress } from '../../shared/protocol/primitives.js'
 import type { Hex } from '../../shared/protocol/payment.js'
 import { visible } from '../../shared/protocol/visible-text.js'
 import { EXIT, type Command } from './command.js'
 import { readCommandLine, UsageError } from './flags.js'
 
-const USAGE = `Usage: express-x402-gateway verify-receipt <receipt> [--signer address]
+const USAGE = `Usage: express-x402-gateway verify-receipt <receipt>
 
   Verifies a signed receipt: who signed it, for which resource and payer, and when. Exits with 0 if the DID
   document of the resource's site (/.well-known/did.json) names the signer, and with 1 otherwise.
 
   <receipt>   a PAYMENT-RESPONSE header, its JSON, the receipt in it, a file with one of these, or - for
-              standard input
-  --signer    address that may sign, in place of asking the site`
+              standard input`
 
 const LIMITS = { timeoutMs: 10_000, maxBytes: 256 * 1024 }
 
@@ -52,31 +51,27 @@ export const verifyReceiptCommand: Command = {
   summary: 'Verifies a signed receipt, and that its signer speaks for the site.',
   usage: USAGE,
   async run(args, { cwd, print }) {
-    const { flags, words } = readCommandLine(args, { names: ['signer'] })
-    const [given, ...more] = words
-    const { signer: trusted } = flags
+    const [given, ...more] = readCommandLine(args, { names: [] }).words
     if (given === undefined || more.length > 0) throw new UsageError('One receipt is expected.')
-    if (trusted !== undefined && !isHexAddress(trusted))
-      throw new UsageError('--signer takes an address: 0x and 40 hexadecimal digits.')
     const { payload, signature } = readReceipt(await readGiven(given, cwd))
+    const { resourceUrl, payer, network, issuedAt } = payload
     const hash = proofDigest('Receipt', payload)
     const signer = await recoverAddress({ hash, signature: signature as Hex }).catch(() => {
       throw new Error('Not valid: no key can have made this signature.')
     })
     print(`Signer    ${signer}`)
-    print(`Resource  ${visible(payload.resourceUrl, 2000)}`)
-    print(`Payer     ${visible(payload.payer)} on ${visible(payload.network)}`)
-    print(`Issued    ${new Date(payload.issuedAt * 1000).toISOString()}`)
-    const named = trusted === undefined ? await fetchSigners(payload.resourceUrl) : [trusted]
-    if (!named.some((address) => sameHex(address, signer)))
-      throw new Error(`Not valid: ${trusted ? '--signer is another address' : UNNAMED}.`)
-    print(trusted ? 'Valid: signed by --signer.' : 'Valid: the site names this signer.')
+    print(`Resource  ${visible(resourceUrl, 2000)}`)
+    print(`Payer     ${visible(payer)} on ${visible(network)}`)
+    print(`Issued    ${new Date(issuedAt * 1000).toISOString()}`)
+    const named = await fetchSigners(resourceUrl)
+    if (!named.some((address) => sameHex(address, signer))) throw new Error(UNNAMED)
+    print('Valid: the site names this signer.')
     return EXIT.ok
   },
 }
 
 const UNNAMED =
-  'the site does not name this signer. The receipt is forged, was changed, or is older than the key: --signer takes the address of an earlier one'
+  'Not valid: the site does not name this signer. The receipt is forged, was changed, or is older than the key.'
 
 async function readGiven(given: string, cwd: string): Promise<unknown> {
   const file = given === '-' ? text(process.stdin) : readFile(resolve(cwd, given), 'utf8')
@@ -105,20 +100,21 @@ function readReceipt(document: unknown): z.output<typeof receiptSchema> {
 
 /** Addresses of the keys that the site of a resource names. No site in a private network is asked, but this machine. */
 async function fetchSigners(resourceUrl: string): Promise<readonly string[]> {
-  const { origin, host, hostname } = URL.canParse(resourceUrl) ? new URL(resourceUrl) : NO_SITE
+  const unknown = 'It is not known whether the signer speaks for the site'
+  if (!isHttpUrl(resourceUrl)) throw new Error(`${unknown}: the resource is not on the web.`)
+  const { origin, host, hostname } = new URL(resourceUrl)
   const url = `${origin}/.well-known/did.json`
-  const unknown = 'It is not known whether the signer speaks for the site: its DID document'
   const receiver = await findReceiver(url, receiverRules(isLoopback(hostname)))
-  if (receiver.kind === 'refused') throw new Error(`${unknown} is not asked for. ${INSTEAD}`)
+  if (receiver.kind === 'refused')
+    throw new Error(`${unknown}: ${origin} is not an https site on the public Internet.`)
   const answer = await fetchJson(url, { headers: { Accept: 'application/json' }, ...LIMITS })
   const isFound = answer.kind === 'json' && answer.status === 200
   const did = parseDocument(didSchema, isFound ? answer.document : undefined)
   if (!did.ok || did.value.id !== `did:web:${encodeURIComponent(host)}`)
-    throw new Error(`${unknown} is not at ${visible(url)}. ${INSTEAD}`)
+    throw new Error(`${unknown}: its DID document is not at ${url}.`)
   return did.value.verificationMethod.flatMap(({ publicKeyJwk: { crv, x = '', y = '' } = {} }) =>
-    crv === 'secp256k1' ? [addressOfPublicKey(Buffer.from(`${x}${y}`, 'base64url'))] : [],
+    crv === 'secp256k1'
+      ? [addressOfPublicKey(Buffer.concat([x, y].map((one) => Buffer.from(one, 'base64url'))))]
+      : [],
   )
 }
-
-const NO_SITE = { origin: '', host: '', hostname: '' }
-const INSTEAD = 'If you know who signs for it, give --signer.'
