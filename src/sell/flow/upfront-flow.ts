@@ -36,10 +36,8 @@ export function streamAnswer(
         return { kind: 'shutting_down' }
       }
       // Stored without a body until the handler's response is known.
-      const answer = serializeResponse(
-        { status: 200, headers: {}, body: undefined },
-        settled.receipt,
-      )
+      const { receipt: headers } = settled
+      const answer = serializeResponse({ status: 200, headers, body: undefined })
       const delivered = await deliver(settled, answer)
       if (attempt.caller.isGone) return undeliver(delivered)
       await runHandler(requests, delivered, exchange)
@@ -62,10 +60,11 @@ async function runHandler(
   removeConditions(req)
   const recorded = keys.id.hasKey ? recordResponse(res) : undefined
   setReceipt(res, receipt)
-  // Only now is it known whether anything is delivered.
-  keepPrivateOnHead(res, () => {
-    if (res.statusCode < 400 && !caller.isGone) setReceipt(res, receiptFor(delivered))
-  })
+  // Before the head is written, it is not known whether anything is delivered.
+  const sign = (): void => {
+    if (res.statusCode < 400 && !caller.isGone) res.set(receiptFor(delivered))
+  }
+  keepPrivateOnHead(res, delivered.offer.issuer && sign)
   let isCutOff = false
   const remove = onAbort(cutOff, () => {
     if (res.headersSent) return

@@ -138,7 +138,7 @@ export class HeldTool implements Delivery {
     // Nobody has received the result: the payer may ask once more, by id or with the same payment.
     if (caller.isGone && !isRepeatable) return reopen(settled)
     const stored = keys.id.hasKey
-      ? serializeResponse({ status: 200, headers: receipt, body }, settled.receipt)
+      ? serializeResponse({ status: 200, headers: body ? receipt : settled.receipt, body })
       : undefined
     const delivered = await deliver(settled, stored)
     if (caller.isGone && !isRepeatable) return undeliver(delivered)

@@ -53,17 +53,14 @@ export function headersSince(
   }
 }
 
-/**
- * Serializes a response that was paid for.
- *
- * @param receipt - What is left of a response without its body. It is not signed: perhaps nobody got that response.
- */
+/** @param unsigned - The receipt of a response without its body, which perhaps nobody got. @defaultValue its own */
 export function serializeResponse(
   { status, headers, body }: RecordedResponse,
-  receipt: Receipt,
+  unsigned: Receipt = {},
 ): string {
-  if (body === undefined) return JSON.stringify({ status, headers: receipt })
-  return JSON.stringify({ status, headers, body: body.toString('base64') })
+  if (body) return JSON.stringify({ status, headers, body: body.toString('base64') })
+  const receipt = Object.entries(unsigned).map(([name, value]) => [name.toLowerCase(), value])
+  return JSON.stringify({ status, headers: { ...headers, ...Object.fromEntries(receipt) } })
 }
 
 /**

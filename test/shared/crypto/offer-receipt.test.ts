@@ -4,7 +4,6 @@ import {
   hashReceiptTypedData,
   verifyOfferSignatureEIP712,
   verifyReceiptSignatureEIP712,
-  type OfferPayload,
   type EIP712SignedOffer,
   type EIP712SignedReceipt,
 } from '@x402/extensions'
@@ -86,7 +85,7 @@ describe('a signed offer', () => {
     async (name) => {
       const [offer] = offersOf([entry])
       const payload = { ...offer!.payload, [name]: name === 'validUntil' ? NOW + 301 : 'other' }
-      const changed = { ...offer!, payload: payload as OfferPayload }
+      const changed = { ...offer!, payload }
       expect((await verifyOfferSignatureEIP712(changed)).signer).not.toBe(signer)
     },
   )
