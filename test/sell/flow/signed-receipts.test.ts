@@ -17,11 +17,13 @@ import {
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { Express } from 'express'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { GatewayOptions } from '../../../src/gateway/config/options.js'
 import type { Gateway } from '../../../src/gateway/gateway.js'
 import type { PaymentRequired } from '../../../src/shared/protocol/payment.js'
 import { createMemoryLedger } from '../../../src/ledger/memory-ledger.js'
 import { encodeHeader } from '../../../src/shared/protocol/headers.js'
+import { paidRequest } from '../../../src/sell/flow/paid-request.js'
+import { permit2Of } from '../../tools/devnet/permit2.js'
+import { signUpTo } from '../../support/sign-up-to.js'
 import { addressOfKey } from '../../../src/shared/crypto/address-of-key.js'
 import { newNonce } from '../../support/sign-payment.js'
 import { useDevnet } from '../../support/devnet.js'
@@ -30,6 +32,7 @@ import { payAndLeave, resumeMining, stopMining } from '../../support/mining.js'
 import { patchedLedger } from '../../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf, useShop } from '../../support/shop.js'
 import { openToolClient, receiptOf, requiredOf } from '../../support/tool-shop.js'
+import { openLinkShop, pathOf } from '../links/shop.js'
 import { until } from '../../support/until.js'
 import { asVersion1, xPayment } from '../../support/version-1.js'
 
@@ -55,7 +58,10 @@ const routes = (app: Express, { x402Protect, discovery }: Gateway): void => {
     x402Protect(() => '$0.01'),
     (_req, res) => void res.send('priced'),
   )
-  app.get('/up-to', x402Protect({ upTo: '$0.01' }), (_req, res) => void res.send('up to'))
+  app.get('/up-to', x402Protect({ upTo: '$0.01' }), (req, res) => {
+    paidRequest(req).charge(`$${String(req.query['charge'])}`)
+    res.send('up to')
+  })
   app.get('/stream', x402Protect('$0.01', upfront), (_req, res) => {
     res.write(`stream ${++runs} `)
     res.end('end')
@@ -186,6 +192,18 @@ describe('no receipt is made', () => {
     expect(signedOf(answer)).toBeUndefined()
   })
 
+  it.each([
+    ['0', false],
+    ['0.004', true],
+  ])('for a charge of nothing alone: $%s', async (charge, isSigned) => {
+    await permit2Of(devnet).approve(payer().address)
+    const path = `/up-to?charge=${charge}`
+    const answer = await shop.pay(path, await signUpTo(await shop.ask(path), payer()))
+    expect(answer.status).toBe(200)
+    expect(settlementOf(answer).success).toBe(true)
+    expect(signedOf(answer) !== undefined).toBe(isSigned)
+  })
+
   it('for a payment that has been used, or is not the right one', async () => {
     const payment = await shop.sign('/item', payer())
     expect(signedOf(await shop.pay('/item', payment))).toBeDefined()
@@ -262,6 +280,28 @@ describe('no receipt is made', () => {
   })
 })
 
+describe('a payment link', () => {
+  it('is signed as a route is, at its own URL', async () => {
+    const own = await openLinkShop(devnet, { receipts })
+    try {
+      const link = await own.link()
+      expect(await signersOf(paymentRequiredOf(await own.ask(pathOf(link))))).toStrictEqual([
+        SIGNER,
+      ])
+      const receipt = signedOf(await own.buy(pathOf(link), payer()))!
+      expect(await verifyReceiptSignatureEIP712(receipt)).toMatchObject({
+        signer: SIGNER,
+        payload: { resourceUrl: link.url },
+      })
+      const refused = await own.ask(pathOf(link))
+      expect(refused.status).toBe(409)
+      expect(refused.headers.has('payment-response')).toBe(false)
+    } finally {
+      await own.close()
+    }
+  })
+})
+
 describe('/.well-known/did.json', () => {
   it('names the key at the site, as the official resolver wants it', async () => {
     const { host } = new URL(shop.url)
@@ -319,20 +359,5 @@ describe('the offers of a 402 that is kept', () => {
     } finally {
       await own.close()
     }
-  })
-})
-
-describe('the key', () => {
-  it('is never that of a relayer or of who is paid', async () => {
-    const [relayerKey] = devnet.relayerKeys
-    const merchant = { payTo: SIGNER }
-    const open = (options: GatewayOptions) => openShop(devnet, routes, options)
-    await expect(open({ receipts: { privateKey: relayerKey! } })).rejects.toMatchObject({
-      issues: [{ option: 'receipts.privateKey', code: 'duplicate_key' }],
-    })
-    const projects = [{ id: 'shop', merchant }]
-    await expect(open({ receipts, projects })).rejects.toMatchObject({
-      issues: [{ option: 'projects.0.merchant.payTo', code: 'conflicting_options' }],
-    })
   })
 })
