@@ -133,6 +133,7 @@ export type {
   DeclaredWebhook,
   GatewayOptions,
   MetricsOptions,
+  ReceiptOptions,
   RateLimitOptions,
   RatesOptions,
   WebhookOptions,

@@ -21,6 +21,7 @@ import { routerMaker } from '../shared/http/require-call.js'
 import { OpenRequests } from '../shared/http/open-requests.js'
 import { Counters } from '../ledger/counters.js'
 import { createMemoryLedger } from '../ledger/memory-ledger.js'
+import { ReceiptIssuer } from '../shared/crypto/offer-receipt.js'
 import type { Logger } from '../shared/logger.js'
 import { merchantsOf, type Merchant } from '../core/merchants/project.js'
 import { ProjectDirectory } from '../core/merchants/project-directory.js'
@@ -86,7 +87,7 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
     paidTool: createPaidTool(paidRoutes),
     gatewayRouter,
     discovery: routerMaker('discovery', () =>
-      createDiscovery({ ...resolved, describer, api: () => gatewayRouter({ docs: false }) }),
+      createDiscovery({ ...context, describer, api: () => gatewayRouter({ docs: false }) }),
     ),
     openapi: async (app) => (await describer.get()).openapi(app, resolved.publicUrl),
     facilitator: countCalls(facilitator, requests),
@@ -224,6 +225,7 @@ function sellingContext(resolved: ResolvedOptions, base: Base, parts: Parts) {
     ...base,
     declaredRoutes: new DeclaredRoutes(),
     headerSizes: new HeaderSizes(),
+    issuer: resolved.receipts && new ReceiptIssuer(resolved.receipts, resolved.now),
     signIns: signInContext({ ...resolved, ...base, ...parts }),
     closed: requests.cutOff,
     idempotency: ledger.idempotency,

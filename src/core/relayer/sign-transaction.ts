@@ -1,10 +1,9 @@
 import { assertTransactionEIP1559, hexToBytes, toRlp, trim } from 'viem/utils'
-import { sign as signByViem } from 'viem/accounts'
 import type { Call, FeeValues } from '../chain/types.js'
 import { bytesOf, hexOf } from '../../shared/protocol/hex.js'
 import type { Hex } from '../../shared/protocol/payment.js'
 import { keccak, keccakHex } from '../../shared/crypto/keccak.js'
-import { nativeSigning, type KeySigning } from '../../shared/crypto/native-secp256k1.js'
+import { signDigest } from '../../shared/crypto/native-secp256k1.js'
 
 export interface UnsignedTransaction {
   readonly chainId: number
@@ -18,24 +17,13 @@ export type TransactionSigner = (
   transaction: UnsignedTransaction,
 ) => Promise<{ readonly transaction: Hex; readonly raw: Hex }>
 
-let native: { readonly sign: KeySigning | undefined } | undefined
-
 /** Makes a signer for a private key, native where the optional package `secp256k1` is installed. */
-export function createTransactionSigner(
-  privateKey: Hex,
-  signNatively: KeySigning | undefined = (native ??= { sign: nativeSigning() }).sign,
-): TransactionSigner {
+export function createTransactionSigner(privateKey: Hex, sign = signDigest): TransactionSigner {
   const key = hexToBytes(privateKey)
-
-  const signatureOf = async (digest: Uint8Array) => {
-    if (signNatively !== undefined) return signNatively(digest, key)
-    const signature = await signByViem({ hash: hexOf(digest), privateKey, to: 'bytes' })
-    return { rs: signature.subarray(0, 64), yParity: signature[64] === 28 ? 1 : 0 }
-  }
 
   return async (unsigned) => {
     const fields = fieldsOf(unsigned)
-    const { rs, yParity } = await signatureOf(keccak(serialize(fields)))
+    const { rs, yParity } = sign(keccak(serialize(fields)), key)
     const [r, s] = [trim(rs.subarray(0, 32)), trim(rs.subarray(32))]
     const raw = serialize([...fields, integer(yParity), r, s])
     return { transaction: keccakHex(raw), raw: hexOf(raw) }

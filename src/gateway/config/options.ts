@@ -69,6 +69,21 @@ export interface WebhookOptions {
 }
 
 /**
+ * The key that signs offers and receipts: the extension `offer-receipt` of x402 v2, in its EIP-712 form.
+ *
+ * @example
+ * ```ts
+ * import type { ReceiptOptions } from 'express-x402-gateway'
+ *
+ * const receipts: ReceiptOptions = { privateKey: process.env['RECEIPT_KEY'] ?? '' }
+ * ```
+ */
+export interface ReceiptOptions {
+  /** Private key of an account of its own: no merchant's, and no relayer's. `0x` and 64 hexadecimal digits. */
+  readonly privateKey: string
+}
+
+/**
  * Metrics for Prometheus.
  *
  * @example
@@ -168,6 +183,8 @@ export interface GatewayOptions extends PaymentHooks {
    * @defaultValue random; shared through an SQL ledger
    */
   readonly quoteSecret?: string | undefined
+  /** Signs offers, and receipts for what was delivered. @defaultValue nothing is signed */
+  readonly receipts?: ReceiptOptions | undefined
   /** Limits requests to the API; `false` for no limit. @defaultValue 600 requests a minute */
   readonly rateLimit?: RateLimitOptions | false | undefined
   /**

@@ -13,7 +13,8 @@ import type { HeldBudget } from '../hold/held-budget.js'
 import { HeldResponse, type HeldEnd } from '../hold/held-response.js'
 import { PAYMENT_CHARGED } from '../../shared/protocol/headers.js'
 import { requestFields } from '../respond/log-fields.js'
-import { deliver, give, releaseUnpaid, reopen, settle, undeliver } from './payment-attempt.js'
+import { deliver, give, receiptFor, releaseUnpaid, reopen } from './payment-attempt.js'
+import { settle, undeliver } from './payment-attempt.js'
 import type { Delivered, Delivery, Reserved } from './payment-attempt.js'
 import { nameOfRoute } from '../route/route-warnings.js'
 import { refuseCharge, type Meter } from '../route/up-to-charge.js'
@@ -169,14 +170,14 @@ async function settleThenSend(
   const settled = await settle(attempt, { charge, serialize })
   if (settled.kind !== 'settled') return settled
   held.amend(() => {
-    setReceipt(exchange.res, settled.receipt)
+    setReceipt(exchange.res, receiptFor(settled))
     keepPrivate(exchange.res)
   })
   const response = keys.id.hasKey ? held.response() : undefined
   const isRepeatable = response?.body !== undefined
   // Nobody has received the response: the payer may ask once more, by id or with the same payment.
   if (held.clientGone && !isRepeatable) return reopen(settled)
-  const stored = response && serializeResponse(response)
+  const stored = response && serializeResponse(response, settled.receipt)
   const delivered = await deliver(settled, stored)
   if (!held.clientGone) await send(delivered, attempt)
   else if (!isRepeatable) return undeliver(delivered)

@@ -108,6 +108,17 @@ export async function deliver(settled: Settled, answer: string | undefined): Pro
   return { ...settled, kind: 'delivered' }
 }
 
+/**
+ * What an answer says of its payment once it goes out: with a signed receipt, if the gateway signs receipts. What was
+ * free has none: anybody could collect them.
+ */
+export function receiptFor({ offer, payment, settlement, receipt }: Settled | Delivered): Receipt {
+  const { issuer, resource } = offer
+  if (issuer === undefined || settlement.amount === '0') return receipt
+  const extensions = { ...settlement.extensions, ...issuer.signReceipt(resource.url, settlement) }
+  return payment.dialect.receipt({ ...settlement, extensions })
+}
+
 /** Ends a payment whose answer goes out. @param answer - The final one, if it may be given again. */
 export function give({ keys }: Delivered, answer: string | undefined): void {
   keys.give(answer)

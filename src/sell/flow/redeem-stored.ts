@@ -10,7 +10,7 @@ import { bringsSameProof } from '../../ledger/purchase.js'
 import { isReadable } from '../../shared/protocol/decoded-payment.js'
 import type { Refusal } from '../../core/schemes/scheme.js'
 import type { Exit } from './exits.js'
-import { deliver, give, reopen, settle, undeliver } from './payment-attempt.js'
+import { deliver, give, receiptFor, reopen, settle, undeliver } from './payment-attempt.js'
 import type { PaymentAttempt, Reserved } from './payment-attempt.js'
 import { chargeOf, withReceipt } from '../respond/stored-response.js'
 
@@ -21,7 +21,7 @@ export async function redeemStored(attempt: Reserved, kept: string): Promise<Exi
   if (settled.kind !== 'settled') return settled
   // It stays where it is kept.
   if (caller.isGone) return reopen(settled)
-  const stored = withReceipt(kept, settled.receipt)
+  const stored = withReceipt(kept, receiptFor(settled))
   const delivered = await deliver(settled, stored)
   // Its payer has left meanwhile, and has no id to ask for it by.
   if (caller.isGone && !keys.id.hasKey) return undeliver(delivered)

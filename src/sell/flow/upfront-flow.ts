@@ -5,7 +5,7 @@ import { keepPrivateOnHead } from '../respond/cache-control.js'
 import { removeConditions } from '../respond/conditional-requests.js'
 import { HeldResponse } from '../hold/held-response.js'
 import { attachPayment, type Exchange } from './exchange.js'
-import { deliver, give, reopen, settle, undeliver } from './payment-attempt.js'
+import { deliver, give, receiptFor, reopen, settle, undeliver } from './payment-attempt.js'
 import type { Delivered, Delivery } from './payment-attempt.js'
 import { refuseCharge } from '../route/up-to-charge.js'
 import { respondRouteProblem, setReceipt } from '../respond/respond.js'
@@ -52,7 +52,7 @@ async function runHandler(
   exchange: Exchange,
 ): Promise<void> {
   const { req, res, next } = exchange
-  const { keys, reservation, receipt } = delivered
+  const { keys, reservation, receipt, caller } = delivered
   const { payer } = reservation
   const { transaction } = delivered.settlement
   const parties = { payer, transaction, waive: refuseWaiver, charge: refuseCharge }
@@ -60,7 +60,11 @@ async function runHandler(
   removeConditions(req)
   const recorded = keys.id.hasKey ? recordResponse(res) : undefined
   setReceipt(res, receipt)
-  keepPrivateOnHead(res)
+  // Before the head is written, it is not known whether anything is delivered.
+  const sign = (): void => {
+    if (res.statusCode < 400 && !caller.isGone) res.set(receiptFor(delivered))
+  }
+  keepPrivateOnHead(res, delivered.offer.issuer && sign)
   let isCutOff = false
   const remove = onAbort(cutOff, () => {
     if (res.headersSent) return
@@ -71,5 +75,5 @@ async function runHandler(
   next()
   if (recorded === undefined) return
   const response = await recorded
-  if (!isCutOff) give(delivered, serializeResponse(response))
+  if (!isCutOff) give(delivered, serializeResponse(response, receipt))
 }

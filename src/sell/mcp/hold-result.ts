@@ -3,7 +3,8 @@ import { onAbort } from '../../shared/http/on-abort.js'
 import { MAX_STORED_BYTES } from '../../ledger/once/store.js'
 import { keepCharged, type AuthorizationFlowContext } from '../flow/authorization-flow.js'
 import type { Exit } from '../flow/exits.js'
-import { deliver, give, releaseUnpaid, reopen, settle, undeliver } from '../flow/payment-attempt.js'
+import { deliver, give, receiptFor, releaseUnpaid, reopen } from '../flow/payment-attempt.js'
+import { settle, undeliver } from '../flow/payment-attempt.js'
 import type { Delivery, Reserved } from '../flow/payment-attempt.js'
 import { openWaiver } from '../flow/waiver.js'
 import type { HeldLease } from '../hold/held-budget.js'
@@ -132,12 +133,12 @@ export class HeldTool implements Delivery {
     if (charge !== undefined) await keepCharged(this.#context, attempt, serialize())
     const settled = await settle(attempt, { charge, serialize })
     if (settled.kind !== 'settled') return settled
-    const { receipt } = settled
+    const receipt = receiptFor(settled)
     const isRepeatable = keys.id.hasKey && body !== undefined
     // Nobody has received the result: the payer may ask once more, by id or with the same payment.
     if (caller.isGone && !isRepeatable) return reopen(settled)
     const stored = keys.id.hasKey
-      ? serializeResponse({ status: 200, headers: receipt, body })
+      ? serializeResponse({ status: 200, headers: body ? receipt : settled.receipt, body })
       : undefined
     const delivered = await deliver(settled, stored)
     if (caller.isGone && !isRepeatable) return undeliver(delivered)

@@ -44,14 +44,15 @@ function privateCacheControl(value: string): string {
   return ['private', ...directives].join(', ')
 }
 
-/** Applies {@link keepPrivate} when the head of the response is written. */
-export function keepPrivateOnHead(res: ServerResponse): void {
+/** Applies {@link keepPrivate} when the head of the response is written. @param amend - Changes it further. */
+export function keepPrivateOnHead(res: ServerResponse, amend?: () => void): void {
   const { writeHead } = res
   res.writeHead = (...head: HeadArguments) => {
     // Node throws the right error.
     if (res.headersSent) return Reflect.apply(writeHead, res, head) as ServerResponse
     setHead(res, head)
     keepPrivate(res)
+    amend?.()
     return writeHead.call(res, res.statusCode)
   }
 }

@@ -53,8 +53,14 @@ export function headersSince(
   }
 }
 
-export function serializeResponse({ status, headers, body }: RecordedResponse): string {
-  return JSON.stringify({ status, headers, body: body?.toString('base64') })
+/** @param unsigned - The receipt of a response without its body, which perhaps nobody got. @defaultValue its own */
+export function serializeResponse(
+  { status, headers, body }: RecordedResponse,
+  unsigned: Receipt = {},
+): string {
+  if (body) return JSON.stringify({ status, headers, body: body.toString('base64') })
+  const receipt = Object.entries(unsigned).map(([name, value]) => [name.toLowerCase(), value])
+  return JSON.stringify({ status, headers: { ...headers, ...Object.fromEntries(receipt) } })
 }
 
 /**

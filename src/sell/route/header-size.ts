@@ -44,12 +44,13 @@ export function ownHeaderBytes(headerBytes: number, url: string): number {
 interface TypicalContext {
   readonly rates: RateSource
   readonly networkNames: NetworkNameStyle
+  readonly issuer?: AskedPayment['issuer']
   readonly facilitator: Pick<FacilitatorCore, 'formats'>
 }
 
 /** Bytes of the header for a route without a description that takes all tokens of a merchant. */
 function typicalHeaderBytes(
-  { rates, networkNames, facilitator }: TypicalContext,
+  { rates, networkNames, issuer, facilitator }: TypicalContext,
   merchant: Merchant,
 ): number {
   const quoter = new Quoter(merchant, rates, facilitator.formats)
@@ -59,7 +60,7 @@ function typicalHeaderBytes(
   const accepts = offered.flatMap((asset) =>
     quoter.entries({ scheme: EXACT, asset, amount: TYPICAL_AMOUNT }, { networkNames }),
   )
-  return headerBytesOf({ resource: { url: TYPICAL_URL, description: '' }, accepts })
+  return headerBytesOf({ resource: { url: TYPICAL_URL, description: '' }, accepts, issuer })
 }
 
 /** Writes a number of bytes for people: `8,192`. */

@@ -121,7 +121,8 @@ export class RouteOffers {
     const bazaar = sold.bazaarOf(view)
     const onSold = (entry: PaymentRequirements): void =>
       sold.noteSale({ view, merchant, resource, bazaar, entry })
-    const shown = { askedPrice, price, paywall, dialects, onWritten, bazaar, onSold }
+    const { issuer } = this.#context
+    const shown = { askedPrice, price, paywall, dialects, onWritten, bazaar, onSold, issuer }
     if (this.fixedQuotes !== undefined) return { ...shown, ...offerOf(resource, this.fixedQuotes) }
     try {
       const quotes = await this.#quote(price)
@@ -133,7 +134,7 @@ export class RouteOffers {
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
       if (!bringsPayment(view) && view.header(SIGN_IN_WITH_X) === undefined) throw error
-      return { price, paywall, dialects, bazaar, onSold, ...offerOf(resource, [], error) }
+      return { price, paywall, dialects, bazaar, onSold, issuer, ...offerOf(resource, [], error) }
     }
   }
 
@@ -235,7 +236,14 @@ export class RouteOffers {
 
   #asked(accepts: Offer['accepts'], url: string, view: DescribedRequest): AskedPayment {
     const { resource, dialects } = this.#parts
-    return { resource: resource.at(url), accepts, bazaar: resource.bazaarOf(view), dialects }
+    const { issuer } = this.#context
+    return {
+      resource: resource.at(url),
+      accepts,
+      bazaar: resource.bazaarOf(view),
+      dialects,
+      issuer,
+    }
   }
 
   #warnOfLimits(quotes: readonly Quote[], view?: RequestView): void {

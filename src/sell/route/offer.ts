@@ -2,6 +2,7 @@ import type { Bazaar } from '../../core/catalogue/bazaar.js'
 import type { FacilitatorError, RateError } from '../../shared/errors.js'
 import type { Quote } from '../../core/quotes/quote.js'
 import type { QuoteSigner } from '../../core/quotes/signed-quote.js'
+import type { ReceiptIssuer } from '../../shared/crypto/offer-receipt.js'
 import type { ParsedPrice } from '../../shared/money/price.js'
 import type { PaymentRequirements, ResourceInfo } from '../../shared/protocol/payment.js'
 import type { SignInExtension } from '../../shared/protocol/sign-in.js'
@@ -26,6 +27,8 @@ export interface Offer {
   readonly paywall?: Paywall | undefined
   /** Those in which it is made, and may be paid. */
   readonly dialects: readonly PaymentDialect[]
+  /** As that of {@link SigningContext}. */
+  readonly issuer?: ReceiptIssuer | undefined
   /** Called with the length of the `PAYMENT-REQUIRED` header that this offer was written into. */
   readonly onWritten?: ((headerBytes: number) => void) | undefined
   /** Called when what was paid for is about to go out, with the entry that was paid. */
@@ -51,6 +54,8 @@ export function offerAgain(offer: Offer, entry: PaymentRequirements): Offer {
 
 export interface SigningContext {
   readonly quotes: QuoteSigner
+  /** Signs offers, and receipts for what they buy. @defaultValue neither is signed */
+  readonly issuer?: ReceiptIssuer | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }

@@ -19,7 +19,10 @@ import { exposeHeaders } from '../respond/respond.js'
 export const NOT_PAID = 'Payment required'
 
 /** The entries of a 402, their resource, and what it says about it. */
-export type AskedPayment = Pick<Offer, 'resource' | 'accepts' | 'bazaar' | 'signIn' | 'dialects'>
+export type AskedPayment = Pick<
+  Offer,
+  'resource' | 'accepts' | 'bazaar' | 'signIn' | 'dialects' | 'issuer'
+>
 
 export interface Asking {
   /** A reason, or text for the developer of the client. */
@@ -34,7 +37,7 @@ export interface Asking {
  * @param offerId - Proves later that a payer received this very response.
  */
 export function paymentRequired(
-  { resource, accepts, bazaar, signIn }: Omit<AskedPayment, 'dialects'>,
+  { resource, accepts, bazaar, signIn, issuer }: Omit<AskedPayment, 'dialects'>,
   { error, message = explainReason(error) }: Asking,
   offerId = newOfferId(),
 ): PaymentRequired {
@@ -49,6 +52,7 @@ export function paymentRequired(
       ...sponsoringExtensions(accepts),
       ...(bazaar && { bazaar }),
       ...(signIn && { [SIGN_IN_WITH_X]: signIn }),
+      ...(accepts.length > 0 && issuer?.signOffers(resource.url, accepts)),
     },
     protocolVersion: X402_VERSION,
   }

@@ -14,6 +14,8 @@ interface PreparedDocument {
   /** The pieces between its offer ids. */
   readonly pieces: readonly string[]
   readonly body: string | undefined
+  /** Whether its offers have to be signed again. @defaultValue they are not signed */
+  readonly isOld?: (() => boolean) | undefined
 }
 
 export type PreparedDocuments = LRUCache<string, PreparedDocument>
@@ -58,7 +60,8 @@ export function preparePaymentRequired({
     const url = urlOf(view)
     const key = variantOf ? `${own} ${variantOf(view)} ${url}` : `${own} ${url}`
     let prepared = documents.get(key)
-    if (prepared === undefined) documents.set(key, (prepared = prepareDocument(askedAt(url, view))))
+    if (prepared === undefined || prepared.isOld?.() === true)
+      documents.set(key, (prepared = prepareDocument(askedAt(url, view))))
     const header = prepared.pieces.join(newOfferId())
     writePaymentRequired(res, { header, body: prepared.body ?? header })
   }
@@ -70,5 +73,6 @@ export function prepareDocument(asked: AskedPayment): PreparedDocument {
   const id = newOfferId()
   const document = paymentRequired(asked, { error: NOT_PAID }, id)
   const { header, body } = challengeIn(asked.dialects, document)
-  return { pieces: header.split(id), body: body === header ? undefined : body }
+  const isOld = asked.issuer?.watchOffers(asked.accepts)
+  return { pieces: header.split(id), body: body === header ? undefined : body, isOld }
 }

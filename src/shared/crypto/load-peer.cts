@@ -5,5 +5,6 @@
  */
 export function loadPeer(name: string): unknown {
   // Bundlers include what is required by a literal.
+  if (name === '@noble/curves/secp256k1') return require('@noble/curves/secp256k1')
   return name === 'kysely' ? require('kysely') : require(name)
 }

@@ -1,3 +1,4 @@
+import type * as Noble from '@noble/curves/secp256k1'
 import { loadPeer } from './load-peer.cjs'
 
 /**
@@ -90,6 +91,22 @@ export function nativeSigning(load: (name: string) => unknown = loadPeer): KeySi
   } catch {
     return undefined
   }
+}
+
+let chosen: KeySigning | undefined
+
+/** Signs at once, natively where that is possible, else in JavaScript. Both make the same signature. */
+export const signDigest: KeySigning = (digest, privateKey) => {
+  chosen ??= nativeSigning() ?? signInJavaScript
+  return chosen(digest, privateKey)
+}
+
+/** The curve in JavaScript. */
+export const loadCurve = () => (loadPeer('@noble/curves/secp256k1') as typeof Noble).secp256k1
+
+export const signInJavaScript: KeySigning = (digest, privateKey) => {
+  const signature = loadCurve().sign(digest, privateKey)
+  return { rs: signature.toCompactRawBytes(), yParity: signature.recovery }
 }
 
 /** Checks a known answer: digest zero, `r = s =` the generator's x; the key is the generator. */

@@ -14,6 +14,7 @@ import { serveCommand } from './serve-command.js'
 import { tokenCommand } from './token-command.js'
 import { triggerCommand } from './trigger-command.js'
 import { tryCommand } from './try-command.js'
+import { verifyReceiptCommand } from './verify-receipt-command.js'
 import { ownPackage } from '../../shared/http/own-package.cjs'
 
 const COMMANDS: readonly Command[] = [
@@ -28,6 +29,7 @@ const COMMANDS: readonly Command[] = [
   ledgerCommand,
   deployExecutorCommand,
   tokenCommand,
+  verifyReceiptCommand,
 ]
 
 const USAGE = `Usage: express-x402-gateway <command>

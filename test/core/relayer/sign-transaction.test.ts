@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { privateKeyToAccount } from 'viem/accounts'
-import { nativeRecovery, nativeSigning } from '../../../src/shared/crypto/native-secp256k1.js'
+import {
+  nativeRecovery,
+  nativeSigning,
+  signInJavaScript,
+} from '../../../src/shared/crypto/native-secp256k1.js'
 import { createTransactionSigner } from '../../../src/core/relayer/sign-transaction.js'
 import type { Hex } from '../../../src/shared/protocol/payment.js'
 
@@ -36,8 +40,8 @@ describe('createTransactionSigner', () => {
           gas,
           ...fees,
         })
-        for (const native of [nativeSigning(), undefined])
-          expect((await createTransactionSigner(privateKey, native)(unsigned)).raw).toBe(raw)
+        for (const sign of [nativeSigning(), signInJavaScript])
+          expect((await createTransactionSigner(privateKey, sign)(unsigned)).raw).toBe(raw)
       }),
     )
   })

@@ -73,6 +73,7 @@ export const VARIABLES: readonly Row[] = [
   ],
   ['X402_PUBLIC_URL', 'publicUrl', 'root of the app as its clients see it'],
   ['X402_QUOTE_SECRET', 'quoteSecret', 'signs quotes, at least 32 characters'],
+  ['X402_RECEIPT_KEY', 'receipts.privateKey', 'private key that signs offers and receipts'],
   [
     'X402_DATABASE_URL',
     undefined,

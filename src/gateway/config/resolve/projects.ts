@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { NEVER_FACTORIES } from '../../../core/chain/account-factories.js'
 import { findAcceptedAsset } from '../../../core/merchants/project.js'
+import { addressOfPublicKey } from '../../../shared/crypto/address-of-key.js'
 import { MIN_TOKEN_LENGTH, parseConfiguredToken } from '../../../shared/crypto/identify-token.js'
 import type { Merchant, Project, ReadMerchant } from '../../../core/merchants/project.js'
 import type { Asset } from '../../../shared/money/assets.js'
@@ -27,6 +28,9 @@ export const TOKEN_FORMS = `must be 'sha256:' and 64 hexadecimal digits, or a to
 /** What is wrong with a `payTo` at Multicall3, Permit2 or an executor. */
 const PAYS_ANYBODY =
   'is a contract that makes calls for others: anybody can take what is sent there, or nobody; write an address of your own'
+
+const SIGNS_RECEIPTS =
+  'is the account of receipts.privateKey, which lies on this server: give `receipts` a key of its own'
 
 /** An amount of money greater than zero. */
 const limit = z.string().transform((text, context) => {
@@ -79,7 +83,7 @@ const projectSchema = z.strictObject({
 })
 
 export function resolveProjects(
-  options: GatewayOptions,
+  options: Omit<GatewayOptions, 'receipts'> & MerchantDefaults,
   networks: readonly ResolvedNetwork[],
   report: Report,
 ): readonly Project[] {
@@ -142,7 +146,10 @@ function hashOf(
   return [hash]
 }
 
-export type MerchantDefaults = Pick<GatewayOptions, 'v1'>
+export interface MerchantDefaults extends Pick<GatewayOptions, 'v1'> {
+  /** The key that signs receipts. @defaultValue nothing does */
+  readonly receipts?: { readonly publicKey: Uint8Array } | undefined
+}
 
 interface MerchantContext {
   readonly project: string
@@ -188,6 +195,9 @@ function resolveMerchant(given: unknown, context: MerchantContext): Merchant | u
       'invalid_address',
       `is the contract of ${token.symbol}: what is sent there is lost; write an address of your own`,
     )
+  const signer = defaults.receipts && addressOfPublicKey(defaults.receipts.publicKey)
+  if (signer !== undefined && sameHex(signer, merchant.payTo))
+    report('payTo', 'conflicting_options', SIGNS_RECEIPTS)
   const v1 = merchant.v1 ?? defaults.v1 === true
   return { ...merchant, v1, project, accepts: accepts ?? offered }
 }

@@ -11,17 +11,27 @@ import {
 import type { PaymentHook, PaymentHooks } from '../../../core/schemes/payment-hooks.js'
 import type { Project } from '../../../core/merchants/project.js'
 import type { RateSource } from '../../../shared/money/rates.js'
-import { callback, instanceWith, mistake, omitUndefined, rootUrl, type FieldsOf } from './fields.js'
+import {
+  callback,
+  instanceWith,
+  mistake,
+  omitUndefined,
+  privateKey,
+  rootUrl,
+  type FieldsOf,
+} from './fields.js'
 import { facilitatorSchema, resolveFacilitators, type ResolvedFacilitator } from './facilitators.js'
 import { metricsSchema, type ResolvedMetrics } from './metrics.js'
 import { resolveNetworks, type ResolvedNetwork } from './networks.js'
-import type { GatewayOptions, RateLimitOptions } from '../options.js'
+import type { GatewayOptions, RateLimitOptions, ReceiptOptions } from '../options.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
 import { paywallSchema, type CheckedPaywall } from '../../../sell/paywall/options.js'
 import { resolveProjects } from './projects.js'
 import { resolveRates } from './rates.js'
 import { RedisCounts } from './redis-counts.js'
+import { publicKeyOf } from '../../../shared/crypto/address-of-key.js'
 import { isObject } from '../../../shared/protocol/document.js'
+import { sameHex } from '../../../shared/protocol/hex.js'
 import { readOption, type Report } from './report.js'
 import { trustProxySchema, type TrustedProxies } from './trust-proxy.js'
 import { resolveWebhooks, webhooksSchema, type ResolvedWebhooks } from './webhooks.js'
@@ -58,6 +68,10 @@ const rateLimit = z
   })
   .transform((limits) => limits && omitUndefined(limits))
 
+const receiptsSchema = z
+  .strictObject({ privateKey } satisfies FieldsOf<ReceiptOptions>)
+  .transform((receipts) => ({ ...receipts, publicKey: publicKeyOf(receipts.privateKey) }))
+
 /** The outermost options. Networks, projects and rates are checked one by one. */
 const optionsSchema = z.strictObject({
   publicUrl: rootUrl.optional(),
@@ -87,6 +101,7 @@ const optionsSchema = z.strictObject({
     .string()
     .min(MIN_SECRET_LENGTH, `must have at least ${MIN_SECRET_LENGTH} characters`)
     .optional(),
+  receipts: receiptsSchema.optional(),
   rateLimit: rateLimit.default({}),
   paymentRateLimit: rateLimit.optional(),
   beforeVerify: callback<PaymentHook>().optional(),
@@ -147,6 +162,7 @@ export interface ResolvedOptions extends ResolvedAdmin, PaymentHooks {
   readonly rates: RateSource
   readonly hasRates: boolean
   readonly quoteSecret?: string | undefined
+  readonly receipts?: z.output<typeof receiptsSchema> | undefined
   readonly rateLimit: RateLimitOptions | false
   readonly paymentRateLimit: RateLimitOptions | false
   /** The page of paid routes; `false` for JSON to all. */
@@ -176,7 +192,11 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const settings = readOption(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
   const facilitators = resolveFacilitators(settings?.facilitator, networks, report)
-  const projects = resolveProjects(options, networks, report)
+  const receipts = settings?.receipts
+  const projects = resolveProjects({ ...options, receipts }, networks, report)
+  const relayerKeys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])
+  if (receipts && relayerKeys.some((key) => sameHex(key, receipts.privateKey)))
+    report('receipts.privateKey', 'duplicate_key', 'is the key of a relayer: make one of its own')
   const resolvedAdmin = resolveAdmin(options, projects, report)
   if (settings?.console === true && options.admin === undefined)
     report('console', 'missing_option', 'needs the option admin, whose tokens open the console')

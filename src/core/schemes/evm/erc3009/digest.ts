@@ -1,6 +1,6 @@
 import type { PaymentFacts } from '../../../../shared/protocol/decoded-payment.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
-import { hashText, typedDataDigest, Words } from '../eip712.js'
+import { hashText, typedDataDigest, Words } from '../../../../shared/crypto/eip712.js'
 
 const TRANSFER_TYPE_HASH = hashText(
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ReadablePayment } from '../../../../shared/protocol/decoded-payment.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
 import { methodOf } from '../../../../shared/protocol/same-offer.js'
-import { domainSeparator } from '../eip712.js'
+import { domainSeparator } from '../../../../shared/crypto/eip712.js'
 import { permit2Separator } from '../permit2/contracts.js'
 import type { SettlementAsset } from '../transfer/settlement-asset.js'
 

@@ -4,7 +4,7 @@ import type { Log } from '../../../chain/types.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
 import { PERMIT2_SPENDERS } from '../../../../shared/protocol/contracts.js'
 import type { Address, Hex } from '../../../../shared/protocol/payment.js'
-import { hashText, Words } from '../eip712.js'
+import { hashText, Words } from '../../../../shared/crypto/eip712.js'
 import { PERMIT2 } from '../transfer/address.js'
 
 const DOMAIN_TYPE_HASH = hashText(

@@ -1,6 +1,6 @@
 import type { PaymentFacts } from '../../../../shared/protocol/decoded-payment.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
-import { hashText, typedDataDigest, Words } from '../eip712.js'
+import { hashText, typedDataDigest, Words } from '../../../../shared/crypto/eip712.js'
 import { spenderOf } from './contracts.js'
 import { signedPermitOf } from './payload.js'
 

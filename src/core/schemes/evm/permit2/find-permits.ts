@@ -5,7 +5,7 @@ import type { CallResult } from '../../../chain/types.js'
 import { takesPermit2, type Asset, type DomainName } from '../../../../shared/money/assets.js'
 import type { PermitDomains } from '../../../../shared/money/permit-domains.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
-import { domainSeparator } from '../eip712.js'
+import { domainSeparator } from '../../../../shared/crypto/eip712.js'
 import { wordOf } from '../transfer/reads.js'
 import { world } from '../../../../shared/world.js'
 

@@ -1,7 +1,7 @@
 import { takesErc3009, type Asset } from '../../../../shared/money/assets.js'
 import { lowerHex } from '../../../../shared/protocol/hex.js'
 import type { Address, Hex } from '../../../../shared/protocol/payment.js'
-import { domainSeparator } from '../eip712.js'
+import { domainSeparator } from '../../../../shared/crypto/eip712.js'
 import { permit2Separator } from '../permit2/contracts.js'
 
 /** A token we settle, with its EIP-712 domain hashed once: ours, never the client's `extra`. */

@@ -1,10 +1,9 @@
 /** Hashing typed data (EIP-712). By hand, with the domain hashed once: 58 µs in place of 172 by viem. */
-import { keccak, keccakHex } from '../../../shared/crypto/keccak.js'
-import type { Address, Hex } from '../../../shared/protocol/payment.js'
+import { keccak, keccakHex } from './keccak.js'
+import type { Address, Hex } from '../protocol/payment.js'
 
-const DOMAIN_TYPE_HASH = hashText(
-  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
-)
+const DOMAIN_TYPE =
+  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
 
 const WORD_BYTES = 32
 const ADDRESS_BYTES = 20
@@ -19,7 +18,7 @@ export interface TokenDomain {
 /** Hashes a token's EIP-712 domain; done once per token. */
 export function domainSeparator({ name, version, chainId, verifyingContract }: TokenDomain): Hex {
   return new Words(5)
-    .bytes(DOMAIN_TYPE_HASH)
+    .bytes(hashText(DOMAIN_TYPE))
     .bytes(hashText(name))
     .bytes(hashText(version))
     .number(BigInt(chainId))
