@@ -40,7 +40,7 @@ export function challengesOf(response: Response): readonly SeenChallenge[] {
 }
 
 /** What is to be paid for a challenge. */
-export const requestOf = ({ request }: SeenChallenge) =>
+export const requestOf = ({ request }: Pick<SeenChallenge, 'request'>) =>
   JSON.parse(Buffer.from(request, 'base64url').toString()) as {
     readonly amount: string
     readonly currency: Hex
