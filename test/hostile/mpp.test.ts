@@ -234,7 +234,7 @@ describe('a credential elsewhere', () => {
       const app = express()
       const paid = gateway.x402Protect('$0.01', { protocols: ['x402', 'mpp'], resourceUrl })
       app.get('/', paid, handler)
-      return (await closedBy(toEnd, await listen(app))).url
+      return closedBy(toEnd, await listen(app)).url
     }
     const secret = 'a'.repeat(32)
     const [first, second, stranger] = [

@@ -1,8 +1,8 @@
 /** Buyers that pay by MPP: the official client, unmodified, and one that tells what it signs. */
 import { Mppx } from 'mppx-0.11/client'
+import { Types } from 'mppx-0.11/evm'
 import { assets, charge } from 'mppx-0.11/evm/client'
 import { privateKeyToAccount } from 'viem/accounts'
-import { nonceOf } from '../../src/shared/protocol/mpp.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 import { transferTypes, type TestPayer } from './sign-payment.js'
 
@@ -76,7 +76,7 @@ export async function signCredential(
     value: amount,
     validAfter: '0',
     validBefore: String(Math.floor(Date.parse(challenge.expires) / 1000)),
-    nonce: nonceOf(challenge),
+    nonce: Types.challengeHash(challenge as never),
     ...signed,
   }
   const signature = await privateKeyToAccount(payer.privateKey).signTypedData({

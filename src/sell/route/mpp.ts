@@ -1,5 +1,6 @@
 import { hashOf } from '../../ledger/purchase.js'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
+import { keccakHex } from '../../shared/crypto/keccak.js'
 import { parseDocument } from '../../shared/protocol/document.js'
 import { decodeHeader } from '../../shared/protocol/headers.js'
 import { lowerHex, sameHex } from '../../shared/protocol/hex.js'
@@ -118,7 +119,7 @@ export class Mpp implements PaymentDialect {
     if (challenge.digest !== this.#digest) return other('The challenge is for another body.')
     if (challenge.realm !== this.#realm || opaqueOf(challenge).for !== this.#for)
       return other('The challenge is for another request.')
-    if (payload.nonce !== wire.nonceOf(challenge)) return other('The nonce is of no challenge.')
+    if (payload.nonce !== nonceOf(challenge)) return other('The nonce is of no challenge.')
     const isLonger = Number(payload.validBefore) * 1000 > Date.parse(challenge.expires)
     return isLonger ? other('The authorization outlives its challenge.') : undefined
   }
@@ -141,6 +142,9 @@ export class Mpp implements PaymentDialect {
     return refused('invalid_payload', presented.problem)
   }
 }
+
+/** The nonce of the authorization that pays a challenge. */
+const nonceOf = ({ id, realm }: wire.PaymentChallenge) => keccakHex(Buffer.from(id + realm))
 
 const opaqueOf = ({ opaque }: wire.PaymentChallenge): Opaque =>
   JSON.parse(Buffer.from(opaque, 'base64url').toString())

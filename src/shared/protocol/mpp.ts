@@ -1,8 +1,6 @@
 /** MPP: the authentication scheme `Payment` (draft-httpauth-payment-00), with the method `evm` (draft-evm-charge-00). */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
-import { keccakHex } from '../crypto/keccak.js'
-import type { Hex } from './payment.js'
 
 export const WWW_AUTHENTICATE = 'WWW-Authenticate'
 export const PAYMENT_RECEIPT = 'Payment-Receipt'
@@ -52,11 +50,6 @@ export function writeChallenge(key: Buffer, unnamed: Omit<PaymentChallenge, 'id'
   const members = Object.entries({ id: idOf(key, unnamed), ...unnamed })
   const written = members.flatMap(([name, value]) => (value ? `${name}="${value}"` : []))
   return `Payment ${written.join(', ')}`
-}
-
-/** The nonce of the authorization that pays a challenge. */
-export function nonceOf({ id, realm }: Pick<PaymentChallenge, 'id' | 'realm'>): Hex {
-  return keccakHex(Buffer.from(id + realm))
 }
 
 /** @param value - Its members in the order of RFC 8785: clients write it again. */
