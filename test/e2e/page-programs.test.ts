@@ -17,6 +17,7 @@ import { balanceOf, SHOP_TOKEN, useDevnet } from '../support/devnet.js'
 import { freePort } from '../support/free-port.js'
 import { createSchema, findPostgres } from '../support/postgres.js'
 import { startProgram, type Program } from '../support/program.js'
+import { mppFetch, receiptOf } from '../support/mpp.js'
 import { paymentRequiredOf, useShop } from '../support/shop.js'
 import { newNonce } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
@@ -172,6 +173,17 @@ describe('free-quota.md', () => {
       paidBy: devnet.payers[1]!.address,
     })
     expect(paid.earned).toBe(10_000n)
+  })
+})
+
+describe('mpp.md', () => {
+  it('sells by MPP, and by x402', async () => {
+    const { url } = await start('mpp.mjs', { relayer: 1 })
+    const { address, privateKey } = devnet.payers[4]!
+    const response = await mppFetch(privateKey)(`${url}/weather`)
+    expect(await response.json()).toEqual({ forecast: 'sunny', paidBy: address })
+    expect(receiptOf(response)).toMatchObject({ status: 'success' })
+    expect((await buy(`${url}/weather`, 4)).earned).toBe(10_000n)
   })
 })
 

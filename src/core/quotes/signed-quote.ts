@@ -78,6 +78,12 @@ export class QuoteSigner {
     return CHECKOUT_ID_PREFIX + name.toString('base64url', 0, OFFER_ID_BYTES)
   }
 
+  /** Makes the key that names the challenges of MPP: the same one in all gateways on a ledger. */
+  async challengeKey(): Promise<Buffer> {
+    const secret = await this.#secret()
+    return createHmac('sha256', secret).update(`mpp-challenge-${VERSION}`).digest()
+  }
+
   async sign(subject: QuoteSubject, { expiresAt, applied }: QuoteTerms): Promise<string> {
     const terms = JSON.stringify({ e: expiresAt, ...(applied && { a: applied }) })
     const encoded = Buffer.from(terms).toString('base64url')

@@ -1,5 +1,6 @@
 /** The paid routes of a gateway, by their middleware: what the app's documents say about them. */
 import type { ParsedPrice } from '../../shared/money/price.js'
+import type { ProtectOptions } from '../route/options.js'
 import type { PaymentRequirements } from '../../shared/protocol/payment.js'
 import type { Declaration, DescribingOptions } from '../../core/catalogue/declaration.js'
 import type { PriceRange } from '../route/price-range.js'
@@ -18,7 +19,7 @@ export interface AdvertisedPrice {
 }
 
 export interface DeclaredRoute {
-  readonly options: DescribingOptions
+  readonly options: DescribingOptions & Pick<ProtectOptions, 'protocols'>
   readonly declaration: Declaration | undefined
   /** Whether some requests pass unpaid, or their answers are given away, by an option of the route. */
   readonly mayBeFree: boolean

@@ -1,6 +1,9 @@
 /** Describes the paid routes of an app in OpenAPI 3.1, with what x402scan and MPP read about prices. */
 import { formatDecimal } from '../../shared/money/decimal.js'
 import { isObject } from '../../shared/protocol/document.js'
+import { EVM_CHARGE } from '../../shared/protocol/mpp.js'
+import { isPermit2 } from '../../shared/protocol/same-offer.js'
+import { speaksMpp } from '../route/options.js'
 import { BODY_METHODS, isJson } from '../../core/catalogue/bazaar.js'
 import type { Declaration, InputPart } from '../../core/catalogue/declaration.js'
 import type { AdvertisedPrice } from './declared-routes.js'
@@ -100,7 +103,7 @@ function operationOf({ method, path, route, price }: PricedRoute, openPath: stri
     ...(tags && { tags }),
     // Paid operations need no key.
     security: [],
-    'x-payment-info': paymentInfo(price),
+    'x-payment-info': paymentInfo(price, speaksMpp(options)),
     parameters: parameters(path, declaration, pointer),
     ...(BODY_METHODS.has(method) && {
       requestBody: {
@@ -136,15 +139,16 @@ const exampleOf = (example: unknown) => (example === undefined ? {} : { example 
  * The price for both readers: x402scan takes `price` and `protocols`, MPP takes `offers`, and each ignores the
  * other's.
  */
-function paymentInfo(advertised: AdvertisedPrice): object {
+function paymentInfo(advertised: AdvertisedPrice, isMpp: boolean): object {
   const { isMaximum = false, entries = [] } = advertised
+  const currency = entries.find((entry) => !isPermit2(entry))?.asset
   const offers = entries.map(({ amount, asset }) => ({
     amount: isMaximum ? null : amount,
     currency: asset,
   }))
   return {
     price: priceOf(advertised),
-    protocols: [{ x402: {} }],
+    protocols: [{ x402: {} }, ...(isMpp ? [{ mpp: { ...EVM_CHARGE, currency } }] : [])],
     offers: (offers.length > 0 ? offers : [{ amount: null }]).map((offer) => ({
       intent: 'charge',
       method: 'evm',

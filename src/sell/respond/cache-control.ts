@@ -1,6 +1,7 @@
 /** Keeps paid responses out of shared caches (RFC 9111 §5.2.2.7). */
 import type { ServerResponse } from 'node:http'
 import { setHead, type HeadArguments } from '../hold/response-head.js'
+import { PAYMENT_RECEIPT } from '../../shared/protocol/mpp.js'
 import { world } from '../../shared/world.js'
 
 /**
@@ -25,6 +26,8 @@ export function keepPrivate(res: ServerResponse): void {
   res.setHeader('Cache-Control', privateCacheControl(textOf(res.getHeader('Cache-Control'))))
   // HTTP/1.0 caches read only this header.
   if (Date.parse(textOf(res.getHeader('Expires'))) > world.now()) res.removeHeader('Expires')
+  // MPP has it on 2xx alone, and the receipt of x402 stands beside it.
+  if (res.statusCode >= 300) res.removeHeader(PAYMENT_RECEIPT)
 }
 
 /**

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http'
 import { PAYMENT_COOKIE } from '../paywall/payment-cookie.js'
 import { PAYMENT_HEADER_KEYS } from '../../shared/protocol/headers.js'
+import { partCredentials } from '../../shared/protocol/mpp.js'
 import { removeHeaders } from './request-headers.js'
 
 const COOKIE = 'cookie'
@@ -20,6 +21,21 @@ export function hidePayment(req: IncomingMessage): void {
   req.headers[COOKIE] = others
   req.headersDistinct[COOKIE] = [others]
   req.rawHeaders.push('Cookie', others)
+}
+
+/** Takes the credentials of MPP out of a request, and leaves what else is in `Authorization` to the app. */
+export function takeCredentials(req: IncomingMessage): readonly string[] {
+  // Node keeps one header alone in `headers`.
+  const parted = (req.headersDistinct['authorization'] ?? []).map(partCredentials)
+  const credentials = parted.flatMap(({ payments }) => payments)
+  if (credentials.length === 0) return credentials
+  removeHeaders(req, new Set(['authorization']))
+  for (const { others } of parted.filter((one) => one.others !== '')) {
+    req.headers.authorization ??= others
+    ;(req.headersDistinct['authorization'] ??= []).push(others)
+    req.rawHeaders.push('Authorization', others)
+  }
+  return credentials
 }
 
 /** A `Cookie` header without the cookie of the paywall; the very same text where there is none. */

@@ -3,6 +3,7 @@ import type { Response } from 'express'
 import { RETRY_AFTER_SECONDS, STATUS } from '../../shared/http/problem-status.js'
 import { respondProblem, type Problem } from '../../shared/http/respond-problem.js'
 import { EXPOSED_HEADERS } from '../../shared/protocol/headers.js'
+import { PAYMENT_RECEIPT } from '../../shared/protocol/mpp.js'
 import type { DocumentError } from '../../shared/protocol/document.js'
 import { showProblem } from '../paywall/problem-page.js'
 import type { Receipt } from '../route/payment-dialect.js'
@@ -15,6 +16,8 @@ export function respondRouteProblem(res: Response, problem: Problem): void {
   const { code, retryAfterSeconds = RETRY_AFTER_SECONDS } = problem
   if (STATUS[code].route === 503) res.set('Retry-After', String(retryAfterSeconds))
   exposeHeaders(res)
+  // Where it was settled before the handler ran.
+  res.removeHeader(PAYMENT_RECEIPT)
   // Set here already, so that this header keeps its place before Content-Type.
   res.set('Cache-Control', 'no-store')
   if (!showProblem(res, problem.code)) respondProblem(res, 'route', problem)
@@ -33,24 +36,24 @@ export function respondInvalidInput(res: Response, errors: readonly DocumentErro
 
 export function setReceipt(res: Response, receipt: Receipt): void {
   res.set(receipt)
-  exposeHeaders(res)
+  exposeHeaders(res, Object.keys(receipt))
 }
 
 const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'
 const ALL_EXPOSED = EXPOSED_HEADERS.join(', ')
 
-/** Lets scripts of other origins read our headers, in addition to those that the app exposes. */
-export function exposeHeaders(res: Response): void {
+/** Lets scripts of other origins read our headers, and those in `more`, in addition to those that the app exposes. */
+export function exposeHeaders(res: Response, more: readonly string[] = []): void {
   const value = res.getHeader(EXPOSE_HEADERS)
-  if (value === undefined) {
+  if (value === undefined && more.length === 0) {
     res.setHeader(EXPOSE_HEADERS, ALL_EXPOSED)
     return
   }
-  const exposed = String(value)
+  const exposed = String(value ?? '')
     .split(',')
     .map((header) => header.trim())
     .filter(Boolean)
-  const missing = EXPOSED_HEADERS.filter(
+  const missing = [...new Set([...EXPOSED_HEADERS, ...more])].filter(
     (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
   )
   if (missing.length > 0) res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))

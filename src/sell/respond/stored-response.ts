@@ -113,7 +113,7 @@ export const ANSWER_NOT_KEPT = {
 /** Reads a stored response, and which of its headers are the receipt. */
 export function readStored(stored: string) {
   const { status, headers, body } = JSON.parse(stored) as StoredResponse
-  const receipt = Object.entries(headers).filter(([name]) => /^(x-)?payment-response$/i.test(name))
+  const receipt = Object.entries(headers).filter(([name]) => /^(x-)?payment-re[sc]/i.test(name))
   return {
     status,
     headers,
@@ -141,7 +141,7 @@ export function respondAgain(res: Response, stored: string): void {
     // Cookies that the app has set for this request stay.
     if (name.toLowerCase() === 'set-cookie') res.append(name, [value].flat().map(String))
     else res.setHeader(name, value)
-  exposeHeaders(res)
+  exposeHeaders(res, Object.keys(receipt))
   // Headers that the app set before the route are not in the store.
   keepPrivate(res)
   res.end(body)

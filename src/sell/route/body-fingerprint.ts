@@ -35,6 +35,18 @@ export function bodyFingerprint(view: BodyView): string | undefined {
   return writeValue(body, write, 0) ? hash.digest('base64url') : undefined
 }
 
+/** The digest of a body that has a fingerprint (RFC 9530), if that tells its bytes, as JSON without spaces does. */
+export function bodyDigest(view: BodyView): string | undefined {
+  const { body } = view
+  const isJson = /^application\/(?:.+\+)?json\b/i.test(view.header('content-type') ?? '')
+  // A parser may make a `bigint` of a number.
+  const safe = (_name: string, value: unknown) => (typeof value === 'bigint' ? null : value)
+  const content = isJson && !Buffer.isBuffer(body) ? JSON.stringify(body, safe) : body
+  if (typeof content !== 'string' && !Buffer.isBuffer(content)) return undefined
+  if (Buffer.byteLength(content) !== Number(view.header('content-length'))) return undefined
+  return `sha-256=:${createHash('sha256').update(content).digest('base64')}:`
+}
+
 /** The files of a form are not members of its parsed body. */
 function isForm(view: BodyView): boolean {
   return /^\s*multipart\//i.test(view.header('content-type') ?? '')

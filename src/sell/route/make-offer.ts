@@ -18,7 +18,8 @@ import { checkConvertible, explainUnquotable, isFree } from './checked-price.js'
 import { clientLimitWords } from './client-limits.js'
 import { headerBytesOf, ownHeaderBytes, TYPICAL_URL, type HeaderSizes } from './header-size.js'
 import { offerOf, type Offer, type SigningContext } from './offer.js'
-import type { RouteOptions } from './options.js'
+import { Mpp } from './mpp.js'
+import { speaksMpp, type RouteOptions } from './options.js'
 import type { PaymentDialect } from './payment-dialect.js'
 import { NOT_PAID, paymentRequired, type AskedPayment } from './payment-required.js'
 import { preparePaymentRequired } from './prepared-payment-required.js'
@@ -111,11 +112,13 @@ export class RouteOffers {
    * unless the request presents one, whose quote may still be valid; and whatever a price function throws.
    */
   async make(view: RequestView): Promise<Offer | undefined> {
-    const { merchant, prices, resource: sold, paywall, dialects, warnings } = this.#parts
+    const { merchant, options, prices, resource: sold, paywall, warnings } = this.#parts
     const { price, askedPrice } = await prices.ask(view)
     warnings.meet(view)
     if (isFree(price)) return undefined
     const resource = sold.at(sold.urlOf(view), view.argumentsHash)
+    const mpp = speaksMpp(options) ? await this.#openMpp(view, resource) : undefined
+    const dialects = mpp ? [mpp, ...this.#parts.dialects] : this.#parts.dialects
     const onWritten = (headerBytes: number): void =>
       this.#noteHeader(ownHeaderBytes(headerBytes, resource.url), view)
     const bazaar = sold.bazaarOf(view)
@@ -133,7 +136,8 @@ export class RouteOffers {
       if (!isRateError(error) && !isFacilitatorError(error)) throw error
       if (error.code === 'amount_out_of_range')
         throw new ConfigError('price', error.message, 'invalid_price')
-      if (!bringsPayment(view) && view.header(SIGN_IN_WITH_X) === undefined) throw error
+      const isPaid = bringsPayment(view) || mpp?.credentials.length
+      if (!isPaid && view.header(SIGN_IN_WITH_X) === undefined) throw error
       return { price, paywall, dialects, bazaar, onSold, issuer, ...offerOf(resource, [], error) }
     }
   }
@@ -166,6 +170,15 @@ export class RouteOffers {
     const priced = prices.fixed ? 'fixed' : prices.nameFor(view)
     const route = [pricedMethod(view), view.soldAt, priced, 'at', merchant.project]
     return [...route, resource.url, view.url, body]
+  }
+
+  /** Opens MPP for a request, unless its body cannot be compared: a challenge is for one body. */
+  async #openMpp(view: RequestView, resource: ResourceInfo): Promise<Mpp | undefined> {
+    const request = this.signedFor(view, resource)
+    if (request === undefined) return undefined
+    const { quotes, facilitator, now } = this.#context
+    const key = await quotes.challengeKey()
+    return new Mpp({ key, formats: facilitator.formats, now, resource, request }, view)
   }
 
   /** Signs a quote, if the route signs it and the request's body has a fingerprint. */
@@ -205,7 +218,7 @@ export class RouteOffers {
       const quotes = accepts.map((entry) => ({ entry }))
       this.#warnOfLimits(quotes)
       const { signIn = false, access } = options
-      const isAsked = isFree(price) || signIn || access !== undefined
+      const isAsked = isFree(price) || signIn || access !== undefined || speaksMpp(options)
       const respondUnpaid = isAsked ? undefined : this.#prepareUnpaid(price, accepts)
       return { version: this.#context.permits?.version, quotes, respondUnpaid }
     } catch (error) {

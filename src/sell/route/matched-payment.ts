@@ -40,18 +40,20 @@ export async function readMatchingPayment(
   asked: { readonly route: PaidRoute; readonly offer: Offer },
   view: RequestView,
 ): Promise<ReadPayment> {
-  const { route, offer } = asked
+  const { offer } = asked
   const askAgain = (asking: Asking, status?: 402 | 400): ReadPayment => {
     if (offer.failure !== undefined) throw offer.failure
     return { kind: 'payment_required', offer, ...asking, status }
   }
-  const presented = await readPayment(route.dialects, view)
+  const presented = await readPayment(offer.dialects, view)
   if (presented === undefined) return askAgain(offer.unsigned ?? { error: NOT_PAID })
   switch (presented.kind) {
     case 'unreadable':
       return askAgain({ error: presented.problem }, 400)
     case 'other_version':
       return askAgain({ error: 'invalid_x402_version' })
+    case 'refused':
+      return askAgain({ error: presented.error, message: presented.message })
     case 'payment': {
       const { decoded, accepted, network, dialect } = presented
       if (!(await keepsEcho(context, offer, presented)))

@@ -188,6 +188,11 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    */
   readonly v1?: boolean
   /**
+   * In which protocols it is paid: with `'mpp'` by `Authorization: Payment` as well (MPP, method `evm`), in tokens with
+   * ERC-3009. @defaultValue `['x402']`
+   */
+  readonly protocols?: readonly ('x402' | 'mpp')[] | undefined
+  /**
    * Your own name for what is bought, for example an order number: 1 to 200 visible characters. It is
    * kept with the payment, and settlements are found by it. A function runs for each request that
    * presents a payment, before anything is charged. @defaultValue none
@@ -224,6 +229,10 @@ export type RouteOptions = Omit<ProtectOptions, 'merchant' | 'paywall'> & {
   readonly paywall?: RoutePaywall | undefined
 }
 
+/** Whether a route takes credentials of MPP, too. */
+export const speaksMpp = ({ protocols }: Pick<ProtectOptions, 'protocols'>): boolean =>
+  protocols?.includes('mpp') === true
+
 export const DEFAULT_MAX_HELD_BYTES = 10 * 1024 * 1024
 
 const fn = z.custom<() => unknown>((value) => typeof value === 'function', 'must be a function')
@@ -247,6 +256,10 @@ const optionsSchema = z.strictObject({
   quoteFor: fn.optional(),
   earlierPrices: z.array(z.custom<Price>()).optional(),
   redeemWithoutProof: z.enum(['never', 'same-address']).optional(),
+  protocols: z
+    .array(z.enum(['x402', 'mpp']))
+    .refine((given) => given.includes('x402'), "must have 'x402': every paid route takes it")
+    .optional(),
   reference: z
     .custom<string | (() => unknown)>(
       (value) => typeof value === 'function' || isReference(value),

@@ -20,6 +20,8 @@ export type PresentedPayment =
   | { readonly kind: 'unreadable'; readonly problem: string }
   /** Another protocol version: readable, but refused. */
   | { readonly kind: 'other_version' }
+  /** Readable, and good for nothing here. `error` is a reason. */
+  | { readonly kind: 'refused'; readonly error: string; readonly message: string }
   | {
       readonly kind: 'payment'
       readonly decoded: DecodedPayload
@@ -33,6 +35,10 @@ export interface Challenge {
   /** The document of its `PAYMENT-REQUIRED` header, in JSON. */
   readonly header: string
   readonly body: string
+  /** Those of its `WWW-Authenticate` headers. @defaultValue none */
+  readonly challenges?: readonly string[]
+  /** Members that its body has besides. @defaultValue none */
+  readonly problem?: object
 }
 
 export type Receipt = Readonly<Record<string, string>>
@@ -55,5 +61,8 @@ export function challengeIn(
   document: PaymentRequired,
 ): Challenge {
   const challenges = dialects.map((dialect) => dialect.challenge(document))
-  return Object.assign({}, ...challenges.toReversed()) as Challenge
+  const challenge = Object.assign({}, ...challenges.toReversed()) as Challenge
+  const { problem, body } = challenge
+  if (problem === undefined) return challenge
+  return { ...challenge, body: JSON.stringify({ ...problem, ...JSON.parse(body) }) }
 }

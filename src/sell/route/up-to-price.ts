@@ -6,7 +6,7 @@ import type { ParsedPrice, Price } from '../../shared/money/price.js'
 import { isObject } from '../../shared/protocol/document.js'
 import { ELSEWHERE } from '../../shared/protocol/option-issues.js'
 import { isFree } from './checked-price.js'
-import type { PriceFunction, ProtectOptions } from './options.js'
+import { speaksMpp, type PriceFunction, type ProtectOptions } from './options.js'
 
 /**
  * The most that a request may cost. Its handler says what was used, with `charge` of {@link PaidRequest}.
@@ -65,7 +65,14 @@ export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
 export function checkFlow({
   paymentFlow,
   access,
-}: Pick<ProtectOptions, 'paymentFlow' | 'access'>): void {
+  protocols,
+}: Pick<ProtectOptions, 'paymentFlow' | 'access' | 'protocols'>): void {
+  if (speaksMpp({ protocols }))
+    throw new ConfigError(
+      'protocols',
+      "has 'mpp', which charges what was signed, but with upTo less may be charged: remove one of the two",
+      'conflicting_options',
+    )
   if (access !== undefined)
     throw new ConfigError(
       'access',

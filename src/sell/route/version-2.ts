@@ -80,7 +80,7 @@ const unreadable = (place: string, problem: string): PresentedPayment => ({
   problem: `The ${place} cannot be read: ${problem}.`,
 })
 
-function describe(parent: string, errors: readonly DocumentError[]): string {
+export function describe(parent: string, errors: readonly DocumentError[]): string {
   return errors
     .map(({ path, message }) => {
       const where = [parent, path].filter(Boolean).join('.') || 'the document'

@@ -1,0 +1,69 @@
+/** MPP: the authentication scheme `Payment` (draft-httpauth-payment-00), with the method `evm` (draft-evm-charge-00). */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+
+export const WWW_AUTHENTICATE = 'WWW-Authenticate'
+export const PAYMENT_RECEIPT = 'Payment-Receipt'
+
+/** The only payment method that is spoken here, and what it does. */
+export const EVM_CHARGE = { method: 'evm', intent: 'charge' } as const
+
+export const credentialSchema = z.object({
+  /** All that its id covers. `request` and `opaque` are of {@link encodeJson}. */
+  challenge: z.object({
+    id: z.string(),
+    realm: z.string(),
+    method: z.string(),
+    intent: z.string(),
+    request: z.string(),
+    expires: z.string(),
+    digest: z.string().optional(),
+    opaque: z.string(),
+  }),
+  payload: z.looseObject({
+    type: z.literal('authorization'),
+    from: z.string(),
+    validBefore: z.string(),
+    nonce: z.string(),
+  }),
+  source: z.string().optional(),
+})
+
+export type Credential = Readonly<z.output<typeof credentialSchema>>
+export type PaymentChallenge = Credential['challenge']
+
+/** Names a challenge as § 5.1.2.1.1 recommends it: nobody without the key can make one, or change a member. */
+function idOf(key: Buffer, challenge: Omit<PaymentChallenge, 'id'>): string {
+  const { realm, method, intent, request, expires, digest = '', opaque } = challenge
+  const slots = [realm, method, intent, request, expires, digest, opaque]
+  return createHmac('sha256', key).update(slots.join('|')).digest('base64url')
+}
+
+/** Tells whether a challenge was written with this key. */
+export function isOwn(key: Buffer, challenge: PaymentChallenge): boolean {
+  const [given, own] = [Buffer.from(challenge.id), Buffer.from(idOf(key, challenge))]
+  return given.length === own.length && timingSafeEqual(given, own)
+}
+
+/** Writes a challenge, in whose members nothing has to be escaped. */
+export function writeChallenge(key: Buffer, unnamed: Omit<PaymentChallenge, 'id'>): string {
+  const members = Object.entries({ id: idOf(key, unnamed), ...unnamed })
+  const written = members.flatMap(([name, value]) => (value ? `${name}="${value}"` : []))
+  return `Payment ${written.join(', ')}`
+}
+
+/** @param value - Its members in the order of RFC 8785: clients write it again. */
+export function encodeJson(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+/** What commas part, outside quotation marks. */
+const PART = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g
+
+/** Parts the credentials of this scheme from the others in an `Authorization` (RFC 9110 § 11.4). */
+export function partCredentials(authorization: string) {
+  const isPayment = (part: string): boolean => /^payment(?:\s|$)/i.test(part)
+  const parts = (authorization.match(PART) ?? []).map((part) => part.trim())
+  const payments = parts.filter(isPayment).map((part) => part.slice('payment'.length))
+  return { payments, others: parts.filter((part) => !isPayment(part)).join(', ') }
+}

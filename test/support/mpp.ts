@@ -1,0 +1,108 @@
+/** Buyers that pay by MPP: the official client, unmodified, and one that tells what it signs. */
+import { Mppx } from 'mppx-0.11/client'
+import { Types } from 'mppx-0.11/evm'
+import { assets, charge } from 'mppx-0.11/evm/client'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Hex } from '../../src/shared/protocol/payment.js'
+import { transferTypes, type TestPayer } from './sign-payment.js'
+
+/** A `fetch` that pays by MPP where it is asked to, of mppx alone. */
+export function mppFetch(privateKey: Hex, transport: typeof fetch = fetch): typeof fetch {
+  const account = privateKeyToAccount(privateKey)
+  const methods = [charge({ account, currencies: [assets.baseSepolia.USDC] })]
+  return Mppx.create({ fetch: transport, methods, polyfill: false }).fetch as typeof fetch
+}
+
+/** A challenge, as its response has it. */
+export interface SeenChallenge {
+  readonly id: string
+  readonly realm: string
+  readonly method: string
+  readonly intent: string
+  readonly request: string
+  readonly expires: string
+  readonly digest?: string
+  readonly opaque: string
+}
+
+/** The challenges of a 402. */
+export function challengesOf(response: Response): readonly SeenChallenge[] {
+  const header = response.headers.get('www-authenticate') ?? ''
+  return header
+    .split(/,\s*(?=[A-Z][a-z]+ )/)
+    .filter((one) => one.startsWith('Payment '))
+    .map(
+      (one) =>
+        Object.fromEntries(
+          [...one.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+        ) as unknown as SeenChallenge,
+    )
+}
+
+/** What is to be paid for a challenge. */
+export const requestOf = ({ request }: Pick<SeenChallenge, 'request'>) =>
+  JSON.parse(Buffer.from(request, 'base64url').toString()) as {
+    readonly amount: string
+    readonly currency: Hex
+    readonly methodDetails: { readonly chainId: number }
+    readonly recipient: Hex
+  }
+
+/** What is signed otherwise than a wallet would. */
+export interface CredentialOverrides {
+  readonly challenge?: Partial<SeenChallenge>
+  readonly payload?: Readonly<Record<string, unknown>>
+  readonly signed?: { readonly nonce?: Hex; readonly validBefore?: string; readonly value?: string }
+  readonly source?: string
+}
+
+export interface SignedCredential {
+  readonly challenge: SeenChallenge
+  readonly payload: Readonly<Record<string, string>>
+  readonly source: string
+}
+
+/** Signs the credential that a wallet would for a challenge. */
+export async function signCredential(
+  payer: TestPayer,
+  challenge: SeenChallenge,
+  { signed, ...overrides }: CredentialOverrides = {},
+): Promise<SignedCredential> {
+  const { amount, currency, methodDetails, recipient } = requestOf(challenge)
+  const { chainId } = methodDetails
+  const authorization = {
+    from: payer.address,
+    to: recipient,
+    value: amount,
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.parse(challenge.expires) / 1000)),
+    nonce: Types.challengeHash(challenge as never),
+    ...signed,
+  }
+  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
+    domain: { name: 'USDC', version: '2', chainId, verifyingContract: currency },
+    types: transferTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      ...authorization,
+      value: BigInt(authorization.value),
+      validAfter: 0n,
+      validBefore: BigInt(authorization.validBefore),
+    },
+  })
+  return {
+    challenge: { ...challenge, ...overrides.challenge },
+    payload: { type: 'authorization', ...authorization, signature, ...overrides.payload },
+    source: overrides.source ?? `did:pkh:eip155:${chainId}:${payer.address}`,
+  }
+}
+
+/** The value of `Authorization`. */
+export const credentialText = (credential: unknown): string =>
+  `Payment ${Buffer.from(JSON.stringify(credential)).toString('base64url')}`
+
+/** The receipt of an answer; `undefined` if it has none. */
+export function receiptOf(response: Response): unknown {
+  const header = response.headers.get('payment-receipt')
+  return header === null ? undefined : JSON.parse(Buffer.from(header, 'base64url').toString())
+}
