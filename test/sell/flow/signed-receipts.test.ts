@@ -59,7 +59,7 @@ const routes = (app: Express, { x402Protect, discovery }: Gateway): void => {
     (_req, res) => void res.send('priced'),
   )
   app.get('/up-to', x402Protect({ upTo: '$0.01' }), (req, res) => {
-    paidRequest(req).charge(`$${String(req.query['charge'])}`)
+    paidRequest(req).charge(`$${Number(req.query['charge'])}`)
     res.send('up to')
   })
   app.get('/stream', x402Protect('$0.01', upfront), (_req, res) => {
