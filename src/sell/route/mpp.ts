@@ -119,7 +119,7 @@ export class Mpp implements PaymentDialect {
     if (challenge.digest !== this.#digest) return other('The challenge is for another body.')
     if (challenge.realm !== this.#realm || opaqueOf(challenge).for !== this.#for)
       return other('The challenge is for another request.')
-    if (payload.nonce !== nonceOf(challenge)) return other('The nonce is of no challenge.')
+    if (!sameHex(payload.nonce, nonceOf(challenge))) return other('The nonce is of no challenge.')
     const isLonger = Number(payload.validBefore) * 1000 > Date.parse(challenge.expires)
     return isLonger ? other('The authorization outlives its challenge.') : undefined
   }

@@ -59,10 +59,12 @@ export async function readPayment(
 export function challengeIn(
   dialects: readonly PaymentDialect[],
   document: PaymentRequired,
+  status = 402,
 ): Challenge {
   const challenges = dialects.map((dialect) => dialect.challenge(document))
   const challenge = Object.assign({}, ...challenges.toReversed()) as Challenge
   const { problem, body } = challenge
-  if (problem === undefined) return challenge
+  // Other answers are about payments of x402.
+  if (problem === undefined || status !== 402) return challenge
   return { ...challenge, body: JSON.stringify({ ...problem, ...JSON.parse(body) }) }
 }

@@ -79,7 +79,7 @@ export function askForPayment(
   const status = given ?? (asking.error === 'permit2_allowance_required' ? 412 : 402)
   const document = paymentRequired(offer, asking)
   const { paywall, price, quotes } = offer
-  const challenge = challengeIn(offer.dialects, document)
+  const challenge = challengeIn(offer.dialects, document, status)
   const { challenges = [] } = challenge
   if (challenges.length > 0) {
     // The app may ask for other credentials.

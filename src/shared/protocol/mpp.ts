@@ -45,10 +45,12 @@ export function isOwn(key: Buffer, challenge: PaymentChallenge): boolean {
   return given.length === own.length && timingSafeEqual(given, own)
 }
 
-/** Writes a challenge, in whose members nothing has to be escaped. */
+/** Writes a challenge. Nothing has to be escaped, but quotation marks, which a host may have. */
 export function writeChallenge(key: Buffer, unnamed: Omit<PaymentChallenge, 'id'>): string {
   const members = Object.entries({ id: idOf(key, unnamed), ...unnamed })
-  const written = members.flatMap(([name, value]) => (value ? `${name}="${value}"` : []))
+  const written = members.flatMap(([name, value]) =>
+    value ? `${name}="${value.replaceAll('"', '\\"')}"` : [],
+  )
   return `Payment ${written.join(', ')}`
 }
 

@@ -106,6 +106,12 @@ describe('the 402 of a route with MPP', () => {
     expect((await ask('/both'))[0]?.id).not.toBe(challenge?.id)
   })
 
+  it('has the members of MPP in no 400 to an unreadable payment of x402', async () => {
+    const response = await shop.ask('/both', { headers: { 'PAYMENT-SIGNATURE': '!' } })
+    expect([response.status, challengesOf(response).length]).toEqual([400, 1])
+    expect(await response.json()).toEqual(paymentRequiredOf(response))
+  })
+
   it('leaves the app what it asks for itself', async () => {
     const response = await shop.ask('/keyed')
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer realm="app", Payment id=/)

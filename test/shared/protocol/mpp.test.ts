@@ -25,6 +25,12 @@ describe('a challenge', () => {
     expect(read.id).toBe(id)
   })
 
+  it('may have a host with a quotation mark', () => {
+    const realm = 'a"b'
+    const odd = Challenge.deserialize(writeChallenge(Buffer.from(KEY), { ...unnamed, realm }))
+    expect(odd.realm).toBe(realm)
+  })
+
   it('is known again by its key alone', () => {
     const challenge = { ...unnamed, id: read.id }
     expect(isOwn(Buffer.from(KEY), challenge)).toBe(true)
