@@ -1,35 +1,37 @@
-/** Those who buy: honest ones, and those who give up, repeat, overtake, change a member, or present elsewhere. */
-import { addressWord, word } from '../../src/core/chain/abi.js'
+/** Those who buy: honest ones, and those who give up, repeat, overtake, change a member, copy, or present elsewhere. */
 import type {
   Hex,
+  PaymentPayload,
   PaymentRequired,
   PaymentRequirements,
 } from '../../src/shared/protocol/payment.js'
-import { TOKEN, TRANSFER_BY_KEY, type Signed } from './chain.js'
+import type { Signed } from './chain.js'
 import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
-import { authorizationOf, signAuthorization } from './signing.js'
+import { signAuthorization, signPermit, type Account, type Terms } from './signing.js'
 import type { World } from './world.js'
 
-/** What is sold, and what it costs (units). A path below `/free` charges nobody. */
+/** What is sold, and what it costs (units): at most, if it is metered. A path below `/free` charges nobody. */
 export const GOODS = {
   '/good': 10_000n,
   '/other': 10_000n,
   '/dear': 1_000_000n,
   '/upfront': 20_000n,
+  '/metered': 50_000n,
   '/free/refused': 10_000n,
 } as const
 
 export type Path = keyof typeof GOODS
 
 const KINDS = {
-  honest: 42,
-  again: 20,
+  honest: 38,
+  again: 19,
   givesUp: 16,
   twice: 8,
-  elsewhere: 5,
+  elsewhere: 7,
+  copied: 4,
   overtaken: 4,
-  altered: 5,
+  altered: 4,
 } as const
 
 /** Those that are `late` come once nothing goes wrong any more. */
@@ -42,10 +44,16 @@ export interface Purchase {
   readonly kind: Kind
   readonly path: Path
   readonly signed: Signed
+  /** What it accepts of its offer. */
+  readonly accepted: PaymentRequirements
+  /** Where it was presented as a payment for that. */
+  readonly shownFor: Set<Path>
   /** The answers that brought a good, by what they brought. */
   readonly received: Set<string>
   /** What the merchant has signed to pay it back. */
   readonly refunds: Signed[]
+  /** Whether somebody else got what it buys. */
+  isStolen: boolean
   /** Whether an answer did not come: its process has died. */
   isCut: boolean
   /** Whether a good came before the chain had its payment. */
@@ -56,12 +64,27 @@ export interface Purchase {
   overtakenBy?: string
 }
 
-type Known = 'scheduler' | 'chain' | 'signed' | 'accounts' | 'seconds' | 'trace'
+type Known = 'scheduler' | 'chain' | 'accounts' | 'seconds' | 'trace'
 
 export interface Market extends Pick<World, Known> {
   readonly chance: Chance
   readonly gateways: readonly GatewayProcess[]
 }
+
+/** A request that presents a payment. */
+interface Presentation {
+  /** Where. @defaultValue where its good is */
+  readonly path?: Path
+  readonly patienceMs: number
+  /** Whether somebody else presents it, from another address. */
+  readonly isStranger?: boolean
+}
+
+const STRANGERS_ADDRESS = '198.51.100.7'
+
+/** How long somebody waits until a payment is on the chain, and can be copied (ms); how often it is presented then. */
+const COPY_MS = 120_000
+const COPIES = 3
 
 /** How long a client waits for an answer (ms). */
 const PATIENCE_MS = 60_000
@@ -86,21 +109,27 @@ export class Buyers {
     const { chance } = this.#market
     const path = chance.pick(Object.keys(GOODS) as Path[])
     const document = await this.#offer(path)
-    const [accepted] = document?.accepts ?? []
-    if (document === undefined || accepted === undefined) return undefined
+    if (document === undefined) return undefined
+    const offered = chance.pick(document.accepts)
+    const accepted = chance.onceIn(4) ? withoutOfferId(offered) : offered
     const { signed, header } = this.#sign(document, accepted, kind === 'altered')
     const purchase: Purchase = {
       number,
       kind,
       path,
       signed,
+      accepted,
+      shownFor: new Set([path]),
       received: new Set(),
       refunds: [],
+      isStolen: false,
       isCut: false,
       isEarly: false,
       last: '',
     }
-    this.#tell(purchase, `${kind} signs ${signed.nonce.slice(0, 10)} for ${path}`)
+    const way =
+      accepted.scheme === 'upto' ? 'upto' : (accepted.extra?.['assetTransferMethod'] ?? '')
+    this.#tell(purchase, `${kind} signs ${signed.nonce.slice(0, 10)} for ${path} ${way}`)
     await this.#present(purchase, header)
     return purchase
   }
@@ -137,18 +166,46 @@ export class Buyers {
           scheduler.wait(chance.between(0, 5000)).then(() => this.#insist(purchase, header)),
         ])
         return
+      case 'copied':
+        return void (await Promise.all([
+          this.#copy(purchase, header),
+          this.#ask(purchase, header, { patienceMs: chance.between(1, 3000) })
+            .then(() => scheduler.wait(chance.between(0, 60_000)))
+            .then(() => this.#insist(purchase, header)),
+        ]))
       case 'overtaken':
         scheduler.after(chance.between(0, 3000), () => this.#overtake(purchase))
         return this.#insist(purchase, header)
     }
   }
 
-  /** A stranger has seen a payment, and presents it for something else. */
+  /** A payment is presented for something else, as if it had been signed for that: no signature names the resource. */
   async #presentElsewhere(purchase: Purchase, header: string): Promise<void> {
     const { chance, scheduler } = this.#market
     await scheduler.wait(chance.between(0, 5000))
     const path = chance.pick(Object.keys(GOODS) as Path[])
-    await this.#ask(purchase, header, { path, patienceMs: PATIENCE_MS })
+    const isRenamed = chance.onceIn(2)
+    if (isRenamed) purchase.shownFor.add(path)
+    const shown = isRenamed ? renamed(header, path) : header
+    await this.#ask(purchase, shown, { path, patienceMs: PATIENCE_MS })
+  }
+
+  /** Somebody else finds a payment on the chain, and presents it as its own, with an offer that it has asked for. */
+  async #copy(purchase: Purchase, header: string): Promise<void> {
+    const { chance, scheduler, chain } = this.#market
+    const end = scheduler.elapsed + COPY_MS
+    while (!chain.everUsed.has(purchase.signed.nonce)) {
+      if (scheduler.elapsed > end) return
+      await scheduler.wait(500)
+    }
+    const document = await this.#askPrice(purchase.path)
+    const accepted = document?.accepts.find((one) => isSameWay(one, purchase.accepted))
+    if (accepted === undefined) return
+    const copied = encode({ ...decode(header), accepted })
+    for (let times = 0; times < COPIES; times++) {
+      await this.#ask(purchase, copied, { isStranger: true, patienceMs: PATIENCE_MS })
+      await scheduler.wait(chance.between(1, 10_000))
+    }
   }
 
   /** Presents a payment until it is answered for good. */
@@ -170,45 +227,54 @@ export class Buyers {
   async #ask(
     purchase: Purchase,
     header: string,
-    { path = purchase.path, patienceMs }: { path?: Path; patienceMs: number },
+    { path = purchase.path, patienceMs, isStranger = false }: Presentation,
   ): Promise<Answered | undefined> {
-    const { chance, gateways } = this.#market
+    const { chance, gateways, chain } = this.#market
     const gateway = chance.pick(gateways)
-    this.#tell(purchase, `presents it at ${gateway.life.name} for ${path}`)
+    const who = isStranger ? 'a stranger ' : ''
+    this.#tell(purchase, `${who}presents it at ${gateway.life.name} for ${path}`)
     const answer = await gateway.ask({
       url: path,
       headers: { 'payment-signature': header },
       patienceMs,
+      ...(isStranger && { remoteAddress: STRANGERS_ADDRESS }),
     })
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
-    purchase.last = answer === undefined ? 'no answer' : `${answer.status}${said}`
-    this.#tell(purchase, `gets ${purchase.last} from ${gateway.life.name}`)
+    const got = answer === undefined ? 'no answer' : `${answer.status}${said}`
+    this.#tell(purchase, `${who}gets ${got} from ${gateway.life.name}`)
+    purchase.isStolen ||= isStranger && answer?.status === 200
+    if (isStranger) return answer
+    purchase.last = got
     purchase.isCut ||= answer === undefined
     if (answer?.status === 200) {
       purchase.received.add(`${path} ${answer.body}`)
-      purchase.isEarly ||= !this.#market.chain.everUsed.has(purchase.signed.nonce)
+      const isCharged = !answer.body.includes('"charged":"0"')
+      purchase.isEarly ||= isCharged && !chain.everUsed.has(purchase.signed.nonce)
     }
     return answer
   }
 
   async #offer(path: Path): Promise<PaymentRequired | undefined> {
-    const { scheduler, gateways, chance } = this.#market
+    const { scheduler } = this.#market
     const known = this.#offers.get(path)
     if (known !== undefined && scheduler.elapsed - known.at < OFFER_MS) return known.document
+    const document = await this.#askPrice(path)
+    if (document !== undefined) this.#offers.set(path, { at: scheduler.elapsed, document })
+    return document
+  }
+
+  async #askPrice(path: Path): Promise<PaymentRequired | undefined> {
+    const { scheduler, gateways, chance } = this.#market
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const answer = await chance.pick(gateways).ask({ url: path, patienceMs: PATIENCE_MS })
-      if (answer?.status === 402) {
-        const document = JSON.parse(answer.body) as PaymentRequired
-        this.#offers.set(path, { at: scheduler.elapsed, document })
-        return document
-      }
+      if (answer?.status === 402) return JSON.parse(answer.body) as PaymentRequired
       await scheduler.wait(500)
     }
     return undefined
   }
 
   #sign(document: PaymentRequired, accepted: PaymentRequirements, isAltered: boolean) {
-    const { chance, accounts, signed: all, seconds } = this.#market
+    const { chance, accounts, chain, seconds } = this.#market
     const now = BigInt(seconds())
     const terms = {
       to: accepted.payTo.toLowerCase(),
@@ -218,20 +284,16 @@ export class Buyers {
       nonce: `0x${chance.bytes(32).toString('hex')}`,
     }
     if (isAltered) alter(terms, chance)
-    const signed = signAuthorization(chance.pick(accounts), terms)
-    all.set(signed.nonce, signed)
-    const payload = { authorization: authorizationOf(signed), signature: signed.hex }
+    const { signed, payload } = signFor(accepted, chance.pick(accounts), terms)
+    chain.note(signed)
     const { resource } = document
-    const payment = { x402Version: 2, resource, accepted, payload }
-    return { signed, header: Buffer.from(JSON.stringify(payment)).toString('base64') }
+    return { signed, header: encode({ x402Version: 2, resource, accepted, payload }) }
   }
 
   /** Somebody else sends the authorization himself. */
   #overtake(purchase: Purchase): void {
     const { chain, chance } = this.#market
-    const { from, to, value, validAfter, validBefore, nonce, signature } = purchase.signed
-    const window = word(value) + word(validAfter) + word(validBefore)
-    const words = addressWord(from as Hex) + addressWord(to as Hex) + window + nonce.slice(2)
+    const { to, data } = purchase.signed.call
     const hash = `0x${chance.bytes(32).toString('hex')}` as const
     purchase.overtakenBy = hash
     this.#tell(purchase, 'a stranger sends its authorization to the chain')
@@ -239,8 +301,8 @@ export class Buyers {
       hash,
       from: `0x${chance.bytes(20).toString('hex')}`,
       nonce: 0,
-      to: TOKEN,
-      data: `${TRANSFER_BY_KEY}${words}${signature}`,
+      to,
+      data: data as Hex,
       gas: 100_000n,
       maxFee: 10n ** 12n,
     })
@@ -249,6 +311,40 @@ export class Buyers {
   #tell({ number }: Purchase, line: string): void {
     this.#market.trace.tell(line, number)
   }
+}
+
+/** Signs what an entry of an offer asks for. */
+function signFor({ scheme, extra }: PaymentRequirements, account: Account, terms: Terms) {
+  if (scheme === 'upto')
+    return signPermit(account, terms, String(extra?.['facilitatorAddress']).toLowerCase())
+  if (extra?.['assetTransferMethod'] === 'permit2') return signPermit(account, terms)
+  return signAuthorization(account, terms)
+}
+
+/** A payment that says it is for something else. */
+function renamed(header: string, path: Path): string {
+  const payment = decode(header)
+  const resource = { ...payment.resource, url: `https://shop.example${path}` }
+  return encode({ ...payment, resource })
+}
+
+/** What clients send that do not send back what ties a payment to its offer. */
+function withoutOfferId({ extra, ...entry }: PaymentRequirements): PaymentRequirements {
+  const { offerId: _offerId, ...kept } = extra ?? {}
+  return { ...entry, extra: kept }
+}
+
+function isSameWay(one: PaymentRequirements, other: PaymentRequirements): boolean {
+  const [way, otherWay] = [one, other].map(({ extra }) => extra?.['assetTransferMethod'])
+  return one.scheme === other.scheme && way === otherWay
+}
+
+function encode(payment: object): string {
+  return Buffer.from(JSON.stringify(payment)).toString('base64')
+}
+
+function decode(header: string): PaymentPayload {
+  return JSON.parse(Buffer.from(header, 'base64').toString()) as PaymentPayload
 }
 
 /** Changes one member, so that the payment is not what was offered. */

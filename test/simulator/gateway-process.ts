@@ -17,6 +17,8 @@ export interface Question {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** Whose address the gateway sees. */
+  readonly remoteAddress?: string
   /** When the client closes its connection (ms). */
   readonly patienceMs: number
 }

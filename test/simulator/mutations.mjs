@@ -111,11 +111,19 @@ export const MUTATIONS = [
     file: 'core/schemes/evm/confirm/reorg-watch.ts',
     before: 'await resendPayment(ledger, one, record)',
     after: '',
+    more: [
+      {
+        file: 'core/relayer/resubmitter.ts',
+        before: 'if (minedNonce !== pending.minedNonce) await',
+        after:
+          'if (minedNonce < pending.minedNonce) return minedNonce\n    if (minedNonce !== pending.minedNonce) await',
+      },
+    ],
   },
   {
-    name: 'what was settled is not watched',
+    name: 'what has paid after all is not written down',
     file: 'core/schemes/evm/confirm/reorg-watch.ts',
-    before: "await this.#watchFinal('settled', Math.min(sinceMs, WATCH_MS))",
+    before: 'await this.#correct(one, record, use)',
     after: '',
   },
   {
@@ -138,10 +146,11 @@ export const MUTATIONS = [
     after: '',
   },
   {
-    name: 'a payment that was sent is forgotten when its request ends',
-    file: 'ledger/payments/statements.ts',
-    before: "WHERE a.state = 'reserved' AND a.refund_of IS NULL AND (a.id, a.lock_owner) IN (",
-    after: 'WHERE a.refund_of IS NULL AND (a.id, a.lock_owner) IN (',
+    name: 'whoever copies a payment from the chain gets what it buys',
+    file: 'ledger/purchase.ts',
+    before: `if (bound?.offer !== undefined || bound?.paymentId !== undefined)
+    return bringsSameProof(record, entry)`,
+    after: 'if (bound?.offer !== undefined || bound?.paymentId !== undefined) return true',
   },
   {
     name: 'a transaction is sent before it is written down',
@@ -210,5 +219,23 @@ export const MUTATIONS = [
     file: 'core/schemes/check-record.ts',
     before: "return isElsewhere && isSent ? 'settlement_pending' : 'duplicate_settlement'",
     after: "return 'duplicate_settlement'",
+  },
+  {
+    name: 'a permit is taken for less',
+    file: 'core/schemes/evm/permit2/permit2.ts',
+    before: "return 'permit2_amount_mismatch'",
+    after: 'return undefined',
+  },
+  {
+    name: 'the maximum is taken, whatever was charged',
+    file: 'core/schemes/evm/permit2/calls.ts',
+    before: 'word(charge ?? amount)',
+    after: 'word(amount)',
+  },
+  {
+    name: 'an answer that was charged for is not kept',
+    file: 'sell/flow/authorization-flow.ts',
+    before: 'if (charge !== undefined) await keepCharged(context, attempt, serialize())',
+    after: '',
   },
 ]
