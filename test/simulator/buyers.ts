@@ -8,6 +8,7 @@ import type {
 import type { Signed } from './chain.js'
 import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
+import { PROJECT_TOKEN } from './refunds.js'
 import { signAuthorization, signPermit, type Account, type Terms } from './signing.js'
 import type { World } from './world.js'
 
@@ -16,12 +17,27 @@ export const GOODS = {
   '/good': 10_000n,
   '/other': 10_000n,
   '/dear': 1_000_000n,
-  '/upfront': 20_000n,
+  '/upfront': 10_000n,
   '/metered': 50_000n,
   '/free/refused': 10_000n,
 } as const
 
-export type Path = keyof typeof GOODS
+const PATHS = Object.keys(GOODS) as (keyof typeof GOODS)[]
+
+const LINK = '/pay/'
+export type LinkPath = `${typeof LINK}${string}`
+export type Path = keyof typeof GOODS | LinkPath
+
+/** What a payment link costs (units): the same as goods do. */
+const LINK_UNITS = 10_000n
+
+export function isLink(path: Path): path is LinkPath {
+  return path.startsWith(LINK)
+}
+
+export function priceOf(path: Path): bigint {
+  return isLink(path) ? LINK_UNITS : GOODS[path]
+}
 
 const KINDS = {
   honest: 38,
@@ -98,6 +114,8 @@ const OFFER_MS = 20_000
 
 export class Buyers {
   readonly #market: Market
+  /** The payment link that was made last, which others may be about to pay. */
+  #link: LinkPath | undefined
   readonly #offers = new Map<string, { readonly at: number; readonly document: PaymentRequired }>()
 
   constructor(market: Market) {
@@ -107,9 +125,10 @@ export class Buyers {
   /** Buys once. Ends when its buyer has nothing left to try. */
   async buy(number: number, kind = this.#market.chance.pick(LOTS)): Promise<Purchase | undefined> {
     const { chance } = this.#market
-    const path = chance.pick(Object.keys(GOODS) as Path[])
-    const document = await this.#offer(path)
-    if (document === undefined) return undefined
+    const good = this.#pickGood()
+    const path = good ?? (await this.#pickLink(kind))
+    const document = path && (await this.#offer(path))
+    if (document === undefined || path === undefined) return undefined
     const offered = chance.pick(document.accepts)
     const accepted = chance.onceIn(4) ? withoutOfferId(offered) : offered
     const { signed, header } = this.#sign(document, accepted, kind === 'altered')
@@ -132,6 +151,41 @@ export class Buyers {
     this.#tell(purchase, `${kind} signs ${signed.nonce.slice(0, 10)} for ${path} ${way}`)
     await this.#present(purchase, header)
     return purchase
+  }
+
+  /** @returns `undefined` for a payment link. */
+  #pickGood(): keyof typeof GOODS | undefined {
+    return this.#market.chance.pick([...PATHS, undefined])
+  }
+
+  /** Something else, most often at the same price: nothing that was signed tells the two apart. */
+  #pickElsewhere(path: Path): Path {
+    const { chance } = this.#market
+    const all: readonly Path[] = [...PATHS, ...(this.#link ? [this.#link] : [])]
+    const others = all.filter((one) => one !== path)
+    const equal = others.filter((one) => priceOf(one) === priceOf(path))
+    return chance.pick(equal.length > 0 && !chance.onceIn(4) ? equal : others)
+  }
+
+  /** A new payment link, or one that somebody else may be paying. */
+  async #pickLink(kind: Kind): Promise<LinkPath | undefined> {
+    const { chance, scheduler, gateways } = this.#market
+    if (this.#link !== undefined && kind !== 'late' && chance.onceIn(2)) return this.#link
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const answer = await chance.pick(gateways).ask({
+        method: 'POST',
+        url: '/api/v2/merchant/checkouts',
+        headers: { 'x-project-identify-token': PROJECT_TOKEN, 'content-type': 'application/json' },
+        body: JSON.stringify({ amount: String(Number(LINK_UNITS) / 1e6), currency: 'USD' }),
+        patienceMs: PATIENCE_MS,
+      })
+      if (answer?.status === 201) {
+        this.#link = `${LINK}${(JSON.parse(answer.body) as { id: string }).id}`
+        return this.#link
+      }
+      await scheduler.wait(500)
+    }
+    return undefined
   }
 
   async #present(purchase: Purchase, header: string): Promise<void> {
@@ -183,8 +237,8 @@ export class Buyers {
   async #presentElsewhere(purchase: Purchase, header: string): Promise<void> {
     const { chance, scheduler } = this.#market
     await scheduler.wait(chance.between(0, 5000))
-    const path = chance.pick(Object.keys(GOODS) as Path[])
-    const isRenamed = chance.onceIn(2)
+    const path = this.#pickElsewhere(purchase.path)
+    const isRenamed = !chance.onceIn(4)
     if (isRenamed) purchase.shownFor.add(path)
     const shown = isRenamed ? renamed(header, path) : header
     await this.#ask(purchase, shown, { path, patienceMs: PATIENCE_MS })
@@ -213,7 +267,7 @@ export class Buyers {
     const { scheduler, chance } = this.#market
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const answer = await this.#ask(purchase, header, { patienceMs: PATIENCE_MS })
-      if (answer !== undefined && answer.status !== 503 && answer.status !== 409) return
+      if (answer !== undefined && !isToRepeat(answer)) return
       const asked = Number(answer?.headers['retry-after'] ?? 0) * 1000
       const pause = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** Math.min(attempt, 5))
       await scheduler.wait(Math.min(60_000, Math.max(asked, pause)) + chance.between(0, 200))
@@ -268,6 +322,8 @@ export class Buyers {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const answer = await chance.pick(gateways).ask({ url: path, patienceMs: PATIENCE_MS })
       if (answer?.status === 402) return JSON.parse(answer.body) as PaymentRequired
+      // Somebody else was faster to pay a link.
+      if (answer !== undefined && !isToRepeat(answer)) return undefined
       await scheduler.wait(500)
     }
     return undefined
@@ -353,6 +409,11 @@ function alter(terms: { to: string; value: bigint; validBefore: bigint }, chance
   if (kind === 0) terms.value -= 1n
   else if (kind === 1) terms.to = `0x${chance.bytes(20).toString('hex')}`
   else terms.validBefore -= 900n
+}
+
+/** Whether a payment is not decided by an answer. */
+function isToRepeat({ status, body }: Answered): boolean {
+  return status === 503 || (status === 409 && !body.includes('"checkout_paid"'))
 }
 
 function errorOf(body: string): string {

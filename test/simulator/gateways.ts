@@ -6,7 +6,7 @@ import type { Logger } from '../../src/shared/logger.js'
 import { paidRequest } from '../../src/sell/flow/paid-request.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 import { word } from '../../src/core/chain/abi.js'
-import { GOODS, type Path } from './buyers.js'
+import { GOODS } from './buyers.js'
 import { GatewayProcess } from './gateway-process.js'
 import { PROJECT_TOKEN } from './refunds.js'
 import { NOBODY, type Life } from './scheduler.js'
@@ -77,7 +77,7 @@ export class Gateways {
 
   #sell(app: Express, { x402Protect, gatewayRouter }: Gateway, life: Life): void {
     app.use(gatewayRouter({ docs: false }))
-    for (const [path, units] of Object.entries(GOODS) as [Path, bigint][]) {
+    for (const [path, units] of Object.entries(GOODS)) {
       const paymentFlow = path === '/upfront' ? 'upfront' : 'authorization'
       const price = `$${Number(units) / 1e6}`
       const asked = path === '/metered' ? { upTo: price } : price

@@ -238,4 +238,17 @@ export const MUTATIONS = [
     before: 'if (charge !== undefined) await keepCharged(context, attempt, serialize())',
     after: '',
   },
+  {
+    name: 'more is paid back than was charged',
+    file: 'ledger/refunds.ts',
+    before: 'leftToRefund(amountOf(payment), others, nowSeconds)',
+    after: 'leftToRefund(payment.value, others, nowSeconds)',
+    more: [
+      {
+        file: 'api/refunds/refundable.ts',
+        before: 'leftToRefund(amountOf(payment), others,',
+        after: 'leftToRefund(payment.value, others,',
+      },
+    ],
+  },
 ]

@@ -10,12 +10,13 @@
  * 5. No more is paid back than was paid, and nothing that was not.
  * 6. The books equal the chain, to the unit, and name the transaction that has paid. Where a handler says what is charged,
  *    that is moved, and what its buyer is told.
- * 7. Once nothing goes wrong any more, everybody is served.
+ * 7. A payment link is paid once, and then is known to be.
+ * 8. Once nothing goes wrong any more, everybody is served.
  */
 import { amountOf, type LedgerRecord, type LedgerStore } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 import type { Chain, Signed, Use } from './chain.js'
-import { GOODS, type Path, type Purchase } from './buyers.js'
+import { isLink, priceOf, type Path, type Purchase } from './buyers.js'
 
 export interface Violation {
   readonly purchase: number
@@ -36,6 +37,7 @@ export interface Judged {
 export async function judge(judged: Judged): Promise<Violation[]> {
   const { chain, purchases, payTo } = judged
   const violations: Violation[] = []
+  const links = new Set<Path>()
   let books = 0n
   for (const purchase of purchases) {
     const facts = await factsOf(judged, purchase)
@@ -43,6 +45,7 @@ export async function judge(judged: Judged): Promise<Violation[]> {
       ...wrongsOfGoods(judged, facts),
       ...wrongsOfBooks(facts),
       ...wrongsOfAmounts(judged, facts),
+      ...(await wrongsOfLinks(judged, links, facts)),
       ...(await wrongsOfRefunds(judged, facts)),
     ]
     for (const words of wrongs) violations.push({ purchase: purchase.number, words })
@@ -52,6 +55,21 @@ export async function judge(judged: Judged): Promise<Violation[]> {
   if (books !== balance)
     violations.push({ purchase: -1, words: `the books have ${books}, the chain ${balance}` })
   return violations
+}
+
+/** Whether something is wrong that no time will mend. */
+export function isWrongAlready(
+  { chain, madeTwice }: Pick<Judged, 'chain' | 'madeTwice'>,
+  { signed, path, kind, received, shownFor, isStolen, isEarly }: Purchase,
+): boolean {
+  const isFree = path.startsWith('/free') && shownFor.size === 1 && kind !== 'overtaken'
+  return (
+    isStolen ||
+    isEarly ||
+    received.size > 1 ||
+    madeTwice.has(signed.nonce) ||
+    (isFree && chain.everUsed.has(signed.nonce))
+  )
 }
 
 /** A purchase, as the chain and the ledger have it in the end. */
@@ -127,8 +145,8 @@ function wrongsOfGoods(
   for (const one of received) {
     if (!isUsed && !isUndone && !isUncharged) wrongs.push('was served, and has not paid')
     if (!one.startsWith(`${path} `)) wrongs.push(`bought ${one} in place of ${path}`)
-    if (!one.includes(signed.nonce)) wrongs.push(`got the good of another: ${one}`)
-    if (kind === 'altered' && signed.value !== GOODS[path]) wrongs.push('got it for less')
+    if (!isLink(path) && !one.includes(signed.nonce)) wrongs.push(`got the good of another: ${one}`)
+    if (kind === 'altered' && signed.value !== priceOf(path)) wrongs.push('got it for less')
   }
   if (isFree && isUsed && kind !== 'overtaken') wrongs.push('has paid for what is free')
   return wrongs
@@ -165,6 +183,22 @@ function wrongsOfAmounts(
     wrongs.push(`has paid ${moved}, which no handler has charged`)
   for (const one of received)
     if (!one.includes(`"charged":"${moved}"`)) wrongs.push(`has paid ${moved}, and got ${one}`)
+  return wrongs
+}
+
+/** @param links - Those that other payments have paid. */
+async function wrongsOfLinks(
+  { ledger }: Judged,
+  links: Set<Path>,
+  { purchase, path, record, income }: Facts,
+): Promise<readonly string[]> {
+  // What a stranger has sent asks for no link.
+  if (!isLink(path) || record?.state !== 'settled' || income === 0n) return []
+  if (purchase.kind === 'overtaken' && purchase.received.size === 0) return []
+  const wrongs = links.has(path) ? ['has paid a link that another payment has paid'] : []
+  links.add(path)
+  const status = (await ledger.checkouts.find(path.slice('/pay/'.length)))?.status
+  if (status !== 'paid') wrongs.push(`has paid a link that is ${status ?? 'unknown'}`)
   return wrongs
 }
 

@@ -4,7 +4,7 @@ import { Chance } from './chance.js'
 import { startDisasters } from './disasters.js'
 import type { Faults } from './faults.js'
 import { Gateways } from './gateways.js'
-import { judge, type Violation } from './oracle.js'
+import { isWrongAlready, judge, type Violation } from './oracle.js'
 import { Refunds } from './refunds.js'
 import { NOBODY, type Scheduler } from './scheduler.js'
 import type { LedgerStore } from '../../src/ledger/index.js'
@@ -13,6 +13,8 @@ import { createWorld } from './world.js'
 export interface SimulationOptions {
   readonly seed: string
   readonly payments: number
+  /** Whether the first violation is enough. */
+  readonly isOneEnough?: boolean | undefined
   /** Called with each line of the trace. */
   readonly onLine?: ((line: string) => void) | undefined
 }
@@ -45,7 +47,12 @@ const LATE = 10
  */
 const AFTERWARDS_MS = { least: 540_000, most: 1_500_000, step: 60_000 }
 
-export async function simulate({ seed, payments, onLine }: SimulationOptions): Promise<Outcome> {
+export async function simulate({
+  seed,
+  payments,
+  isOneEnough = false,
+  onLine,
+}: SimulationOptions): Promise<Outcome> {
   const world = createWorld(seed, onLine)
   const { scheduler, faults, chain, database, merchant, trace } = world
   const gateways = new Gateways(world)
@@ -58,6 +65,7 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
   const purchases: Purchase[] = []
   let begun = 0
   let ended = 0
+  let isEnough = false
   const begin = (): void => {
     const number = begun++
     if (begun < payments) scheduler.after(2 * PAUSE_MS * chance.fraction(), begin, NOBODY)
@@ -67,18 +75,20 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
     const purchase = await buyers.buy(number, kind)
     if (purchase !== undefined) {
       purchases.push(purchase)
+      isEnough ||= isOneEnough && isWrongAlready({ chain, madeTwice: gateways.madeTwice }, purchase)
       await refunds.refund(purchase)
     }
     ended++
   }
   scheduler.after(FIRST_MS, begin, NOBODY)
-  await scheduler.runUntil(() => begun === payments)
+  const until = (isOver: () => boolean) => scheduler.runUntil(() => isEnough || isOver())
+  await until(() => begun === payments)
   faults.isOn = false
-  await scheduler.runUntil(() => ended === payments)
+  await until(() => ended === payments)
   for (let count = 0; count < LATE; count++) void buy(payments + count, 'late')
-  await scheduler.runUntil(() => ended === payments + LATE)
+  await until(() => ended === payments + LATE)
   const ledger = database.open()
-  await quieten(scheduler, ledger)
+  if (!isEnough) await quieten(scheduler, ledger)
 
   const payTo = merchant.address.toLowerCase()
   const judging = judge({
