@@ -10,7 +10,7 @@ import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
 import { PROJECT_TOKEN } from './refunds.js'
 import { signAuthorization, signPermit, type Account, type Terms } from './signing.js'
-import type { World } from './world.js'
+import { BLOCK_MS, type World } from './world.js'
 
 /** What is sold, and what it costs (units): at most, if it is metered. A path below `/free` charges nobody. */
 export const GOODS = {
@@ -70,7 +70,9 @@ export interface Purchase {
   readonly refunds: Signed[]
   /** Whether somebody else got what it buys. */
   isStolen: boolean
-  /** Whether an answer did not come: its process has died. */
+  /** Whether its buyer asks until it is told what has become of it. */
+  isInsistent: boolean
+  /** Whether an answer was lost: its process has died, or its buyer had just gone. */
   isCut: boolean
   /** Whether a good came before the chain had its payment. */
   isEarly: boolean
@@ -98,8 +100,10 @@ interface Presentation {
 
 const STRANGERS_ADDRESS = '198.51.100.7'
 
-/** How long somebody waits until a payment is on the chain, and can be copied (ms); how often it is presented then. */
+/** How long somebody waits until a payment is on the chain, and can be copied (ms). */
 const COPY_MS = 120_000
+
+/** How often a payment is presented where it does not belong. */
 const COPIES = 3
 
 /** How long a client waits for an answer (ms). */
@@ -142,6 +146,7 @@ export class Buyers {
       received: new Set(),
       refunds: [],
       isStolen: false,
+      isInsistent: false,
       isCut: false,
       isEarly: false,
       last: '',
@@ -156,6 +161,14 @@ export class Buyers {
   /** @returns `undefined` for a payment link. */
   #pickGood(): keyof typeof GOODS | undefined {
     return this.#market.chance.pick([...PATHS, undefined])
+  }
+
+  /** How long somebody waits who gives up (ms): often until the payment is just mined, and its answer is not out yet. */
+  #shortPatience(): number {
+    const { chance, scheduler } = this.#market
+    if (chance.onceIn(3)) return chance.between(1, 3000)
+    const untilBlock = BLOCK_MS - (scheduler.elapsed % BLOCK_MS)
+    return untilBlock + chance.below(2) * BLOCK_MS + chance.between(1, 400)
   }
 
   /** Something else, most often at the same price: nothing that was signed tells the two apart. */
@@ -203,7 +216,7 @@ export class Buyers {
         }
         return
       case 'givesUp':
-        await this.#ask(purchase, header, { patienceMs: chance.between(1, 3000) })
+        await this.#ask(purchase, header, { patienceMs: this.#shortPatience() })
         // Some come back, long after, and some of them twice at once.
         if (!chance.onceIn(2)) return
         await scheduler.wait(chance.between(100, 120_000))
@@ -214,16 +227,16 @@ export class Buyers {
       case 'elsewhere':
         // Its buyer may give up for a while.
         if (chance.onceIn(2))
-          await this.#ask(purchase, header, { patienceMs: chance.between(1, 3000) })
+          await this.#ask(purchase, header, { patienceMs: this.#shortPatience() })
         await Promise.all([
           this.#presentElsewhere(purchase, header),
-          scheduler.wait(chance.between(0, 5000)).then(() => this.#insist(purchase, header)),
+          scheduler.wait(chance.between(0, 15_000)).then(() => this.#insist(purchase, header)),
         ])
         return
       case 'copied':
         return void (await Promise.all([
           this.#copy(purchase, header),
-          this.#ask(purchase, header, { patienceMs: chance.between(1, 3000) })
+          this.#ask(purchase, header, { patienceMs: this.#shortPatience() })
             .then(() => scheduler.wait(chance.between(0, 60_000)))
             .then(() => this.#insist(purchase, header)),
         ]))
@@ -241,7 +254,11 @@ export class Buyers {
     const isRenamed = !chance.onceIn(4)
     if (isRenamed) purchase.shownFor.add(path)
     const shown = isRenamed ? renamed(header, path) : header
-    await this.#ask(purchase, shown, { path, patienceMs: PATIENCE_MS })
+    for (let times = 0; times < COPIES; times++) {
+      const answer = await this.#ask(purchase, shown, { path, patienceMs: PATIENCE_MS })
+      if (answer !== undefined && !isToRepeat(answer)) return
+      await scheduler.wait(chance.between(500, 3000))
+    }
   }
 
   /** Somebody else finds a payment on the chain, and presents it as its own, with an offer that it has asked for. */
@@ -265,6 +282,7 @@ export class Buyers {
   /** Presents a payment until it is answered for good. */
   async #insist(purchase: Purchase, header: string): Promise<void> {
     const { scheduler, chance } = this.#market
+    purchase.isInsistent = true
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const answer = await this.#ask(purchase, header, { patienceMs: PATIENCE_MS })
       if (answer !== undefined && !isToRepeat(answer)) return
@@ -291,6 +309,7 @@ export class Buyers {
       url: path,
       headers: { 'payment-signature': header },
       patienceMs,
+      onLost: () => (purchase.isCut = true),
       ...(isStranger && { remoteAddress: STRANGERS_ADDRESS }),
     })
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
@@ -299,7 +318,6 @@ export class Buyers {
     purchase.isStolen ||= isStranger && answer?.status === 200
     if (isStranger) return answer
     purchase.last = got
-    purchase.isCut ||= answer === undefined
     if (answer?.status === 200) {
       purchase.received.add(`${path} ${answer.body}`)
       const isCharged = !answer.body.includes('"charged":"0"')

@@ -21,6 +21,8 @@ export interface Question {
   readonly remoteAddress?: string
   /** When the client closes its connection (ms). */
   readonly patienceMs: number
+  /** Called if its process dies with the request, or if an answer was let out that its client did not wait for. */
+  readonly onLost?: () => void
 }
 
 /** How long a request is on its way, each way (ms). */
@@ -73,7 +75,7 @@ export class GatewayProcess {
   }
 
   /** Asks as a client does. @returns `undefined` if no answer came. */
-  ask({ patienceMs, headers, body, ...asked }: Question): Promise<Answered | undefined> {
+  ask({ patienceMs, headers, body, onLost, ...asked }: Question): Promise<Answered | undefined> {
     const scheduler = this.#scheduler
     if (this.life.isDead) return scheduler.wait(1).then(() => undefined)
     const number = ++this.#requests
@@ -83,7 +85,11 @@ export class GatewayProcess {
         this.#open.delete(number)
         resolve(answer)
       }
-      this.#open.set(number, { lose: () => end() })
+      const lose = (): void => {
+        onLost?.()
+        end()
+      }
+      this.#open.set(number, { lose })
       const late = scheduler.after(
         patienceMs,
         () => {
@@ -103,7 +109,10 @@ export class GatewayProcess {
             ...(body !== undefined && { payload: body }),
             headers: { ...headers, host: 'shop.example', [NUMBER]: String(number) },
           }).then(
-            (response) => void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY),
+            (response) => {
+              if (!this.#open.has(number)) onLost?.()
+              scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY)
+            },
             () => void scheduler.after(LATENCY_MS, () => end(), NOBODY),
           )
         },

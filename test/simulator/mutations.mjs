@@ -114,9 +114,8 @@ export const MUTATIONS = [
     more: [
       {
         file: 'core/relayer/resubmitter.ts',
-        before: 'if (minedNonce !== pending.minedNonce) await',
-        after:
-          'if (minedNonce < pending.minedNonce) return minedNonce\n    if (minedNonce !== pending.minedNonce) await',
+        before: 'if (waitingNonce < pending.nextNonce) await this.#sendMissing(now, waitingNonce)',
+        after: 'if (waitingNonce < pending.nextNonce) return minedNonce',
       },
     ],
   },
@@ -156,7 +155,10 @@ export const MUTATIONS = [
     name: 'a transaction is sent before it is written down',
     file: 'core/relayer/relayer.ts',
     before: 'const stored = write()\n    await stored',
-    after: 'const stored = write()\n    while (written === undefined) await Promise.resolve()',
+    after: `const stored = write()
+    stored.catch(() => 0)
+    for (let ms = 0; written === undefined && ms < 50; ms++) await world.sleep(1)
+    if (written === undefined) await stored`,
   },
   {
     name: 'a payment that is pending counts as settled',
@@ -167,10 +169,17 @@ export const MUTATIONS = [
       "return outcome.kind === 'open' ? this.settledBy(submission.transaction) : this.#toResponse(outcome)",
   },
   {
-    name: 'a settled payment is released when its client is gone',
+    name: 'what nobody has received is delivered',
     file: 'sell/flow/authorization-flow.ts',
-    before: "if (end.kind !== 'ended' || held.clientGone ||",
-    after: "if (end.kind !== 'ended' ||",
+    before: 'if (held.clientGone && !isRepeatable) return reopen(settled)',
+    after: '',
+    more: [
+      {
+        file: 'sell/flow/authorization-flow.ts',
+        before: 'else if (!isRepeatable) return undeliver(delivered)',
+        after: '',
+      },
+    ],
   },
   {
     name: 'a process that does not answer is dead',

@@ -5,7 +5,7 @@
  *    buyer gets it.
  * 2. Nobody is served unpaid: what was received is paid for on the chain.
  * 3. Money that moved has bought something, or is in the books: the ledger has it as settled.
- *    Whoever was there all the time has got it.
+ *    Who asks for it until the end gets it, unless an answer was let out before, or its process has died with it.
  * 4. The ledger says of each payment what the chain says, and leaves none open.
  * 5. No more is paid back than was paid, and nothing that was not.
  * 6. The books equal the chain, to the unit, and name the transaction that has paid. Where a handler says what is charged,
@@ -129,11 +129,12 @@ function wrongsOfGoods(
   { madeTwice, payTo }: Judged,
   { purchase, path, isUsed, isUndone, isUncharged, income }: Facts,
 ): readonly string[] {
-  const { signed, received, kind, shownFor, isCut, isEarly } = purchase
+  const { signed, received, kind, shownFor, isInsistent, isCut, isEarly } = purchase
   const wrongs: string[] = []
   const isFree = path.startsWith('/free')
-  if (income > 0n && kind === 'honest' && !isCut && received.size === 0 && !isFree)
-    wrongs.push('has paid and got nothing, and was there all the time')
+  const isUsual = kind !== 'altered' && kind !== 'overtaken' && !isFree
+  if (income > 0n && isUsual && isInsistent && !isCut && received.size === 0)
+    wrongs.push('has paid and got nothing, though no answer was lost')
   if (kind === 'late' && received.size === 0 && !isFree)
     wrongs.push('came once nothing went wrong any more, and got nothing')
   if (isEarly) wrongs.push('was served before the chain had its payment')

@@ -83,9 +83,12 @@ async function findAll() {
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, mutation] = next
+      const startedAt = performance.now()
       const seed = await find(mutation, index)
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(0)
       if (seed !== undefined) found++
-      console.log(`${seed === undefined ? 'NOT FOUND' : `seed ${seed}`}: ${mutation.name}`)
+      const result = seed === undefined ? 'NOT FOUND' : `seed ${seed}`
+      console.log(`${result} after ${seconds} s: ${mutation.name}`)
     }
   }
   await Promise.all([work(), work()])

@@ -11,7 +11,7 @@ import { accountOf, type Account } from './signing.js'
 import { connect } from './wire.js'
 
 const START_MS = 1_800_000_000_000
-const BLOCK_MS = 2000
+export const BLOCK_MS = 2000
 const BUYERS = 100
 /** Buyers whose accounts are contracts. */
 const WALLETS = 12
