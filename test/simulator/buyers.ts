@@ -309,7 +309,10 @@ export class Buyers {
       url: path,
       headers: { 'payment-signature': header },
       patienceMs,
-      onLost: () => (purchase.isCut = true),
+      onLost: () => {
+        this.#tell(purchase, `${who}loses what ${gateway.life.name} answers`)
+        purchase.isCut = true
+      },
       ...(isStranger && { remoteAddress: STRANGERS_ADDRESS }),
     })
     const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
@@ -429,9 +432,10 @@ function alter(terms: { to: string; value: bigint; validBefore: bigint }, chance
   else terms.validBefore -= 900n
 }
 
-/** Whether a payment is not decided by an answer. */
+/** Whether a payment is not decided by an answer: it is to be presented again. */
 function isToRepeat({ status, body }: Answered): boolean {
-  return status === 503 || (status === 409 && !body.includes('"checkout_paid"'))
+  if (status === 409) return !body.includes('"checkout_paid"')
+  return status === 503 || (status === 402 && errorOf(body) === 'duplicate_settlement')
 }
 
 function errorOf(body: string): string {

@@ -55,7 +55,7 @@ export class GatewayProcess {
           // As Node's own requests and sockets have it.
           Object.assign(req, { headersDistinct: {} })
           req.socket.destroy = () => {
-            res.destroy()
+            hangUp(res)
             return req.socket
           }
           next()
@@ -94,7 +94,7 @@ export class GatewayProcess {
         patienceMs,
         () => {
           const response = this.#open.get(number)?.response
-          scheduler.after(0, () => void response?.destroy(), this.life)
+          scheduler.after(0, () => response && hangUp(response), this.life)
           end()
         },
         NOBODY,
@@ -120,6 +120,13 @@ export class GatewayProcess {
       )
     })
   }
+}
+
+/** Does what Node does when a connection is closed: Express's prototype hides how light-my-request would do it. */
+function hangUp(response: Response): void {
+  if (response.destroyed) return
+  response.destroyed = true
+  response.emit('close')
 }
 
 function answeredBy({ statusCode, headers, payload }: Injected): Answered {

@@ -132,7 +132,8 @@ function wrongsOfGoods(
   const { signed, received, kind, shownFor, isInsistent, isCut, isEarly } = purchase
   const wrongs: string[] = []
   const isFree = path.startsWith('/free')
-  const isUsual = kind !== 'altered' && kind !== 'overtaken' && !isFree
+  // Taken for something else, it is not what its buyer goes on asking for.
+  const isUsual = kind !== 'altered' && kind !== 'overtaken' && !isFree && path === purchase.path
   if (income > 0n && isUsual && isInsistent && !isCut && received.size === 0)
     wrongs.push('has paid and got nothing, though no answer was lost')
   if (kind === 'late' && received.size === 0 && !isFree)
@@ -167,14 +168,16 @@ function wrongsOfBooks(facts: Facts): readonly string[] {
 }
 
 function wrongsOfAmounts(
-  { charges }: Judged,
+  { chain, charges }: Judged,
   { purchase, path, record, use, isUncharged }: Facts,
 ): readonly string[] {
   const { signed, received } = purchase
   const wrongs: string[] = []
   const moved = use?.amount ?? 0n
   if (use !== undefined && record?.state === 'settled') {
-    if (record.transaction !== use.transaction)
+    // A reorganisation may have put another of our transactions in its place while nobody looked.
+    const isNamed = record.transaction === use.transaction
+    if (!isNamed && chain.find(record.transaction ?? '') !== undefined)
       wrongs.push(`was paid by ${use.transaction}, and the ledger names ${record.transaction}`)
     if (amountOf(record) !== moved)
       wrongs.push(`has paid ${moved}, and the ledger has ${amountOf(record)}`)
