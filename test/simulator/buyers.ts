@@ -151,9 +151,10 @@ export class Buyers {
       isEarly: false,
       last: '',
     }
-    const way =
-      accepted.scheme === 'upto' ? 'upto' : (accepted.extra?.['assetTransferMethod'] ?? '')
-    this.#tell(purchase, `${kind} signs ${signed.nonce.slice(0, 10)} for ${path} ${way}`)
+    this.#tell(
+      purchase,
+      `${kind} signs ${signed.nonce.slice(0, 10)} for ${path}, ${wayOf(accepted)}`,
+    )
     await this.#present(purchase, header)
     return purchase
   }
@@ -270,7 +271,7 @@ export class Buyers {
       await scheduler.wait(500)
     }
     const document = await this.#askPrice(purchase.path)
-    const accepted = document?.accepts.find((one) => isSameWay(one, purchase.accepted))
+    const accepted = document?.accepts.find((one) => wayOf(one) === wayOf(purchase.accepted))
     if (accepted === undefined) return
     const copied = encode({ ...decode(header), accepted })
     for (let times = 0; times < COPIES; times++) {
@@ -411,9 +412,9 @@ function withoutOfferId({ extra, ...entry }: PaymentRequirements): PaymentRequir
   return { ...entry, extra: kept }
 }
 
-function isSameWay(one: PaymentRequirements, other: PaymentRequirements): boolean {
-  const [way, otherWay] = [one, other].map(({ extra }) => extra?.['assetTransferMethod'])
-  return one.scheme === other.scheme && way === otherWay
+/** How an entry of an offer is paid. */
+function wayOf({ scheme, extra }: PaymentRequirements): string {
+  return extra?.['assetTransferMethod'] === 'permit2' ? `${scheme} by Permit2` : scheme
 }
 
 function encode(payment: object): string {

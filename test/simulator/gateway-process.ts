@@ -111,7 +111,7 @@ export class GatewayProcess {
           }).then(
             (response) => {
               if (!this.#open.has(number)) onLost?.()
-              scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY)
+              return void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY)
             },
             () => void scheduler.after(LATENCY_MS, () => end(), NOBODY),
           )
