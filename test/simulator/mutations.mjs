@@ -188,24 +188,6 @@ export const MUTATIONS = [
     after: 'const dead = others',
   },
   {
-    name: 'what a dead process has delivered is free',
-    file: 'ledger/owners/lock-owner.ts',
-    before: "where('delivered', '=', where.lit(0)),",
-    after: '',
-    more: [
-      {
-        file: 'core/schemes/check-record.ts',
-        before: "if (record.delivered) return 'invalid_exact_evm_nonce_already_used'",
-        after: '',
-      },
-      {
-        file: 'ledger/payments/reservations.ts',
-        before: 'WHERE id = ${idBytes(id)} AND delivered = 0',
-        after: 'WHERE id = ${idBytes(id)}',
-      },
-    ],
-  },
-  {
     name: 'an upfront good is handed out before the ledger has it',
     file: 'sell/flow/upfront-flow.ts',
     before: 'const delivered = await deliver(settled, answer)',
