@@ -1,8 +1,14 @@
 /**
- * A chain as its contracts and its consensus make it: blocks, balances, ERC-3009, Multicall3, and reorganisations that
- * undo blocks. Signatures are not computed here: an authorization is good if its buyer has signed these very words.
+ * A chain as its contracts and its consensus make it: blocks, balances, ERC-3009, Permit2 with the spenders of x402,
+ * Multicall3, and reorganisations that undo blocks. Signatures are not computed here: a call is good if its payer has
+ * signed these very words.
  */
-import { parseTransaction, serializeTransaction, type TransactionSerializableEIP1559 } from 'viem'
+import {
+  parseTransaction,
+  serializeTransaction,
+  toEventSelector,
+  type TransactionSerializableEIP1559,
+} from 'viem'
 import { nativeRecovery } from '../../src/shared/crypto/native-secp256k1.js'
 import { keccakHex } from '../../src/shared/crypto/keccak.js'
 import { MULTICALL3 } from '../../src/shared/protocol/contracts.js'
@@ -21,8 +27,8 @@ export const TOKEN = '0x036cbd53842c5426634e7929541ec2318f3dcf7e'
 /** Blocks that a reorganisation may undo, and that state is kept of. */
 const DEEPEST = 40
 
-/** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)` */
-export const TRANSFER_BY_KEY = '0xe3ee160e'
+/** What both spenders of x402 log once they have moved something. */
+const SETTLED = toEventSelector('Settled()')
 
 const GAS = { base: 21_000n, transfer: 60_000n }
 
@@ -86,16 +92,39 @@ export interface Block {
   readonly mined: Mined[]
 }
 
-/** What a buyer has signed, by its nonce. */
+/** What a payer has signed: a call that moves tokens. Addresses are lower case. */
 export interface Signed {
   readonly from: string
   readonly to: string
+  /** Units; the most that is moved, if the call says how many. */
   readonly value: bigint
   readonly validAfter: bigint
   readonly validBefore: bigint
   readonly nonce: string
-  /** `v`, `r` and `s` as calldata has them. */
-  readonly signature: string
+  /** Whose nonce it is: the token's, or Permit2's. */
+  readonly contract: Hex
+  readonly call: { readonly to: string; readonly data: string }
+  /** Who alone may make the call, and where its data says how much is moved: zero as it was signed. */
+  readonly metered?: { readonly caller: string; readonly chargeAt: number }
+}
+
+/** A call, and who makes it. */
+export interface Calling {
+  readonly from: string
+  readonly to: string
+  readonly data: string
+}
+
+/** What a call moves. */
+interface Move {
+  readonly signed: Signed
+  readonly amount: bigint
+}
+
+/** How a nonce was used. */
+export interface Use {
+  readonly transaction: string
+  readonly amount: bigint
 }
 
 export class Chain {
@@ -104,9 +133,11 @@ export class Chain {
   readonly #balances = new Map<string, History<bigint>>()
   readonly #ether = new Map<string, History<bigint>>()
   readonly #nonces = new Map<string, History<number>>()
-  readonly #uses = new Map<string, History<string>>()
+  readonly #uses = new Map<string, History<Use>>()
   readonly #mined = new Map<string, Mined>()
-  readonly #signed: ReadonlyMap<string, Signed>
+  readonly #signed = new Map<string, Signed>()
+  /** Nonces of Permit2, by their owner and the place of their word. */
+  readonly #permits = new Map<string, string[]>()
   /** What changed in the last blocks, so that it can be undone. */
   #changed: { readonly block: number; readonly history: { undo(block: number): void } }[] = []
   #forks = 0
@@ -118,8 +149,7 @@ export class Chain {
   /** Nonces of transfers that some block had, undone or not. */
   readonly everUsed = new Set<string>()
 
-  constructor(signed: ReadonlyMap<string, Signed>) {
-    this.#signed = signed
+  constructor() {
     this.blocks.push({
       number: 0,
       hash: `0x${word(0)}`,
@@ -145,13 +175,22 @@ export class Chain {
     return this.#nonces.get(account)?.at(block) ?? 0
   }
 
-  /** The transaction that used an authorization. */
-  useOf(payer: string, nonce: string, block = this.head): string | undefined {
+  /** How an authorization, or a permit, was used. */
+  useOf(payer: string, nonce: string, block = this.head): Use | undefined {
     return this.#uses.get(payer + nonce)?.at(block)
   }
 
   find(hash: string): Mined | undefined {
     return this.#mined.get(hash)
+  }
+
+  /** Whether a call can move anything is known only of what was signed. */
+  note(signed: Signed): void {
+    const { from, nonce, contract } = signed
+    this.#signed.set(nonce, signed)
+    if (contract === TOKEN) return
+    const place = from + word(BigInt(nonce) >> 8n)
+    this.#permits.set(place, [...(this.#permits.get(place) ?? []), nonce])
   }
 
   /** Writes before the first block. */
@@ -219,37 +258,46 @@ export class Chain {
       }
   }
 
-  /** Whether a call would do what it says, in the state of a block. */
-  wouldTransfer(data: string, block: number, timestamp: number): boolean {
-    const signed = this.#readTransfer(data)
-    return signed !== undefined && this.#refuses(signed, block, timestamp) === undefined
+  /** The word of an owner's used nonces that Permit2 keeps at a place. */
+  nonceBitmap(owner: string, place: string, block: number): bigint {
+    let bits = 0n
+    // Nonces are random: hardly two of an owner are in the same word.
+    for (const nonce of this.#permits.get(owner + place) ?? [])
+      if (this.useOf(owner, nonce, block) !== undefined) bits |= 1n << (BigInt(nonce) & 255n)
+    return bits
   }
 
-  #refuses(signed: Signed, block: number, timestamp: number): string | undefined {
-    const { from, value, validAfter, validBefore, nonce } = signed
-    if (BigInt(timestamp) <= validAfter) return 'FiatTokenV2: authorization is not yet valid'
-    if (BigInt(timestamp) >= validBefore) return 'FiatTokenV2: authorization is expired'
-    if (this.useOf(from, nonce, block) !== undefined)
-      return 'FiatTokenV2: authorization is used or canceled'
-    if (this.balance(from, block) < value) return 'ERC20: transfer amount exceeds balance'
-    return undefined
+  /** How much a call would move, in the state of a block; `undefined` if it would fail. */
+  wouldMove(call: Calling, block: number, timestamp: number): bigint | undefined {
+    const move = this.#readMove(call)
+    return move && this.#isAllowed(move, block, timestamp) ? move.amount : undefined
+  }
+
+  #isAllowed({ signed, amount }: Move, block: number, timestamp: number): boolean {
+    const { from, contract, validAfter, validBefore, nonce } = signed
+    // ERC-3009 leaves out both ends of the window. Permit2 and its spenders do not.
+    const edge = contract === TOKEN ? 1n : 0n
+    return (
+      BigInt(timestamp) >= validAfter + edge &&
+      BigInt(timestamp) <= validBefore - edge &&
+      this.useOf(from, nonce, block) === undefined &&
+      this.balance(from, block) >= amount
+    )
   }
 
   /** What a call moves: only what its payer has signed. */
-  #readTransfer(data: string): Signed | undefined {
-    if (!data.startsWith(TRANSFER_BY_KEY)) return undefined
-    const words = data.slice(10)
-    const at = (index: number): string => words.slice(64 * index, 64 * index + 64)
-    const signed = this.#signed.get(`0x${at(5)}`)
-    const isSigned =
-      signed !== undefined &&
-      `0x${at(0).slice(24)}` === signed.from &&
-      `0x${at(1).slice(24)}` === signed.to &&
-      BigInt(`0x${at(2)}`) === signed.value &&
-      BigInt(`0x${at(3)}`) === signed.validAfter &&
-      BigInt(`0x${at(4)}`) === signed.validBefore &&
-      words.slice(64 * 6, 64 * 9) === signed.signature
-    return isSigned ? signed : undefined
+  #readMove({ from, to, data }: Calling): Move | undefined {
+    const at = 10 + 64 * (to === TOKEN ? 5 : 2)
+    const signed = this.#signed.get(`0x${data.slice(at, at + 64)}`)
+    if (signed === undefined || signed.call.to !== to) return undefined
+    const { call, metered, value } = signed
+    if (metered === undefined) return data === call.data ? { signed, amount: value } : undefined
+    const { caller, chargeAt } = metered
+    const digits = data.slice(chargeAt, chargeAt + 64)
+    const asSigned = data.slice(0, chargeAt) + word(0) + data.slice(chargeAt + 64)
+    if (from !== caller || asSigned !== call.data) return undefined
+    const amount = BigInt(`0x${digits}`)
+    return amount > 0n && amount <= value ? { signed, amount } : undefined
   }
 
   #execute(transaction: Transaction, block: Block): Mined {
@@ -258,10 +306,12 @@ export class Chain {
     const calls = callsIn({ to: to as Hex, data }, [])
     const logs: Log[] = []
     let failed = 0
-    for (const call of calls)
-      if (call.to.toLowerCase() !== TOKEN || !this.#transfer(call.data, transaction, block, logs))
-        failed++
-    const isList = to === MULTICALL3.toLowerCase() && !isAllOrNothing({ to: to as Hex, data })
+    const isMulticall = to === MULTICALL3.toLowerCase()
+    for (const call of calls) {
+      const calling = { ...call, to: call.to.toLowerCase(), from: isMulticall ? to : from }
+      if (!this.#transfer(calling, transaction, block, logs)) failed++
+    }
+    const isList = isMulticall && !isAllOrNothing({ to: to as Hex, data })
     const succeeded = isList || failed === 0
     const gasUsed = GAS.base + GAS.transfer * BigInt(calls.length)
     this.#write(this.#ether, from, this.ether(from) - gasUsed * (block.baseFee + TIP))
@@ -270,19 +320,20 @@ export class Chain {
     return mined
   }
 
-  #transfer(data: string, { hash }: Transaction, block: Block, logs: Log[]): boolean {
-    const signed = this.#readTransfer(data)
-    if (signed === undefined) return false
-    if (this.#refuses(signed, block.number, block.timestamp) !== undefined) return false
-    const { from, to, value, nonce } = signed
-    this.#write(this.#balances, from, this.balance(from) - value)
-    this.#write(this.#balances, to, this.balance(to) + value)
-    this.#write(this.#uses, from + nonce, hash)
+  #transfer(call: Calling, { hash }: Transaction, block: Block, logs: Log[]): boolean {
+    const move = this.#readMove(call)
+    if (move === undefined || !this.#isAllowed(move, block.number, block.timestamp)) return false
+    const { signed, amount } = move
+    const { from, to, nonce, contract } = signed
+    this.#write(this.#balances, from, this.balance(from) - amount)
+    this.#write(this.#balances, to, this.balance(to) + amount)
+    this.#write(this.#uses, from + nonce, { transaction: hash, amount })
     const [payer, payee] = [addressWord(from as Hex), addressWord(to as Hex)]
-    logs.push(
-      { address: TOKEN, topics: [AUTHORIZATION_USED, `0x${payer}`, nonce], data: '0x' },
-      { address: TOKEN, topics: [TRANSFER, `0x${payer}`, `0x${payee}`], data: `0x${word(value)}` },
-    )
+    const topics = [TRANSFER, `0x${payer}`, `0x${payee}`]
+    const transfer = { address: TOKEN, topics, data: `0x${word(amount)}` }
+    const used = [AUTHORIZATION_USED, `0x${payer}`, nonce]
+    if (contract === TOKEN) logs.push({ address: TOKEN, topics: used, data: '0x' }, transfer)
+    else logs.push(transfer, { address: call.to, topics: [SETTLED], data: '0x' })
     this.transfers++
     this.everUsed.add(nonce)
     return true

@@ -17,8 +17,12 @@ export interface Question {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** Whose address the gateway sees. */
+  readonly remoteAddress?: string
   /** When the client closes its connection (ms). */
   readonly patienceMs: number
+  /** Called if its process dies with the request, or if an answer was let out that its client did not wait for. */
+  readonly onLost?: () => void
 }
 
 /** How long a request is on its way, each way (ms). */
@@ -51,7 +55,7 @@ export class GatewayProcess {
           // As Node's own requests and sockets have it.
           Object.assign(req, { headersDistinct: {} })
           req.socket.destroy = () => {
-            res.destroy()
+            hangUp(res)
             return req.socket
           }
           next()
@@ -71,7 +75,7 @@ export class GatewayProcess {
   }
 
   /** Asks as a client does. @returns `undefined` if no answer came. */
-  ask({ patienceMs, headers, body, ...asked }: Question): Promise<Answered | undefined> {
+  ask({ patienceMs, headers, body, onLost, ...asked }: Question): Promise<Answered | undefined> {
     const scheduler = this.#scheduler
     if (this.life.isDead) return scheduler.wait(1).then(() => undefined)
     const number = ++this.#requests
@@ -81,12 +85,16 @@ export class GatewayProcess {
         this.#open.delete(number)
         resolve(answer)
       }
-      this.#open.set(number, { lose: () => end() })
+      const lose = (): void => {
+        onLost?.()
+        end()
+      }
+      this.#open.set(number, { lose })
       const late = scheduler.after(
         patienceMs,
         () => {
           const response = this.#open.get(number)?.response
-          scheduler.after(0, () => void response?.destroy(), this.life)
+          scheduler.after(0, () => response && hangUp(response), this.life)
           end()
         },
         NOBODY,
@@ -101,7 +109,10 @@ export class GatewayProcess {
             ...(body !== undefined && { payload: body }),
             headers: { ...headers, host: 'shop.example', [NUMBER]: String(number) },
           }).then(
-            (response) => void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY),
+            (response) => {
+              if (!this.#open.has(number)) onLost?.()
+              return void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY)
+            },
             () => void scheduler.after(LATENCY_MS, () => end(), NOBODY),
           )
         },
@@ -109,6 +120,13 @@ export class GatewayProcess {
       )
     })
   }
+}
+
+/** Does what Node does when a connection is closed: Express's prototype hides how light-my-request would do it. */
+function hangUp(response: Response): void {
+  if (response.destroyed) return
+  response.destroyed = true
+  response.emit('close')
 }
 
 function answeredBy({ statusCode, headers, payload }: Injected): Answered {

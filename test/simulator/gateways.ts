@@ -6,7 +6,7 @@ import type { Logger } from '../../src/shared/logger.js'
 import { paidRequest } from '../../src/sell/flow/paid-request.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 import { word } from '../../src/core/chain/abi.js'
-import { GOODS, type Path } from './buyers.js'
+import { GOODS } from './buyers.js'
 import { GatewayProcess } from './gateway-process.js'
 import { PROJECT_TOKEN } from './refunds.js'
 import { NOBODY, type Life } from './scheduler.js'
@@ -22,6 +22,8 @@ export class Gateways {
   readonly all: GatewayProcess[] = []
   /** Payments for which handlers of two requests ran at the same time. */
   readonly madeTwice = new Set<string>()
+  /** What handlers have charged (units), by the payment. */
+  readonly charges = new Map<string, Set<bigint>>()
   /** Whose handler runs, by the payment. */
   readonly #makers = new Map<string, Life>()
   readonly #world: World
@@ -58,7 +60,13 @@ export class Gateways {
     const { database, relayers, merchant } = this.#world
     const relayerKeys = relayers.map(({ key }): Hex => `0x${word(key)}`)
     return {
-      networks: { 'base-sepolia': { rpcUrl: `http://${node}`, relayerKeys } },
+      networks: {
+        'base-sepolia': {
+          rpcUrl: `http://${node}`,
+          relayerKeys,
+          assets: [{ asset: 'USDC', permit2: true }],
+        },
+      },
       projects: [{ id: 'shop', tokens: [PROJECT_TOKEN], merchant: { payTo: merchant.address } }],
       ledger: database.openFor(life),
       rateLimit: false,
@@ -69,18 +77,31 @@ export class Gateways {
 
   #sell(app: Express, { x402Protect, gatewayRouter }: Gateway, life: Life): void {
     app.use(gatewayRouter({ docs: false }))
-    for (const [path, units] of Object.entries(GOODS) as [Path, bigint][]) {
+    for (const [path, units] of Object.entries(GOODS)) {
       const paymentFlow = path === '/upfront' ? 'upfront' : 'authorization'
-      app.get(path, x402Protect(`$${Number(units) / 1e6}`, { paymentFlow }), (req, res, next) => {
+      const price = `$${Number(units) / 1e6}`
+      const asked = path === '/metered' ? { upTo: price } : price
+      app.get(path, x402Protect(asked, { paymentFlow }), (req, res, next) => {
         this.#serve(req, res, life).catch(next)
       })
     }
   }
 
   async #serve(req: Request, res: Response, life: Life): Promise<void> {
-    const good = await this.#make(nonceOf(req), life)
-    if (req.path.startsWith('/free')) res.status(500).send('not today')
-    else res.json({ good, nonce: nonceOf(req) })
+    const nonce = nonceOf(req)
+    const good = await this.#make(nonce, life)
+    if (req.path.startsWith('/free')) return void res.status(500).send('not today')
+    const charged = req.path === '/metered' ? this.#charge(req, nonce) : undefined
+    res.json({ good, nonce, charged })
+  }
+
+  /** Charges for what was used: something else whenever it is made, and now and then nothing. */
+  #charge(req: Request, nonce: string): string {
+    const { chance } = this.#world.faults
+    const units = chance.onceIn(8) ? 0 : chance.between(1, Number(GOODS['/metered']))
+    paidRequest(req).charge((units / 1e6).toFixed(6))
+    this.charges.set(nonce, new Set(this.charges.get(nonce)).add(BigInt(units)))
+    return String(units)
   }
 
   /** Makes what a payment buys, which takes a while now and then. */
@@ -103,8 +124,11 @@ export class Gateways {
 }
 
 function nonceOf(req: Request): string {
-  const { authorization } = paidRequest(req).payload.payload as { authorization: { nonce: string } }
-  return authorization.nonce
+  const { authorization, permit2Authorization } = paidRequest(req).payload.payload as Record<
+    string,
+    { readonly nonce: string } | undefined
+  >
+  return (authorization ?? permit2Authorization)!.nonce
 }
 
 /** A stack names the files of this run. */

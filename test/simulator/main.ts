@@ -10,6 +10,7 @@ const { values } = parseArgs({
     payments: { type: 'string', default: '10000' },
     trace: { type: 'string' },
     only: { type: 'string' },
+    'one-is-enough': { type: 'boolean' },
   },
 })
 const startedAt = process.hrtime.bigint()
@@ -18,6 +19,7 @@ const only = values.only === undefined ? undefined : ` #${values.only} `
 const { violations, purchases, faults, seconds, trace, transfers, events } = await simulate({
   seed: values.seed,
   payments: Number(values.payments),
+  isOneEnough: values['one-is-enough'],
   onLine(line) {
     file?.write(line)
     if (only !== undefined && line.includes(only)) process.stdout.write(line)

@@ -111,11 +111,18 @@ export const MUTATIONS = [
     file: 'core/schemes/evm/confirm/reorg-watch.ts',
     before: 'await resendPayment(ledger, one, record)',
     after: '',
+    more: [
+      {
+        file: 'core/relayer/resubmitter.ts',
+        before: 'if (waitingNonce < pending.nextNonce) await this.#sendMissing(now, waitingNonce)',
+        after: 'if (waitingNonce < pending.nextNonce) return minedNonce',
+      },
+    ],
   },
   {
-    name: 'what was settled is not watched',
+    name: 'what has paid after all is not written down',
     file: 'core/schemes/evm/confirm/reorg-watch.ts',
-    before: "await this.#watchFinal('settled', Math.min(sinceMs, WATCH_MS))",
+    before: 'await this.#correct(one, record, use)',
     after: '',
   },
   {
@@ -138,16 +145,20 @@ export const MUTATIONS = [
     after: '',
   },
   {
-    name: 'a payment that was sent is forgotten when its request ends',
-    file: 'ledger/payments/statements.ts',
-    before: "WHERE a.state = 'reserved' AND a.refund_of IS NULL AND (a.id, a.lock_owner) IN (",
-    after: 'WHERE a.refund_of IS NULL AND (a.id, a.lock_owner) IN (',
+    name: 'whoever copies a payment from the chain gets what it buys',
+    file: 'ledger/purchase.ts',
+    before: `if (bound?.offer !== undefined || bound?.paymentId !== undefined)
+    return bringsSameProof(record, entry)`,
+    after: 'if (bound?.offer !== undefined || bound?.paymentId !== undefined) return true',
   },
   {
     name: 'a transaction is sent before it is written down',
     file: 'core/relayer/relayer.ts',
     before: 'const stored = write()\n    await stored',
-    after: 'const stored = write()\n    while (written === undefined) await Promise.resolve()',
+    after: `const stored = write()
+    stored.catch(() => 0)
+    for (let ms = 0; written === undefined && ms < 50; ms++) await world.sleep(1)
+    if (written === undefined) await stored`,
   },
   {
     name: 'a payment that is pending counts as settled',
@@ -158,34 +169,23 @@ export const MUTATIONS = [
       "return outcome.kind === 'open' ? this.settledBy(submission.transaction) : this.#toResponse(outcome)",
   },
   {
-    name: 'a settled payment is released when its client is gone',
+    name: 'what nobody has received is delivered',
     file: 'sell/flow/authorization-flow.ts',
-    before: "if (end.kind !== 'ended' || held.clientGone ||",
-    after: "if (end.kind !== 'ended' ||",
+    before: 'if (held.clientGone && !isRepeatable) return reopen(settled)',
+    after: '',
+    more: [
+      {
+        file: 'sell/flow/authorization-flow.ts',
+        before: 'else if (!isRepeatable) return undeliver(delivered)',
+        after: '',
+      },
+    ],
   },
   {
     name: 'a process that does not answer is dead',
     file: 'ledger/owners/lock-owner.ts',
     before: 'const dead = others.length > 0 ? await this.#liveness.findDead(others) : []',
     after: 'const dead = others',
-  },
-  {
-    name: 'what a dead process has delivered is free',
-    file: 'ledger/owners/lock-owner.ts',
-    before: "where('delivered', '=', where.lit(0)),",
-    after: '',
-    more: [
-      {
-        file: 'core/schemes/check-record.ts',
-        before: "if (record.delivered) return 'invalid_exact_evm_nonce_already_used'",
-        after: '',
-      },
-      {
-        file: 'ledger/payments/reservations.ts',
-        before: 'WHERE id = ${idBytes(id)} AND delivered = 0',
-        after: 'WHERE id = ${idBytes(id)}',
-      },
-    ],
   },
   {
     name: 'an upfront good is handed out before the ledger has it',
@@ -210,5 +210,36 @@ export const MUTATIONS = [
     file: 'core/schemes/check-record.ts',
     before: "return isElsewhere && isSent ? 'settlement_pending' : 'duplicate_settlement'",
     after: "return 'duplicate_settlement'",
+  },
+  {
+    name: 'a permit is taken for less',
+    file: 'core/schemes/evm/permit2/permit2.ts',
+    before: "return 'permit2_amount_mismatch'",
+    after: 'return undefined',
+  },
+  {
+    name: 'the maximum is taken, whatever was charged',
+    file: 'core/schemes/evm/permit2/calls.ts',
+    before: 'word(charge ?? amount)',
+    after: 'word(amount)',
+  },
+  {
+    name: 'an answer that was charged for is not kept',
+    file: 'sell/flow/authorization-flow.ts',
+    before: 'if (charge !== undefined) await keepCharged(context, attempt, serialize())',
+    after: '',
+  },
+  {
+    name: 'more is paid back than was charged',
+    file: 'ledger/refunds.ts',
+    before: 'leftToRefund(amountOf(payment), others, nowSeconds)',
+    after: 'leftToRefund(payment.value, others, nowSeconds)',
+    more: [
+      {
+        file: 'api/refunds/refundable.ts',
+        before: 'leftToRefund(amountOf(payment), others,',
+        after: 'leftToRefund(payment.value, others,',
+      },
+    ],
   },
 ]

@@ -2,10 +2,9 @@
 import { recordId } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 import type { Purchase } from './buyers.js'
-import { TOKEN } from './chain.js'
 import type { Chance } from './chance.js'
 import type { Answered, GatewayProcess } from './gateway-process.js'
-import { authorizationOf, signAuthorization } from './signing.js'
+import { signAuthorization } from './signing.js'
 import type { World } from './world.js'
 
 /** How the merchant's programs are known to the API. */
@@ -18,7 +17,7 @@ const PAUSE_MS = 3000
 /** How long a refund may be sent (s). */
 const VALIDITY_SECONDS = 400n
 
-type Known = 'scheduler' | 'signed' | 'merchant' | 'seconds' | 'trace'
+type Known = 'scheduler' | 'chain' | 'merchant' | 'seconds' | 'trace'
 
 export interface Shop extends Pick<World, Known> {
   readonly chance: Chance
@@ -47,9 +46,9 @@ export class Refunds {
   async #payBack(purchase: Purchase, value: bigint): Promise<void> {
     const { chance, scheduler, gateways } = this.#shop
     const body = this.#sign(purchase, value)
-    const from = purchase.signed.from as Hex
-    const nonce = purchase.signed.nonce as Hex
-    const id = recordId({ chainId: 84532, contract: TOKEN, from, nonce })
+    const { contract, from, nonce } = purchase.signed
+    const key = { from: from as Hex, nonce: nonce as Hex }
+    const id = recordId({ chainId: 84532, contract, ...key })
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const gateway = chance.pick(gateways)
       const answer = await gateway.ask({
@@ -67,7 +66,7 @@ export class Refunds {
   }
 
   #sign({ signed: { from }, refunds }: Purchase, value: bigint): string {
-    const { chance, merchant, seconds, signed: all } = this.#shop
+    const { chance, merchant, seconds, chain } = this.#shop
     const terms = {
       to: from,
       value,
@@ -75,10 +74,10 @@ export class Refunds {
       validBefore: BigInt(seconds()) + VALIDITY_SECONDS,
       nonce: `0x${chance.bytes(32).toString('hex')}`,
     }
-    const signed = signAuthorization(merchant, terms)
-    all.set(signed.nonce, signed)
+    const { signed, payload } = signAuthorization(merchant, terms)
+    chain.note(signed)
     refunds.push(signed)
-    return JSON.stringify({ authorization: authorizationOf(signed), signature: signed.hex })
+    return JSON.stringify(payload)
   }
 
   #tell({ number }: Purchase, words: string): void {

@@ -70,7 +70,8 @@ async function find(mutation, index) {
   const file = await bundle(mutation, `mutation-${index}`)
   for (let seed = 1; seed <= (mutation.seeds ?? SEEDS); seed++) {
     // Told to nobody, the story of the payment is not run again.
-    const args = ['--seed', String(seed), '--payments', String(PAYMENTS), '--only', 'none']
+    const size = ['--seed', String(seed), '--payments', String(PAYMENTS)]
+    const args = [...size, '--only', 'none', '--one-is-enough']
     if (await violates(file, args)) return seed
   }
   return undefined
@@ -82,9 +83,12 @@ async function findAll() {
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, mutation] = next
+      const startedAt = performance.now()
       const seed = await find(mutation, index)
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(0)
       if (seed !== undefined) found++
-      console.log(`${seed === undefined ? 'NOT FOUND' : `seed ${seed}`}: ${mutation.name}`)
+      const result = seed === undefined ? 'NOT FOUND' : `seed ${seed}`
+      console.log(`${result} after ${seconds} s: ${mutation.name}`)
     }
   }
   await Promise.all([work(), work()])

@@ -4,14 +4,17 @@ import { Chance } from './chance.js'
 import { startDisasters } from './disasters.js'
 import type { Faults } from './faults.js'
 import { Gateways } from './gateways.js'
-import { judge, type Violation } from './oracle.js'
+import { isWrongAlready, judge, type Violation } from './oracle.js'
 import { Refunds } from './refunds.js'
 import { NOBODY, type Scheduler } from './scheduler.js'
+import type { LedgerStore } from '../../src/ledger/index.js'
 import { createWorld } from './world.js'
 
 export interface SimulationOptions {
   readonly seed: string
   readonly payments: number
+  /** Whether the first violation is enough. */
+  readonly isOneEnough?: boolean | undefined
   /** Called with each line of the trace. */
   readonly onLine?: ((line: string) => void) | undefined
 }
@@ -28,17 +31,28 @@ export interface Outcome {
   readonly events: number
 }
 
-/** The first purchase (ms), and the time between two, on average (ms). */
+/**
+ * The first purchase (ms), and the time between two, on average (ms): a dozen to a block, and time for a few disasters in
+ * some hundred payments.
+ */
 const FIRST_MS = 5000
-const PAUSE_MS = 67
+const PAUSE_MS = 150
 
 /** Buyers who come once the faults have ended, and the others have gone. */
 const LATE = 10
 
-/** How long the world goes on once the faults have ended, and the last buyer has gone (ms). */
-const AFTERWARDS_MS = 1_500_000
+/**
+ * How long the world goes on once the faults have ended, and the last buyer has gone (ms): until all that was signed has
+ * lapsed, and then until the ledger has nothing open any more, but not for ever.
+ */
+const AFTERWARDS_MS = { least: 540_000, most: 1_500_000, step: 60_000 }
 
-export async function simulate({ seed, payments, onLine }: SimulationOptions): Promise<Outcome> {
+export async function simulate({
+  seed,
+  payments,
+  isOneEnough = false,
+  onLine,
+}: SimulationOptions): Promise<Outcome> {
   const world = createWorld(seed, onLine)
   const { scheduler, faults, chain, database, merchant, trace } = world
   const gateways = new Gateways(world)
@@ -51,6 +65,7 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
   const purchases: Purchase[] = []
   let begun = 0
   let ended = 0
+  let isEnough = false
   const begin = (): void => {
     const number = begun++
     if (begun < payments) scheduler.after(2 * PAUSE_MS * chance.fraction(), begin, NOBODY)
@@ -60,26 +75,29 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
     const purchase = await buyers.buy(number, kind)
     if (purchase !== undefined) {
       purchases.push(purchase)
+      isEnough ||= isOneEnough && isWrongAlready({ chain, madeTwice: gateways.madeTwice }, purchase)
       await refunds.refund(purchase)
     }
     ended++
   }
   scheduler.after(FIRST_MS, begin, NOBODY)
-  await scheduler.runUntil(() => begun === payments)
+  const until = (isOver: () => boolean) => scheduler.runUntil(() => isEnough || isOver())
+  await until(() => begun === payments)
   faults.isOn = false
-  await scheduler.runUntil(() => ended === payments)
+  await until(() => ended === payments)
   for (let count = 0; count < LATE; count++) void buy(payments + count, 'late')
-  await scheduler.runUntil(() => ended === payments + LATE)
-  const end = scheduler.elapsed + AFTERWARDS_MS
-  await scheduler.runUntil(() => scheduler.elapsed >= end)
+  await until(() => ended === payments + LATE)
+  const ledger = database.open()
+  if (!isEnough) await quieten(scheduler, ledger)
 
   const payTo = merchant.address.toLowerCase()
   const judging = judge({
     chain,
-    ledger: database.open(),
+    ledger,
     purchases,
     payTo,
     madeTwice: gateways.madeTwice,
+    charges: gateways.charges,
   })
   return {
     violations: await endOf(judging, scheduler),
@@ -89,6 +107,16 @@ export async function simulate({ seed, payments, onLine }: SimulationOptions): P
     trace: trace.digest(),
     transfers: chain.transfers,
     events: scheduler.happened,
+  }
+}
+
+async function quieten(scheduler: Scheduler, ledger: LedgerStore): Promise<void> {
+  const { least, most, step } = AFTERWARDS_MS
+  for (let ms = least; ; ms += step) {
+    const end = scheduler.elapsed + (ms === least ? least : step)
+    await scheduler.runUntil(() => scheduler.elapsed >= end)
+    const open = await endOf(ledger.payments.listSubmitted(), scheduler)
+    if (open.length === 0 || ms >= most) return
   }
 }
 

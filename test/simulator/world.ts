@@ -1,7 +1,7 @@
 /** What is outside of the gateways, and shared by all of them: time, a chain with its nodes, a database. And the trace. */
 import { createHash } from 'node:crypto'
 import { world as worldOfSources } from '../../src/shared/world.js'
-import { Chain, type Signed } from './chain.js'
+import { Chain } from './chain.js'
 import { Chance } from './chance.js'
 import { Faults } from './faults.js'
 import { Database } from './ledger.js'
@@ -11,8 +11,10 @@ import { accountOf, type Account } from './signing.js'
 import { connect } from './wire.js'
 
 const START_MS = 1_800_000_000_000
-const BLOCK_MS = 2000
+export const BLOCK_MS = 2000
 const BUYERS = 100
+/** Buyers whose accounts are contracts. */
+const WALLETS = 12
 const RELAYERS = 2
 
 export interface World {
@@ -23,8 +25,6 @@ export interface World {
   /** Names of nodes that do not answer. */
   readonly away: Set<string>
   readonly database: Database
-  /** What payers have signed, by its nonce. */
-  readonly signed: Map<string, Signed>
   readonly relayers: readonly Account[]
   /** Who buys. */
   readonly accounts: readonly Account[]
@@ -44,13 +44,20 @@ export function createWorld(seed: string, onLine?: (line: string) => void): Worl
   const now = (): number => Math.floor(START_MS + scheduler.elapsed)
   const seconds = (): number => Math.floor(now() / 1000)
   const faults = new Faults(new Chance(`${seed}/faults`))
-  const signed = new Map<string, Signed>()
-  const chain = new Chain(signed)
-  const nodes = new Map(['node-a', 'node-b'].map((name) => [name, new Node(chain, seconds)]))
+  const relayers = accountsFrom(0xfeeen, RELAYERS)
+  const accounts = [
+    ...accountsFrom(0xacc0_0000n, BUYERS),
+    ...accountsFrom(0xc0de_0000n, WALLETS, { hasCode: true }),
+  ]
+  const wallets = new Set(
+    accounts.filter((one) => one.hasCode).map((one) => one.address.toLowerCase()),
+  )
+  const chain = new Chain()
+  const nodes = new Map(
+    ['node-a', 'node-b'].map((name) => [name, new Node(chain, wallets, seconds)]),
+  )
   const away = new Set<string>()
   connect({ scheduler, faults, nodes, away })
-  const relayers = accountsFrom(0xfeeen, RELAYERS)
-  const accounts = accountsFrom(0xacc0_0000n, BUYERS)
   for (const { address } of accounts) chain.endow(address.toLowerCase(), { token: 10n ** 15n })
   for (const { address } of relayers) chain.endow(address.toLowerCase(), { ether: 10n ** 24n })
   const made: World = {
@@ -60,7 +67,6 @@ export function createWorld(seed: string, onLine?: (line: string) => void): Worl
     nodes,
     away,
     database: new Database(scheduler, faults, now),
-    signed,
     relayers,
     accounts,
     merchant: accountOf(0x5e11e7n),
@@ -96,8 +102,12 @@ export class Trace {
   }
 }
 
-function accountsFrom(first: bigint, count: number): readonly Account[] {
-  return Array.from({ length: count }, (_, index) => accountOf(first + BigInt(index)))
+function accountsFrom(
+  first: bigint,
+  count: number,
+  kind?: { readonly hasCode: boolean },
+): readonly Account[] {
+  return Array.from({ length: count }, (_, index) => accountOf(first + BigInt(index), kind))
 }
 
 function startMining({ scheduler, chain, seconds }: World): void {
