@@ -11,15 +11,22 @@ const devnet = useDevnet()
 const income = () => balanceOf(devnet, devnet.merchant.address)
 
 const handler: RequestHandler = (req, res) =>
-  void res.json({ paidBy: req.x402?.payer, authorization: req.headers.authorization, body: req.body })
+  void res.json({
+    paidBy: req.x402?.payer,
+    authorization: req.headers.authorization,
+    body: req.body,
+  })
 const shop = useShop(devnet, (app, gateway) => {
   const paid = gateway.x402Protect('$0.01', { protocols: ['x402', 'mpp'] })
   app.get('/both', paid, handler)
   app.post('/both', express.json(), paid, handler)
   const upfront = { protocols: ['x402', 'mpp'], paymentFlow: 'upfront' } as const
   app.get('/upfront', gateway.x402Protect('$0.01', upfront), handler)
-  app.get('/upfront/fails', gateway.x402Protect('$0.01', upfront), (_req, res) =>
-    void res.status(500).send('failed'))
+  app.get(
+    '/upfront/fails',
+    gateway.x402Protect('$0.01', upfront),
+    (_req, res) => void res.status(500).send('failed'),
+  )
   const perWord = (req: express.Request) => `$${Number(req.query['words']) / 1000}`
   app.get('/words', gateway.x402Protect(perWord, { protocols: ['x402', 'mpp'] }), handler)
 })

@@ -76,7 +76,7 @@ export async function signCredential(
     value: amount,
     validAfter: '0',
     validBefore: String(Math.floor(Date.parse(challenge.expires) / 1000)),
-    nonce: Types.challengeHash(challenge as never),
+    nonce: Types.challengeHash(challenge),
     ...signed,
   }
   const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
