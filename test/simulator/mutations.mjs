@@ -206,10 +206,10 @@ export const MUTATIONS = [
     after: "refund.state === 'settled'",
   },
   {
-    name: 'a payment that another process has sent is refused for good',
+    name: 'a payment that is being used is refused for good',
     file: 'core/schemes/check-record.ts',
     before: "return isElsewhere && isSent ? 'settlement_pending' : 'duplicate_settlement'",
-    after: "return 'duplicate_settlement'",
+    after: "return 'invalid_exact_evm_nonce_already_used'",
   },
   {
     name: 'a permit is taken for less',
