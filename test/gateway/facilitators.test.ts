@@ -145,8 +145,8 @@ it('sells on its own network while a facilitator is gone', async () => {
 
 it('asks nobody about a network that its list does not name', async () => {
   const elsewhere = await openElsewhere()
-  const { networks } = shopOptions(devnet)
   const list = [{ facilitator: elsewhere.facilitator(), networks: ['base-sepolia'] }]
+  const networks = { 'base-sepolia': {} }
   const options = shopOptions(devnet, { networks, facilitator: list })
   const gateway = closedBy(toEnd, createGateway(options))
   const entry = { scheme: 'exact', network: AMOY, asset: devnet.asset, amount: '10000' }
