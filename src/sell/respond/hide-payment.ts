@@ -25,8 +25,8 @@ export function hidePayment(req: IncomingMessage): void {
 
 /** Takes the credentials of MPP out of a request, and leaves what else is in `Authorization` to the app. */
 export function takeCredentials(req: IncomingMessage): readonly string[] {
-  // Node keeps one header alone in `headers`.
-  const given = req.headersDistinct['authorization'] ?? []
+  // Node keeps one header alone in `headers`; adapters such as serverless-http write nothing else.
+  const given = req.headersDistinct['authorization'] ?? [req.headers.authorization ?? '']
   const parted = given.map(partCredentials)
   const credentials = parted.flatMap(({ payments }) => payments)
   if (credentials.length === 0) return credentials
