@@ -148,7 +148,7 @@ async function judgeUse(
   const counts =
     isOwn || !isOurRelayers || (await network.relayers.knowsTransaction(lowerHex(transaction)))
   // A facilitator with the same relayers may have sent it for this very record.
-  if (!counts && submission?.transaction === REMOTE_SUBMISSION.transaction) return OPEN
+  if (!counts && submission?.relayer === REMOTE_SUBMISSION.relayer) return OPEN
   const judged = counts && (await methodOf(payment).judge(network, receipt, payment))
   if (judged && (judged.kind !== 'failed' || judged.reason === MAY_HAVE_PAID)) return judged
   return { ...USED_OTHERWISE, transaction }
