@@ -133,10 +133,12 @@ it('sells on its own network while a facilitator is gone', async () => {
   const elsewhere = await openElsewhere()
   elsewhere.intercept = (_req, res) => res.destroy()
   const list = [{ facilitator: elsewhere.facilitator(), networks: ['polygon-amoy'] }]
-  const { url } = await openShop(list)
+  const { gateway, url } = await openShop(list)
   const before = await earned()
   const { status, payment } = await pay(`${url}/fixed`, AMOY)
   expect(status).toBe(503)
+  const { kinds } = await gateway.facilitator.supported()
+  expect(new Set(kinds.map(({ network }) => network))).toEqual(new Set([BASE]))
   expect(await pay(`${url}/fixed`, BASE)).toMatchObject({ status: 200 })
   expect((await offersOf(`${url}/most`)).map(({ network }) => network)).toEqual([BASE])
 
