@@ -22,3 +22,9 @@ export function transactionOf(record: LedgerRecord): Hex | undefined {
       return record.transaction
   }
 }
+
+/** The same, as a payer is told: an empty one where only a remote facilitator knows it. */
+export function toldTransactionOf(record: LedgerRecord): Hex | '' | undefined {
+  const transaction = transactionOf(record)
+  return transaction === REMOTE_SUBMISSION.transaction ? '' : transaction
+}

@@ -2,17 +2,21 @@
 import { expect, it } from '@jest/globals'
 import express from 'express'
 import { createGateway } from '../../src/gateway/gateway.js'
+import { sqliteLedger } from '../../src/ledger/sqlite-ledger.js'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type { PaymentRequired, PaymentRequirements } from '../../src/shared/protocol/payment.js'
+import type { Devnet } from '../../src/tools/devnet/index.js'
 import { startAnvil } from '../../src/tools/devnet/anvil.js'
 import { findAnvil } from '../../src/tools/devnet/find-anvil.js'
 import { sendBatch } from '../../src/tools/devnet/send-batch.js'
-import { closedBy, useCleanup } from '../support/cleanup.js'
+import { closedBy, temporaryFolder, useCleanup } from '../support/cleanup.js'
 import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { decodeDocument, listen, paymentHeader } from '../support/http.js'
-import { openRemoteCore } from '../support/remote-shops.js'
+import { loseNextAnswer, openRemoteCore } from '../support/remote-shops.js'
+import { settlementOf } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
 import { until } from '../support/until.js'
+import { untilDecided } from '../support/until-decided.js'
 import { useOpened } from '../support/use-opened.js'
 
 const toEnd = useCleanup()
@@ -129,10 +133,12 @@ it('sells on its own network while a facilitator is gone', async () => {
   const elsewhere = await openElsewhere()
   elsewhere.intercept = (_req, res) => res.destroy()
   const list = [{ facilitator: elsewhere.facilitator(), networks: ['polygon-amoy'] }]
-  const { url } = await openShop(list)
+  const { gateway, url } = await openShop(list)
   const before = await earned()
   const { status, payment } = await pay(`${url}/fixed`, AMOY)
   expect(status).toBe(503)
+  const { kinds } = await gateway.facilitator.supported()
+  expect(new Set(kinds.map(({ network }) => network))).toEqual(new Set([BASE]))
   expect(await pay(`${url}/fixed`, BASE)).toMatchObject({ status: 200 })
   expect((await offersOf(`${url}/most`)).map(({ network }) => network)).toEqual([BASE])
 
@@ -160,4 +166,44 @@ it('asks nobody about a network that its list does not name', async () => {
   const settled = await gateway.facilitator.settle(payment, requirements)
   expect(settled).toMatchObject({ success: false, errorReason: 'invalid_network' })
   expect(elsewhere.asked).toEqual([])
+})
+
+it('gives the goods for what a facilitator has settled, though its network is settled here by now', async () => {
+  const elsewhere = await openElsewhere()
+  const file = `${temporaryFolder(toEnd)}/ledger.db`
+  const amoyWith = (relayers: object) => ({ 'polygon-amoy': { assets: [asset()], ...relayers } })
+  let runs = 0
+  const open = async (options: GatewayOptions) => {
+    const shared = { ledger: sqliteLedger(file), publicUrl: 'https://shop.example' }
+    const gateway = closedBy(toEnd, createGateway(shopOptions(devnet, { ...shared, ...options })))
+    const app = express()
+    app.get('/', gateway.x402Protect('$0.01'), (_req, res) => void res.send(`goods ${++runs}`))
+    const { url } = closedBy(toEnd, await listen(app))
+    return { gateway, url }
+  }
+  const list = [{ facilitator: elsewhere.facilitator(), networks: ['polygon-amoy'] }]
+  const first = await open({ networks: amoyWith({}), facilitator: list })
+  const before = await earned()
+  loseNextAnswer(elsewhere)
+  const { status, payment } = await pay(first.url, AMOY)
+  expect(status).toBe(503)
+  await first.gateway.close()
+
+  const own = (relayerKeys: Devnet['relayerKeys']) =>
+    open({ networks: amoyWith({ rpcUrl: amoy.rpcUrl, relayerKeys }), settleTimeoutMs: 400 })
+  const headers = paymentHeader(payment)
+  // What these relayers have sent is for their own ledger to answer for.
+  const theirs = await own(devnet.relayerKeys.slice(0, 2))
+  expect(settlementOf(await fetch(theirs.url, { headers }))).toMatchObject({
+    errorReason: 'settlement_pending',
+    transaction: '',
+  })
+  await theirs.gateway.close()
+  const second = await own(devnet.relayerKeys.slice(2, 4))
+  const present = () => fetch(second.url, { headers })
+  const given = await untilDecided(present)
+  expect([given.status, await given.text()]).toEqual([200, 'goods 2'])
+  expect((await present()).status).toBe(402)
+  expect(runs).toBe(2)
+  expect(await earned()).toEqual({ ...before, [AMOY]: before[AMOY] + 10_000n })
 })

@@ -40,6 +40,15 @@ const shop = useShop(
       asked: Parameters<typeof x402Protect>[0] = '$0.01',
     ) => x402Protect(asked, { protocols: ['x402', 'mpp'], merchant: 'shop', ...options })
     app.get('/both', sell(), handler)
+    app.get(
+      '/distrusted',
+      (req, _res, next) => {
+        delete req.headers.authorization
+        next()
+      },
+      sell(),
+      handler,
+    )
     app.get('/item/:id', sell(), handler)
     app.post('/body', express.json(), sell(), handler)
     app.post('/upload', sell(), handler)
@@ -297,6 +306,14 @@ describe('two payments', () => {
         .replace(/^, |, $/, ''),
     )
     expect(raw).not.toContainEqual(expect.stringContaining(text))
+  })
+
+  it('leaves out what the app has taken out of the header before', async () => {
+    const text = credentialText(await sign('/distrusted'))
+    const headers = { authorization: `Bearer forged, ${text}` }
+    const response = await shop.ask('/distrusted', { headers })
+    expect(response.status).toBe(200)
+    expect(await response.text()).not.toContain('forged')
   })
 
   it('does not read what only looks like one', async () => {

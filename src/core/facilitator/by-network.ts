@@ -1,5 +1,6 @@
 /** Several facilitators, each for the payments on its networks. */
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
+import { isFacilitatorError } from '../../shared/errors.js'
 import { findNetwork } from '../../shared/protocol/networks.js'
 import type { ReservingFacilitator } from './facilitator.js'
 import { mergeSigners } from './scheme-facilitator.js'
@@ -24,17 +25,25 @@ export function byNetwork(named: readonly SettlingOnNetworks[], others: Settling
   return {
     verifyPayment: (payment, ...terms) => settlerOf(payment).verifyPayment(payment, ...terms),
     reserve: (payment, ...terms) => settlerOf(payment).reserve(payment, ...terms),
+    /** Leaves out what is only settled by a facilitator that is down. @throws Its failure, if that leaves nothing. */
     async supported() {
+      const failures: unknown[] = []
       const all = await Promise.all(
         [...named.map(({ facilitator }) => facilitator), others].map(async (one) => {
-          const supported = await one.supported()
+          const supported = await one.supported().catch((error: unknown) => {
+            if (!isFacilitatorError(error)) throw error
+            failures.push(error)
+            return { kinds: [], extensions: [], signers: {} }
+          })
           const isItsOwn = ({ network }: { readonly network: string }): boolean =>
             settlerOn(findNetwork(network)?.caip2) === one
           return { ...supported, kinds: supported.kinds.filter(isItsOwn) }
         }),
       )
+      const kinds = all.flatMap((one) => one.kinds)
+      if (kinds.length === 0 && failures.length > 0) throw failures[0]
       return {
-        kinds: all.flatMap(({ kinds }) => kinds),
+        kinds,
         extensions: [...new Set(all.flatMap(({ extensions }) => extensions))],
         signers: mergeSigners(all),
       }

@@ -5,7 +5,6 @@ import { fingerprintOf } from '../../ledger/once/fingerprint.js'
 import { ledgerEntryOf } from '../../ledger/ledger-entry.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { isGoodOnEarlierTerms } from '../../ledger/purchase.js'
-import { REMOTE_SUBMISSION } from '../../ledger/record-transaction.js'
 import type { Logger } from '../../shared/logger.js'
 import { isReadable } from '../../shared/protocol/decoded-payment.js'
 import { isUndecided } from '../../shared/protocol/reason-words.js'
@@ -112,15 +111,7 @@ class RemoteScheme implements Scheme {
     const inTheWay = checkRecord(record, purchase)
     if (record !== undefined && inTheWay !== undefined) {
       const details = refusalDetails(record, purchase, inTheWay)
-      // Where it was sent there, and its transaction is not known here, it is pending with none.
-      const isRemote = details.transaction === REMOTE_SUBMISSION.transaction
-      return {
-        refused: inTheWay,
-        message: wordsOf(inTheWay),
-        payer,
-        ...details,
-        ...(isRemote && { transaction: '' }),
-      }
+      return { refused: inTheWay, message: wordsOf(inTheWay), payer, ...details }
     }
     const nowSeconds = BigInt(Math.floor(this.#context.now() / 1000))
     const tooLong =

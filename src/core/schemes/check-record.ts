@@ -1,5 +1,6 @@
 /** Whether what the ledger knows of a payment allows it to be taken. */
 import { UNPAID, type LedgerEntry, type LedgerRecord } from '../../ledger/index.js'
+import { toldTransactionOf } from '../../ledger/record-transaction.js'
 import {
   bringsSameProof,
   isSameAsker,
@@ -74,7 +75,7 @@ export function refusalDetails(
     case 'reserved':
       return {}
     case 'submitted':
-      return isPending ? { transaction: record.submission.transaction } : {}
+      return isPending ? { transaction: toldTransactionOf(record) } : {}
     case 'failed':
       return refused === record.reason ? { transaction: record.transaction } : {}
     case 'settled':

@@ -54,8 +54,8 @@ export function keepPrivateOnHead(res: ServerResponse, amend?: () => void): void
     // Node throws the right error.
     if (res.headersSent) return Reflect.apply(writeHead, res, head) as ServerResponse
     setHead(res, head)
-    keepPrivate(res)
     amend?.()
+    keepPrivate(res)
     return writeHead.call(res, res.statusCode)
   }
 }

@@ -25,12 +25,16 @@ export function hidePayment(req: IncomingMessage): void {
 
 /** Takes the credentials of MPP out of a request, and leaves what else is in `Authorization` to the app. */
 export function takeCredentials(req: IncomingMessage): readonly string[] {
-  // Node keeps one header alone in `headers`.
-  const parted = (req.headersDistinct['authorization'] ?? []).map(partCredentials)
+  // Node keeps one header alone in `headers`; adapters such as serverless-http write nothing else.
+  const given = req.headersDistinct['authorization'] ?? [req.headers.authorization ?? '']
+  const parted = given.map(partCredentials)
   const credentials = parted.flatMap(({ payments }) => payments)
   if (credentials.length === 0) return credentials
+  // The app may have removed what it does not trust, or have written its own.
+  const { authorization: shown = '' } = req.headers
+  const kept = shown === given[0] ? parted.map(({ others }) => others) : [shown]
   removeHeaders(req, new Set(['authorization']))
-  for (const { others } of parted.filter((one) => one.others !== '')) {
+  for (const others of kept.filter((one) => one !== '')) {
     req.headers.authorization ??= others
     ;(req.headersDistinct['authorization'] ??= []).push(others)
     req.rawHeaders.push('Authorization', others)

@@ -65,7 +65,8 @@ export const verifyReceiptCommand: Command = {
     print(`Issued    ${new Date(issuedAt * 1000).toISOString()}`)
     const named = await fetchSigners(resourceUrl)
     if (!named.some((address) => sameHex(address, signer))) throw new Error(UNNAMED)
-    print('Valid: the site names this signer.')
+    // What a URL shows first may be a user name: "https://shop.example@other.example/".
+    print(`Valid: ${new URL(resourceUrl).host} names this signer.`)
     return EXIT.ok
   },
 }

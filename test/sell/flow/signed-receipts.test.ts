@@ -29,6 +29,7 @@ import { newNonce } from '../../support/sign-payment.js'
 import { useDevnet } from '../../support/devnet.js'
 import { decodeDocument, paymentHeader } from '../../support/http.js'
 import { payAndLeave, resumeMining, stopMining } from '../../support/mining.js'
+import { challengesOf, credentialText, signCredential } from '../../support/mpp.js'
 import { patchedLedger } from '../../support/patched-ledger.js'
 import { openShop, paymentRequiredOf, settlementOf, useShop } from '../../support/shop.js'
 import { openToolClient, receiptOf, requiredOf } from '../../support/tool-shop.js'
@@ -66,6 +67,8 @@ const routes = (app: Express, { x402Protect, discovery }: Gateway): void => {
     res.write(`stream ${++runs} `)
     res.end('end')
   })
+  const mpp = { ...upfront, protocols: ['x402', 'mpp'] } as const
+  app.get('/elsewhere', x402Protect('$0.01', mpp), (_req, res) => res.redirect('/bought'))
   app.get('/bad', x402Protect('$0.01'), (_req, res) => void res.sendStatus(500))
   app.get('/wrong', x402Protect('$0.01'), (_req, res) => void res.sendStatus(404))
   app.get('/bad-stream', x402Protect('$0.01', upfront), (_req, res) => void res.sendStatus(500))
@@ -176,6 +179,17 @@ describe('a gateway that signs', () => {
     } finally {
       await client.close()
     }
+  })
+})
+
+describe('a receipt of MPP', () => {
+  it('is on no redirect, as without a key', async () => {
+    const [challenge] = challengesOf(await shop.ask('/elsewhere'))
+    const authorization = credentialText(await signCredential(payer(), challenge!))
+    const answer = await shop.ask('/elsewhere', { redirect: 'manual', headers: { authorization } })
+    expect(answer.status).toBe(302)
+    expect(answer.headers.has('payment-receipt')).toBe(false)
+    expect(signedOf(answer)).toBeDefined()
   })
 })
 

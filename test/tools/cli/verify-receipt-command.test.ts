@@ -67,10 +67,18 @@ describe('verify-receipt', () => {
       `Resource  ${resource}`,
       `Payer     ${payer} on eip155:8453`,
       'Issued    2026-11-30T12:00:00.000Z',
-      'Valid: the site names this signer.',
+      `Valid: ${new URL(site.url).host} names this signer.`,
     ])
     expect(asked).toStrictEqual(['/.well-known/did.json'])
     expect(code).toBe(0)
+  })
+
+  it('names the site that it has asked, where the resource looks like one of another site', async () => {
+    const { host } = new URL(site.url)
+    for (const resource of [`http://shop.example@${host}/`, `http://${host}\\@shop.example/`]) {
+      const { said } = await verify(encodeHeader(settlementFor(resource)))
+      expect(said).toContain(`Valid: ${host} names this signer.`)
+    }
   })
 
   it('takes a header with its name, JSON, a receipt alone, and files of all of them', async () => {

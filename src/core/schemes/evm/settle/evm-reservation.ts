@@ -1,7 +1,7 @@
 import { recordId, type Submission } from '../../../../ledger/index.js'
 import { isRefundEntry } from '../../../../ledger/refunds.js'
 import { paymentFields } from '../../../../ledger/payment-fields.js'
-import { transactionOf } from '../../../../ledger/record-transaction.js'
+import { toldTransactionOf } from '../../../../ledger/record-transaction.js'
 import type { SettleResponse } from '../../../../shared/protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../../shared/protocol/reasons.js'
 import type { FailedRecord } from '../../check-record.js'
@@ -116,7 +116,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
         this.#superseded = outcome.submission
         return undefined
       case 'open': {
-        const transaction = transactionOf(record)
+        const transaction = toldTransactionOf(record)
         return this.refuseToResume({ refused: 'settlement_pending', transaction })
       }
     }
