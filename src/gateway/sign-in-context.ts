@@ -1,4 +1,3 @@
-import { keepFound } from '../core/quotes/quote-secret.js'
 import type { SettlementNetwork } from '../core/schemes/evm/network/settlement-network.js'
 import type { LedgerStore } from '../ledger/index.js'
 import type { SignInContext } from '../sell/sign-in/route-sign-in.js'
@@ -16,17 +15,17 @@ interface Parts extends Pick<SignInContext, 'now'> {
 
 /** Creates the dependencies of sign-ins. The first sign-in loads the code that checks signatures. */
 export function signInContext({ ledger, requests, openCores, now }: Parts): SignInContext {
-  const signers = new Lazy(async () => {
-    const { Signers } = await import('../core/facilitator/signers.js')
-    return new Signers(openCores, MOST_QUESTIONS)
+  const secret = new Lazy(() => ledger.secrets.sharedSecret('sign-in'))
+  const check = new Lazy(async () => {
+    const { signerCheck } = await import('../core/facilitator/signers.js')
+    return signerCheck(openCores, MOST_QUESTIONS)
   })
-  const checkSigner: SignInContext['checkSigner'] = async (...signed) =>
-    (await signers.get()).check(...signed)
   return {
     ledger,
     now,
     questionsAMinute: MOST_QUESTIONS.ofClient,
-    secret: keepFound(() => ledger.secrets.sharedSecret('sign-in')),
-    checkSigner: (...signed) => requests.ask(checkSigner(...signed)),
+    secret: () => secret.get(),
+    checkSigner: (...signed) =>
+      requests.ask(check.get().then((checkSigner) => checkSigner(...signed))),
   }
 }

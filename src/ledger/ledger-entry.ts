@@ -1,6 +1,7 @@
 /** Makes the ledger's entry of a payment. */
 import type { AppliedRate } from '../shared/money/rates.js'
 import type { Payment, ReadablePayment } from '../shared/protocol/decoded-payment.js'
+import { membersOf } from '../shared/protocol/document.js'
 import { lowerHex } from '../shared/protocol/hex.js'
 import { CHECKOUT_ID_PREFIX } from '../shared/protocol/offer-id.js'
 import { recordId, type LedgerEntry } from './record.js'
@@ -99,8 +100,4 @@ function purchaseOf(payment: ReadablePayment, terms: EntryTerms | undefined): Pu
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-function membersOf(value: unknown): { readonly [member: string]: unknown } {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

@@ -2,7 +2,8 @@
 import type { Request, Response } from 'express'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 import type { ChangeAuthor, PausedBy, StoredProject, ProjectUpdate } from '../../ledger/projects.js'
-import { isObject, type DocumentError, type Parsed } from '../../shared/protocol/document.js'
+import { isObject, membersOf } from '../../shared/protocol/document.js'
+import type { DocumentError, Parsed } from '../../shared/protocol/document.js'
 import { invalidBody } from '../serve/json-body.js'
 import { noSuchProject, refuseConfigured } from './changes.js'
 import type { AdminContext } from './context.js'
@@ -63,7 +64,7 @@ function merge(target: object, changes: object): Record<string, unknown> {
   for (const [name, value] of Object.entries(changes)) {
     const before = merged.get(name)
     if (value === null) merged.delete(name)
-    else merged.set(name, isObject(value) ? merge(isObject(before) ? before : {}, value) : value)
+    else merged.set(name, isObject(value) ? merge(membersOf(before), value) : value)
   }
   return Object.fromEntries(merged)
 }

@@ -18,7 +18,7 @@ import { once, type KeyClaim } from '../../ledger/once/once.js'
 import { chooseMerchant } from '../../core/merchants/choose-merchant.js'
 import { merchantsOf, type Merchant } from '../../core/merchants/project.js'
 import { decodePayment } from '../../shared/protocol/decoded-payment.js'
-import { isObject, parseDocument } from '../../shared/protocol/document.js'
+import { membersOf, parseDocument } from '../../shared/protocol/document.js'
 import { parsePaymentSubmission, requirementsSchema } from '../../shared/protocol/payment.js'
 import type { PaymentSubmission } from '../../shared/protocol/payment.js'
 import { isRefusal, type Reservation } from '../../core/schemes/scheme.js'
@@ -209,7 +209,7 @@ function readInstrument(
   { config }: Completing,
   instrument: unknown,
 ): PaymentSubmission | UcpCompletion {
-  const { handler_id: handler, type, credential } = isObject(instrument) ? instrument : {}
+  const { handler_id: handler, type, credential } = membersOf(instrument)
   if (handler !== handlerId || type !== 'x402')
     return refused(
       'invalid_payload',

@@ -6,6 +6,7 @@
  */
 import type { Request, Response } from 'express'
 import { isOtherVersion, versionOf, type PaymentSubmission } from '../../shared/protocol/payment.js'
+import { membersOf } from '../../shared/protocol/document.js'
 import { shown } from '../../shared/protocol/same-offer.js'
 import { VERSION_1 } from '../../shared/protocol/version-1.js'
 import { merchantOf } from '../serve/authenticate.js'
@@ -54,8 +55,4 @@ function refuse(
   const named = [membersOf(paymentRequirements)['network'], membersOf(paymentPayload)['network']]
   const network = named.find((one) => typeof one === 'string') ?? ''
   return { reason, network: shown(network) }
-}
-
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

@@ -2,23 +2,20 @@
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
 import { isFacilitatorError } from '../../shared/errors.js'
 import { findNetwork } from '../../shared/protocol/networks.js'
-import type { ReservingFacilitator } from './facilitator.js'
+import type { OnNetworks, ReservingFacilitator } from './facilitator.js'
 import { mergeSigners } from './scheme-facilitator.js'
 
 type Settling = Pick<ReservingFacilitator, 'verifyPayment' | 'reserve' | 'supported'>
-
-interface SettlingOnNetworks {
-  /** CAIP-2. */
-  readonly networks?: readonly string[] | undefined
-  readonly facilitator: Settling
-}
 
 /**
  * Gives each payment to the facilitator of its network, so that none is ever given to two.
  *
  * @param others - Takes the payments on all other networks.
  */
-export function byNetwork(named: readonly SettlingOnNetworks[], others: Settling): Settling {
+export function byNetwork(
+  named: readonly (OnNetworks & { readonly facilitator: Settling })[],
+  others: Settling,
+): Settling {
   const settlerOn = (caip2: string | undefined): Settling =>
     named.find(({ networks }) => networks?.some((one) => one === caip2))?.facilitator ?? others
   const settlerOf = ({ network }: Payment): Settling => settlerOn(network?.caip2)

@@ -68,6 +68,12 @@ export interface NetworkFacilitator {
   readonly networks: readonly string[]
 }
 
+/** What is for some networks, of one facilitator among several. @internal */
+export interface OnNetworks {
+  /** CAIP-2. @defaultValue all */
+  readonly networks?: readonly string[] | undefined
+}
+
 /** The core of a facilitator, which takes payments that are decoded. @internal */
 export interface FacilitatorCore {
   /** The schemes that it settles. */

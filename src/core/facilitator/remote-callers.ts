@@ -3,7 +3,7 @@ import { FacilitatorError } from '../../shared/errors.js'
 import { findNetwork, type Network } from '../../shared/protocol/networks.js'
 import { isHexAddress } from '../../shared/protocol/primitives.js'
 import { UPTO, type Address, type SupportedResponse } from '../../shared/protocol/payment.js'
-import type { Facilitator } from './facilitator.js'
+import type { Facilitator, OnNetworks } from './facilitator.js'
 
 /** Lifetime of an answer (ms), and of one after which a payment was refused. */
 const FRESH_MS = { usual: 60_000, doubted: 5000 }
@@ -58,9 +58,7 @@ export class RemoteCallers {
 }
 
 /** A facilitator elsewhere, and who makes the calls of the metered payments that it settles. */
-export interface CallersElsewhere {
-  /** CAIP-2. @defaultValue all */
-  readonly networks?: readonly string[]
+export interface CallersElsewhere extends OnNetworks {
   readonly callers: RemoteCallers
 }
 

@@ -23,30 +23,26 @@ export type Signer = 'key' | 'contract' | 'nobody' | 'unknown' | 'busy'
 /** @param client - Address that it comes from. */
 export type CheckSigner = (signed: SignedMessage, client: string) => Promise<Signer>
 
-export class Signers {
-  readonly #networks: () => Promise<readonly SettlementNetwork[]>
-  readonly #limit: UnprovenLimit
-
-  /** @param limit - Most questions to contract accounts in a minute: who asks may be nobody. */
-  constructor(networks: () => Promise<readonly SettlementNetwork[]>, limit: Bounds) {
-    this.#networks = networks
-    this.#limit = new UnprovenLimit(limit)
-  }
-
-  /**
-   * Checks keys here, and asks everybody else at their address (ERC-1271; ERC-6492 with a factory that is allowed).
-   *
-   * @throws `ChainError` if the account could not be asked.
-   */
-  readonly check: CheckSigner = async ({ chainId, account, message, signature }, client) => {
+/**
+ * Makes what checks keys here, and asks everybody else at their address (ERC-1271; ERC-6492 with a factory that is
+ * allowed). It throws `ChainError` if the account could not be asked.
+ *
+ * @param most - Questions to contract accounts in a minute: who asks may be nobody.
+ */
+export function signerCheck(
+  openNetworks: () => Promise<readonly SettlementNetwork[]>,
+  most: Bounds,
+): CheckSigner {
+  const limit = new UnprovenLimit(most)
+  return async ({ chainId, account, message, signature }, client) => {
     const unwrapped = unwrapErc6492(signature)
     if (unwrapped === undefined) return 'nobody'
     const asked = { account, digest: digestOf(message), ...unwrapped }
     if (typeof (await readSignature(asked)) !== 'string') return 'key'
-    const networks = await this.#networks()
+    const networks = await openNetworks()
     const network = networks.find(({ chain }) => chain.network.caip2 === chainId)
     if (network === undefined) return 'unknown'
-    if (this.#limit.tryCount(client) === undefined) return 'busy'
+    if (limit.tryCount(client) === undefined) return 'busy'
     return (await isApproved(network, asked)) ? 'contract' : 'nobody'
   }
 }

@@ -1,4 +1,5 @@
 import type { LedgerStore } from '../../ledger/index.js'
+import { Lazy } from '../../shared/http/lazy.js'
 
 const NAME = 'quote'
 
@@ -11,17 +12,6 @@ export function quoteSecret(
   configured: string | undefined,
   ledger: Pick<LedgerStore, 'secrets'>,
 ): () => Promise<string> {
-  return keepFound(async () => configured ?? ledger.secrets.sharedSecret(NAME))
-}
-
-/** Finds a secret when first called; after a failure, the next call tries again. */
-export function keepFound(find: () => Promise<string>): () => Promise<string> {
-  let secret: Promise<string> | undefined
-  return () => {
-    secret ??= find().catch((error: unknown) => {
-      secret = undefined
-      throw error
-    })
-    return secret
-  }
+  const secret = new Lazy(async () => configured ?? ledger.secrets.sharedSecret(NAME))
+  return () => secret.get()
 }

@@ -42,11 +42,8 @@ export async function askHook(
   const reason = isObject(answer) ? answer['reason'] : undefined
   if (typeof reason !== 'string') throw failed('returned neither nothing nor { reason }')
   const message = oneLine(reason, MAX_REASON) || undefined
-  return {
-    refused: 'payment_declined',
-    message,
-    payer: checksumAddress(proposed.payment.facts.payer),
-  }
+  const payer = checksumAddress(proposed.payment.facts.payer)
+  return { refused: 'payment_declined', message, payer }
 }
 
 function describe({ event, payment: { facts }, terms }: Proposed): ProposedPayment {

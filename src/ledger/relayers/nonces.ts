@@ -129,16 +129,8 @@ function hashesOf({ transaction, replaces = [] }: Submission): readonly Hex[] {
   return [transaction, ...replaces].map(lowerHex)
 }
 
-interface NamedTransaction {
-  readonly transaction: Hex
-  readonly refundOf: string | undefined
-}
-
 /** Finds which of some transactions submitted and settled payments name. */
-async function namedAmong(
-  db: Kysely<LedgerDatabase>,
-  transactions: readonly Hex[],
-): Promise<readonly NamedTransaction[]> {
+async function namedAmong(db: Kysely<LedgerDatabase>, transactions: readonly Hex[]) {
   if (transactions.length === 0) return []
   const rows = await db
     .selectFrom('x402_authorizations')
@@ -146,10 +138,12 @@ async function namedAmong(
     .distinct()
     .where('transaction_hash', 'in', transactions.map(bytesOf))
     .where('state', 'in', ['submitted', 'settled'])
+    .$narrowType<{ transaction_hash: Uint8Array }>()
     .execute()
-  return rows.flatMap(({ transaction_hash, refund_of }) =>
-    transaction_hash === null
-      ? []
-      : { transaction: hexOf(transaction_hash), refundOf: refund_of ? idOf(refund_of) : undefined },
-  )
+  return rows.map(({ transaction_hash, refund_of }) => {
+    return {
+      transaction: hexOf(transaction_hash),
+      refundOf: refund_of ? idOf(refund_of) : undefined,
+    }
+  })
 }

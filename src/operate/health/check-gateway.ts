@@ -1,5 +1,5 @@
 import type { Chain } from '../../core/chain/chain.js'
-import type { Facilitator } from '../../core/facilitator/facilitator.js'
+import type { Facilitator, OnNetworks } from '../../core/facilitator/facilitator.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import type { Merchant, Project } from '../../core/merchants/project.js'
 import type { Asset } from '../../shared/money/assets.js'
@@ -25,11 +25,7 @@ export interface OwnNetwork {
 }
 
 /** A remote facilitator. */
-interface CheckedFacilitator {
-  readonly facilitator: Pick<Facilitator, 'supported'>
-  /** CAIP-2. @defaultValue all */
-  readonly networks?: readonly string[]
-}
+type Asked = Pick<Facilitator, 'supported'>
 
 export interface CheckedParts {
   readonly ledger: LedgerStore
@@ -40,7 +36,7 @@ export interface CheckedParts {
   readonly rates: RateSource
   /** Size of the `PAYMENT-REQUIRED` header on a merchant's routes. */
   readonly headerBytesOf: (merchant: Merchant) => number
-  readonly facilitators: readonly CheckedFacilitator[]
+  readonly facilitators: readonly (OnNetworks & { readonly facilitator: Asked })[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -62,29 +58,29 @@ export function facilitatorFindings({
   facilitators,
   networks,
 }: Pick<CheckedParts, 'facilitators' | 'networks'>): readonly Promise<readonly Finding[]>[] {
-  return facilitators.map((one) => {
-    const offered = networks.filter(
-      ({ network }) => one.networks === undefined || one.networks.includes(network.caip2),
-    )
-    return checkFacilitator(one, offered)
-  })
+  return facilitators.map(({ facilitator, networks: own }) =>
+    checkFacilitator(
+      facilitator,
+      networks.flatMap(({ network }) => ((own?.includes(network.caip2) ?? true) ? network : [])),
+    ),
+  )
 }
 
 function checkFacilitator(
-  { facilitator }: CheckedFacilitator,
-  networks: CheckedParts['networks'],
+  facilitator: Asked,
+  networks: readonly Network[],
 ): Promise<readonly Finding[]> {
   const place = { subject: 'facilitator' } as const
   return findings(place, async () => {
     const { kinds } = await facilitator.supported()
     const unsupported = networks.filter(
-      ({ network: { caip2 } }) =>
+      ({ caip2 }) =>
         !kinds.some(({ scheme, network }) => scheme === EXACT && sameNetwork(network, caip2)),
     )
-    const names = networks.map(({ network }) => network.name).join(', ') || 'its own networks'
+    const names = networks.map(({ name }) => name).join(', ') || 'its own networks'
     if (unsupported.length === 0)
       return [fine(place, `The facilitator answers, and settles on ${names}.`)]
-    return unsupported.map(({ network: { caip2: network, name } }) => {
+    return unsupported.map(({ caip2: network, name }) => {
       const message = `The facilitator does not settle on ${name}: remove the network, or use another facilitator.`
       return failed({ ...place, network }, { code: 'network_unsupported', message })
     })

@@ -81,7 +81,7 @@ async function addressesOf(url: URL, { resolve }: ReceiverRules): Promise<readon
 }
 
 /** The IP address in a URL. `URL` writes every form of IPv4 as four decimal numbers. */
-function literalOf({ hostname }: URL): string | undefined {
+export function literalOf({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(bare) === 0 ? undefined : bare
 }

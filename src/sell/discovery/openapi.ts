@@ -1,6 +1,6 @@
 /** Describes the paid routes of an app in OpenAPI 3.1, with what x402scan and MPP read about prices. */
 import { formatDecimal } from '../../shared/money/decimal.js'
-import { isObject } from '../../shared/protocol/document.js'
+import { membersOf } from '../../shared/protocol/document.js'
 import { EVM_CHARGE } from '../../shared/protocol/mpp.js'
 import { isPermit2 } from '../../shared/protocol/same-offer.js'
 import { speaksMpp } from '../route/options.js'
@@ -220,8 +220,7 @@ function exampleParts(
   declaration: Declaration | undefined,
   part: InputPart,
 ): Readonly<Record<string, unknown>> {
-  const examples: unknown = declaration?.examples?.[part]
-  return isObject(examples) ? examples : {}
+  return membersOf(declaration?.examples?.[part])
 }
 
 const PAYMENT_PARAMETER: Parameter & { readonly description: string } = {

@@ -1,5 +1,4 @@
 import { isOutsideFailure } from '../../shared/errors.js'
-import type { Logger } from '../../shared/logger.js'
 import type { WaitingRequest } from '../../ledger/once/wait.js'
 import type { LoggedRequest } from '../respond/log-fields.js'
 import { claimAnswerKeys } from './answer-keys.js'
@@ -9,10 +8,6 @@ import type { Delivery } from './payment-attempt.js'
 import type { ExceededLimit } from './payment-rate-limit.js'
 import type { Offer } from '../route/offer.js'
 import { findPayment, takePayment, type PaidCallContext } from './take-payment.js'
-
-interface ChargeContext extends PaidCallContext {
-  readonly logger: Logger
-}
 
 export interface ChargedCall extends PaidCall {
   /** What the call is offered, or how it ends before that. `undefined` if it is free. */
@@ -24,28 +19,22 @@ export interface ChargedCall extends PaidCall {
   readonly end: (exit: Exit) => void
 }
 
-/** Charges for a call, whatever carries it. @returns False if it is free; then nothing was done. */
-export async function chargeCall(context: ChargeContext, call: ChargedCall): Promise<boolean> {
+/** Charges for a call, whatever carries it. If it is free, nothing is done. */
+export async function chargeCall(
+  context: PaidCallContext,
+  call: ChargedCall,
+): Promise<'free' | void> {
   const { route, caller, delivery, res, end } = call
   let logged: LoggedRequest = { caller, project: route.merchant.project }
   try {
     const offer = await call.offer()
-    if (offer === undefined) return false
-    if ('kind' in offer) {
-      end(offer)
-      return true
-    }
+    if (offer === undefined) return 'free'
+    if ('kind' in offer) return end(offer)
     const presented = await findPayment(context, { route, caller }, offer)
-    if ('kind' in presented) {
-      end(presented)
-      return true
-    }
+    if ('kind' in presented) return end(presented)
     logged = presented
     const keys = await claimAnswerKeys(context, presented, res)
-    if ('kind' in keys) {
-      end(keys)
-      return true
-    }
+    if ('kind' in keys) return end(keys)
     try {
       end(await takePayment(context, { ...presented, keys }, delivery))
     } finally {
@@ -56,5 +45,4 @@ export async function chargeCall(context: ChargeContext, call: ChargedCall): Pro
     if (logged.payment !== undefined) context.noteFailure?.(error)
     end(outsideFailure(context, error, logged))
   }
-  return true
 }

@@ -39,25 +39,20 @@ export function callerOf(
   }
 }
 
+/** What every handler is shown of a payment. */
+export function shownOf({ payload, requirements }: PresentedAttempt['payment']) {
+  const { amount, asset, network } = requirements
+  return { amount, asset, network, requirements, payload }
+}
+
 /** Shows the handler what was paid, as `req.x402` and `res.locals.x402`, and not the payment itself. */
 export function attachPayment(
   { req, res, input }: Exchange,
   { payment }: Pick<PresentedAttempt, 'payment'>,
   parties: Pick<PaidRequest, 'payer' | 'transaction' | 'waive' | 'charge'>,
 ): void {
-  const { payload, requirements } = payment
-  const { amount, asset, network } = requirements
   const { signedIn } = req.x402 ?? {}
-  const paid: PaidRequest = {
-    amount,
-    asset,
-    network,
-    requirements,
-    payload,
-    input,
-    signedIn,
-    ...parties,
-  }
+  const paid: PaidRequest = { ...shownOf(payment), input, signedIn, ...parties }
   req.x402 = paid
   res.locals['x402'] = paid
   hidePayment(req)

@@ -89,7 +89,7 @@ async function charge(
 ): Promise<void> {
   const { req, res, next } = exchange
   const caller = callerOf(exchange, context.countRequest)
-  const isCharged = await chargeCall(context, {
+  const charged = await chargeCall(context, {
     route,
     res,
     caller,
@@ -101,5 +101,5 @@ async function charge(
       else respondExit(res, exit)
     },
   })
-  if (!isCharged) next()
+  if (charged === 'free') next()
 }

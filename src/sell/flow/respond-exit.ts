@@ -24,14 +24,6 @@ export function respondExit(res: Response, exit: Exit): void {
       return respondRouteProblem(res, problemOf(exit))
     case 'repeated':
       return respondAgain(res, exit.stored)
-    case 'busy':
-    case 'conflict':
-    case 'server_busy':
-    case 'shutting_down':
-    case 'merchant_paused':
-    case 'nobody_paid':
-    case 'outside_failure':
-      return respondRouteProblem(res, problemOf(exit))
     case 'rate_limited':
       return respondRateLimited(res, exit)
     case 'undelivered':
@@ -41,6 +33,8 @@ export function respondExit(res: Response, exit: Exit): void {
     case 'too_large':
       // The connection is closed, so that the handler's reads and writes end with it.
       res.set('Connection', 'close')
+      return respondRouteProblem(res, problemOf(exit))
+    default:
       return respondRouteProblem(res, problemOf(exit))
   }
 }

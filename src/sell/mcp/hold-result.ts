@@ -2,6 +2,7 @@ import { ConfigError } from '../../shared/errors.js'
 import { onAbort } from '../../shared/http/on-abort.js'
 import { MAX_STORED_BYTES } from '../../ledger/once/store.js'
 import { keepCharged, type AuthorizationFlowContext } from '../flow/authorization-flow.js'
+import { shownOf } from '../flow/exchange.js'
 import type { Exit } from '../flow/exits.js'
 import { deliver, give, receiptFor, releaseUnpaid, reopen } from '../flow/payment-attempt.js'
 import { settle, undeliver } from '../flow/payment-attempt.js'
@@ -79,12 +80,13 @@ export class HeldTool implements Delivery {
 
   /** Makes a result. @returns How the call ends if there is none to pay for. */
   async #make(attempt: Reserved, lease: HeldLease): Promise<Made | Exit> {
-    const { route, payment, project, caller } = attempt
+    const { route, payment, project, caller, reservation } = attempt
     const running = { writableEnded: false }
     const meter = route.prices.openMeter(running, payment)
     const waiver = openWaiver(running)
     const means = { waive: waiver.waive, charge: meter?.charge ?? refuseCharge }
-    const ran = await this.#runHandler(project, paymentOf(attempt, means))
+    const paid = { payer: reservation.payer, ...shownOf(payment), ...means }
+    const ran = await this.#runHandler(project, paid)
     running.writableEnded = true
     if (!('result' in ran)) return ran
     const { result } = ran
@@ -146,14 +148,6 @@ export class HeldTool implements Delivery {
     give(delivered, stored)
     return { kind: 'over' }
   }
-}
-
-type Means = Pick<ToolPayment, 'waive' | 'charge'>
-
-function paymentOf({ payment, reservation }: Reserved, means: Means): ToolPayment {
-  const { payload, requirements } = payment
-  const { amount, asset, network } = requirements
-  return { payer: reservation.payer, amount, asset, network, requirements, payload, ...means }
 }
 
 /** Whether a result delivers something: it is no error, and asks its client for nothing. */

@@ -11,7 +11,7 @@ import type { CountRequest } from '../flow/payment-rate-limit.js'
 import type { PaidRoutesContext } from '../flow/x402-protect.js'
 import { ROUTE_OPTION_NAMES, type PriceFunction } from '../route/options.js'
 import { declareRoute, type FindRoute } from '../route/route-finder.js'
-import type { DeclaredPrice } from '../route/up-to-price.js'
+import { isUpTo, type DeclaredPrice } from '../route/up-to-price.js'
 import { HeldTool, type CallHandler, type HandledTool } from './hold-result.js'
 import { EXTENSION, ToolCall, type HandlerExtra } from './tool-call.js'
 import type { PaidTool, PaidToolOptions, ToolResult, ToolSchema } from './tool-options.js'
@@ -125,9 +125,6 @@ function byArguments(price: Options['price']): DeclaredPrice {
   if (isUpTo(price)) return { ...price, upTo: adapt(price.upTo) }
   return adapt(price)
 }
-
-const isUpTo = (price: Options['price']): price is Extract<Options['price'], { upTo: unknown }> =>
-  isObject(price) && 'upTo' in price
 
 /** The config for `registerTool`, with the marks by which Cloudflare's `agents` tells its model the price of a call. */
 function configOf(options: Options): object {

@@ -1,7 +1,7 @@
 /** A call of a paid tool, as the gateway sees it. */
 import type { Request } from 'express'
 import { X_PAYMENT, PAYMENT_SIGNATURE } from '../../shared/protocol/headers.js'
-import { isObject } from '../../shared/protocol/document.js'
+import { membersOf } from '../../shared/protocol/document.js'
 import { world } from '../../shared/world.js'
 import { bodyFingerprint } from '../route/body-fingerprint.js'
 import type { RequestView } from '../route/request-view.js'
@@ -114,8 +114,4 @@ export function withoutPayment(extra: HandlerExtra): HandlerExtra {
     return { ...request, ...(request._meta && { _meta: Object.fromEntries(others) }) }
   }
   return { ...strip(extra), ...(extra.mcpReq && { mcpReq: strip(extra.mcpReq) }) }
-}
-
-function membersOf(value: unknown): Members {
-  return isObject(value) ? value : {}
 }

@@ -94,9 +94,7 @@ export interface ToolResult {
 /** The second argument of the SDK's own handlers, as those of resources have it, with the payment. */
 export type ToolExtra<Server extends ToolServer> = {
   readonly x402: ToolPayment
-} & (Server extends {
-  registerResource(...given: infer Given): unknown
-}
+} & (Server extends { registerResource(...given: infer Given): unknown }
   ? Given extends [...unknown[], (...read: infer Read) => unknown]
     ? Read extends [...unknown[], infer Extra]
       ? Extra

@@ -97,14 +97,12 @@ interface Schema {
   readonly '~standard': { validate(value: unknown): object | Promise<object> }
 }
 
-const isSchema = (output: ToolSchema): output is Schema => '~standard' in output
-
 /** Parses a value: with the schema's defaults, and without members that it does not name. `undefined` if it does not fit. */
 async function readBy(
   output: ToolSchema,
   value: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
-  if (isSchema(output)) return (await validate(output, value))?.value
+  if ('~standard' in output) return (await validate(output as Schema, value))?.value
   const read: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(output)) {
     const member = await validate(schema as Schema, value[name])
@@ -124,18 +122,15 @@ async function validate(schema: Schema, value: unknown): Promise<Validated | und
   return validated.issues === undefined ? validated : undefined
 }
 
-/** Adds the receipt to a result. */
 export function withReceipt(result: ToolResult, receipt: Receipt, call: ToolCall): ToolResult {
-  return { ...result, _meta: { ...result._meta, ...metaOf(receipt, call) } }
-}
-
-function metaOf(receipt: Receipt, call: ToolCall) {
   const text = Buffer.from(receipt[PAYMENT_RESPONSE] ?? '', 'base64').toString()
   const settlement = JSON.parse(text) as object
-  return {
+  const _meta = {
+    ...result._meta,
     'x402/payment-response': settlement,
     ...(call.header(X_PAYMENT) !== undefined && { 'x402.payment-response': settlement }),
   }
+  return { ...result, _meta }
 }
 
 interface AnsweredCall {
@@ -172,14 +167,7 @@ export function resultOf(exit: Exit, answered: AnsweredCall): ToolResult {
     case 'over':
     case 'undelivered':
       return { content: [], isError: true }
-    case 'busy':
-    case 'conflict':
-    case 'server_busy':
-    case 'shutting_down':
-    case 'merchant_paused':
-    case 'nobody_paid':
-    case 'too_large':
-    case 'outside_failure':
+    default:
       return problemResult(problemOf(exit))
   }
 }

@@ -96,11 +96,7 @@ export function isUnpaid(stored: string): boolean {
 
 export function withReceipt(stored: string, receipt: Receipt): string {
   const { status, headers, body } = JSON.parse(stored) as StoredResponse
-  return JSON.stringify({
-    status,
-    body,
-    headers: { ...headers, ...receipt },
-  })
+  return JSON.stringify({ status, body, headers: { ...headers, ...receipt } })
 }
 
 /** In place of a stored response whose body was not stored. */

@@ -250,13 +250,8 @@ export class RouteOffers {
   #asked(accepts: Offer['accepts'], url: string, view: DescribedRequest): AskedPayment {
     const { resource, dialects } = this.#parts
     const { issuer } = this.#context
-    return {
-      resource: resource.at(url),
-      accepts,
-      bazaar: resource.bazaarOf(view),
-      dialects,
-      issuer,
-    }
+    const bazaar = resource.bazaarOf(view)
+    return { resource: resource.at(url), accepts, bazaar, dialects, issuer }
   }
 
   #warnOfLimits(quotes: readonly Quote[], view?: RequestView): void {

@@ -119,7 +119,8 @@ export class Mpp implements PaymentDialect {
     if (challenge.digest !== this.#digest) return other('The challenge is for another body.')
     if (challenge.realm !== this.#realm || opaqueOf(challenge).for !== this.#for)
       return other('The challenge is for another request.')
-    if (!sameHex(payload.nonce, nonceOf(challenge))) return other('The nonce is of no challenge.')
+    const nonce = keccakHex(Buffer.from(challenge.id + challenge.realm))
+    if (!sameHex(payload.nonce, nonce)) return other('The nonce is of no challenge.')
     const isLonger = Number(payload.validBefore) * 1000 > Date.parse(challenge.expires)
     return isLonger ? other('The authorization outlives its challenge.') : undefined
   }
@@ -142,9 +143,6 @@ export class Mpp implements PaymentDialect {
     return refused('invalid_payload', presented.problem)
   }
 }
-
-/** The nonce of the authorization that pays a challenge. */
-const nonceOf = ({ id, realm }: wire.PaymentChallenge) => keccakHex(Buffer.from(id + realm))
 
 const opaqueOf = ({ opaque }: wire.PaymentChallenge): Opaque =>
   JSON.parse(Buffer.from(opaque, 'base64url').toString())

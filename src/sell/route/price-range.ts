@@ -23,31 +23,24 @@ export function readPriceRange(
   const option = 'priceRange'
   if (typeof price !== 'function')
     throw new ConfigError(option, 'is for prices from a function: remove it', 'conflicting_options')
-  const parsed = given.map((one) => parsePrice(one, { defaultCurrency, allowFree: true, option }))
-  const [min, max] = parsed
-  if (
-    min?.kind !== 'fiat' ||
-    max?.kind !== 'fiat' ||
-    min.currency !== max.currency ||
-    compare(min.amount, max.amount) > 0
+  const [min, max] = given.map((one) =>
+    parsePrice(one, { defaultCurrency, allowFree: true, option }),
   )
-    throw new ConfigError(option, FORM, 'invalid_price')
-  return { currency: min.currency, min: min.amount, max: max.amount }
+  const isFiat = min?.kind === 'fiat' && max?.kind === 'fiat'
+  const range = isFiat && { currency: min.currency, min: min.amount, max: max.amount }
+  if (range && isWithin(range, max)) return range
+  throw new ConfigError(option, FORM, 'invalid_price')
 }
 
 /** @throws `ConfigError` for a price that documents have not announced. What is free needs no announcement. */
 export function requireWithin(price: ParsedPrice, range: PriceRange | undefined): void {
-  if (range === undefined || isFree(price)) return
-  const { currency, min, max } = range
-  const isWithin =
-    price.kind === 'fiat' &&
-    price.currency === currency &&
-    compare(min, price.amount) <= 0 &&
-    compare(price.amount, max) <= 0
-  if (!isWithin)
-    throw new ConfigError(
-      'price',
-      `is not within priceRange, ${formatDecimal(min)} to ${formatDecimal(max)} ${currency}`,
-      'invalid_price',
-    )
+  if (range === undefined || isFree(price) || isWithin(range, price)) return
+  const words = `${formatDecimal(range.min)} to ${formatDecimal(range.max)} ${range.currency}`
+  throw new ConfigError('price', `is not within priceRange, ${words}`, 'invalid_price')
 }
+
+const isWithin = ({ currency, min, max }: PriceRange, price: ParsedPrice): boolean =>
+  price.kind === 'fiat' &&
+  price.currency === currency &&
+  compare(min, price.amount) <= 0 &&
+  compare(price.amount, max) <= 0

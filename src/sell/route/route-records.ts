@@ -64,12 +64,7 @@ export function termsOf(
   const access = signIn?.accessOf(view, paid)
   const purchase = { ...bought, client: view.ip, redeemOnly, access }
   const { decimals } = findAcceptedAsset(merchant, requirements) ?? {}
-  const details = {
-    reference: referenceOf(options, view),
-    route: view.route,
-    decimals,
-    askedPrice,
-  }
+  const details = { reference: referenceOf(options, view), route: view.route, decimals, askedPrice }
   return { appliedRate, details, purchase, ...merchant, redeemWithoutProof, minValiditySeconds }
 }
 

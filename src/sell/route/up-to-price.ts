@@ -61,30 +61,24 @@ export function readDeclaredPrice(declared: DeclaredPrice): ReadPrice {
   return { price, maximum: { defaultCharge } }
 }
 
-/** @throws `ConfigError` for a payment that is settled before its charge is known. */
-export function checkFlow({
-  paymentFlow,
-  access,
-  protocols,
-}: Pick<ProtectOptions, 'paymentFlow' | 'access' | 'protocols'>): void {
-  if (speaksMpp({ protocols }))
-    throw new ConfigError(
-      'protocols',
-      "has 'mpp', which charges what was signed, but with upTo less may be charged: remove one of the two",
-      'conflicting_options',
-    )
-  if (access !== undefined)
-    throw new ConfigError(
-      'access',
-      'lets requests in that pay nothing, but with upTo each is charged for what it used: remove one of the two',
-      'conflicting_options',
-    )
-  if (paymentFlow === 'upfront')
-    throw new ConfigError(
-      'upTo',
-      "what was used is known once the handler has answered, but with paymentFlow: 'upfront' the payment is settled before: remove one of the two",
-      'conflicting_options',
-    )
+const CONFLICTS = {
+  protocols:
+    "has 'mpp', which charges what was signed, but with upTo less may be charged: remove one of the two",
+  access:
+    'lets requests in that pay nothing, but with upTo each is charged for what it used: remove one of the two',
+  upTo: "what was used is known once the handler has answered, but with paymentFlow: 'upfront' the payment is settled before: remove one of the two",
+}
+
+/** @throws `ConfigError` for options that no maximum can have. */
+export function checkFlow(
+  options: Pick<ProtectOptions, 'paymentFlow' | 'access' | 'protocols'>,
+): void {
+  const refuse = (option: keyof typeof CONFLICTS): never => {
+    throw new ConfigError(option, CONFLICTS[option], 'conflicting_options')
+  }
+  if (speaksMpp(options)) refuse('protocols')
+  if (options.access !== undefined) refuse('access')
+  if (options.paymentFlow === 'upfront') refuse('upTo')
 }
 
 const BESIDE =
@@ -95,7 +89,7 @@ function isOfficial(declared: DeclaredPrice | UpToPrice): declared is UpToPrice 
   return isObject(declared) && ('price' in declared || 'accepts' in declared)
 }
 
-function isUpTo(declared: DeclaredPrice): declared is UpToPrice {
+export function isUpTo<T>(declared: T): declared is Extract<T, { readonly upTo: unknown }> {
   return isObject(declared) && 'upTo' in declared
 }
 

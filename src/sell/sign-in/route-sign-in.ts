@@ -90,7 +90,7 @@ export class RouteSignIn {
       const [{ path, message } = { path: '', message: '' }] = read.errors
       return refusal('invalid_siwx_malformed_signature', `${path} ${message}`.trim())
     }
-    const { value: payload } = read
+    const payload = read.value
     const expected = { uri: this.#uriOf(view), chains: this.#chains, now: this.#context.now() }
     const misplaced = whyMisplaced(payload, expected)
     if (misplaced !== undefined) return refusal(misplaced)
@@ -131,12 +131,12 @@ export class RouteSignIn {
   accessOf(view: RequestView, paid: string | undefined): BoughtAccess | undefined {
     const { merchant, options, prices, resource } = this.#route
     if (this.#accessMs === undefined || paid === undefined) return undefined
-    const opened =
-      options.accessGroup === undefined
-        ? ['at', pricedMethod(view), resource.placeOf(view)]
-        : ['group', options.accessGroup]
-    const isGroup = options.accessGroup !== undefined && prices.fixed !== undefined
-    const priced = isGroup ? undefined : paid
+    const { accessGroup } = options
+    const isPlace = accessGroup === undefined
+    const opened = isPlace
+      ? ['at', pricedMethod(view), resource.placeOf(view)]
+      : ['group', accessGroup]
+    const priced = isPlace || prices.fixed === undefined ? paid : undefined
     return { key: hashOf(merchant.project, priced, ...opened), ms: this.#accessMs }
   }
 
@@ -160,15 +160,8 @@ export class RouteSignIn {
   /** A salt, and what only gateways on this ledger can make of it, URL, method, project and time. */
   async #nonce(salt: string, issuedAt: string, view: RequestView): Promise<string> {
     const { project } = this.#route.merchant
-    const named = [
-      'x402-sign-in-v1',
-      salt,
-      this.#uriOf(view),
-      pricedMethod(view),
-      project,
-      issuedAt,
-    ]
-    const hmac = createHmac('sha256', await this.#context.secret()).update(JSON.stringify(named))
+    const seed = ['x402-sign-in-v1', salt, this.#uriOf(view), pricedMethod(view), project, issuedAt]
+    const hmac = createHmac('sha256', await this.#context.secret()).update(JSON.stringify(seed))
     return salt + hmac.digest('hex').slice(0, NONCE.digits)
   }
 }

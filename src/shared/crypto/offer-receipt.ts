@@ -40,14 +40,12 @@ const extensionOf = (name: string, type: string, value: object) => {
 }
 
 export class ReceiptIssuer {
-  readonly #privateKey: Hex
-  readonly #publicKey: Buffer
+  readonly #key: { readonly privateKey: Hex; readonly publicKey: Uint8Array }
   readonly #now: () => number
 
   /** @param now - Milliseconds since the epoch. */
   constructor(key: { privateKey: Hex; publicKey: Uint8Array }, now: () => number) {
-    this.#privateKey = key.privateKey
-    this.#publicKey = Buffer.from(key.publicKey)
+    this.#key = key
     this.#now = now
   }
 
@@ -81,7 +79,8 @@ export class ReceiptIssuer {
   /** The DID document by which a site names the key (did:web). @param root - The site's URL. */
   didDocument(root: string): object {
     const id = `did:web:${encodeURIComponent(new URL(root).host)}`
-    const [x, y] = [0, 32].map((at) => this.#publicKey.toString('base64url', at, at + 32))
+    const publicKey = Buffer.from(this.#key.publicKey)
+    const [x, y] = [0, 32].map((at) => publicKey.toString('base64url', at, at + 32))
     const publicKeyJwk = { kty: 'EC', crv: 'secp256k1', x, y }
     const key = { id: `${id}#receipts`, type: 'JsonWebKey2020', controller: id, publicKeyJwk }
     return { id, verificationMethod: [key], assertionMethod: [key.id] }
@@ -95,7 +94,7 @@ export class ReceiptIssuer {
   #sign(struct: keyof typeof MEMBERS, { network, ...others }: Payload): object {
     const payload = { version: 1, network: findNetwork(network)?.caip2 ?? network, ...others }
     const digest = bytesOf(proofDigest(struct, payload))
-    const { rs, yParity } = signDigest(digest, bytesOf(this.#privateKey))
+    const { rs, yParity } = signDigest(digest, bytesOf(this.#key.privateKey))
     return { format: 'eip712', payload, signature: `${hexOf(rs)}${yParity === 1 ? '1c' : '1b'}` }
   }
 }

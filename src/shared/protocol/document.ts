@@ -91,7 +91,7 @@ const explain: z.core.$ZodErrorMap = (issue) => {
       return ''
     case 'unrecognized_keys':
       // Parsed by `errorsOf`, which handles unknown members one by one.
-      return membersOf(issue.inst).join(',')
+      return namesIn(issue.inst).join(',')
     default:
       return undefined
   }
@@ -112,7 +112,7 @@ const CONTEXT = { error: explain, reportInput: true } as const
 const showLiteral = (value: unknown): string =>
   typeof value === 'string' ? `'${value}'` : String(value)
 
-function membersOf(schema: unknown): readonly string[] {
+function namesIn(schema: unknown): readonly string[] {
   return Object.keys((schema as { shape?: object } | undefined)?.shape ?? {})
 }
 
@@ -191,4 +191,9 @@ export function countMembers(document: unknown, most = Infinity): number {
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The members of what may be no object. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {}
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { parseDocument, type Parsed } from './document.js'
 import { decodeHeader } from './headers.js'
 import type { Hex } from './payment.js'
+import { ADDRESS } from './primitives.js'
 
 /** Key of the extension, and of the header that carries what was signed. */
 export const SIGN_IN_WITH_X = 'sign-in-with-x'
@@ -32,18 +33,16 @@ export const signInReasons = {
 
 export type SignInReason = keyof typeof signInReasons
 
-export interface SignInInfo {
-  readonly domain: string
-  readonly uri: string
-  readonly version: '1'
-  readonly nonce: string
-  /** ISO 8601. */
-  readonly issuedAt: string
-  readonly resources: readonly string[]
-}
-
 export interface SignInExtension {
-  readonly info: SignInInfo
+  readonly info: {
+    readonly domain: string
+    readonly uri: string
+    readonly version: '1'
+    readonly nonce: string
+    /** ISO 8601. */
+    readonly issuedAt: string
+    readonly resources: readonly string[]
+  }
   readonly supportedChains: readonly { readonly chainId: string; readonly type: 'eip191' }[]
   readonly schema: object
 }
@@ -54,7 +53,7 @@ const line = z.string().regex(/^[^\u0000-\u001f\u007f]*$/, 'must be one line')
 
 const payloadSchema = z.object({
   domain: line,
-  address: z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address'),
+  address: z.string().regex(ADDRESS, 'must be an address'),
   statement: line.optional(),
   uri: line,
   version: z.literal('1'),
@@ -75,7 +74,6 @@ export interface SignInPayload extends z.infer<typeof payloadSchema> {
   readonly signature: Hex
 }
 
-/** Reads a `SIGN-IN-WITH-X` header. */
 export function readSignIn(header: string): Parsed<SignInPayload> {
   const decoded = decodeHeader(header)
   if (!decoded.ok) return { ok: false, errors: [{ path: '', message: decoded.problem }] }

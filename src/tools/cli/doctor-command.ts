@@ -30,10 +30,7 @@ export const doctorCommand: Command = {
   summary: 'Checks a configuration and everything around it, and says how to fix it.',
   usage: USAGE,
   async run(args, context) {
-    const flags = readFlags(args, {
-      names: ['config', 'ledger', 'public'],
-      switches: ['json'],
-    })
+    const flags = readFlags(args, { names: ['config', 'ledger', 'public'], switches: ['json'] })
     const found = await examineBy(flags, context)
     context.showProgress?.('')
     const isSound = found.every(({ status }) => status !== 'error')

@@ -8,7 +8,7 @@ import type { LedgerStore } from '../../../ledger/index.js'
 import { openPostgresLedger } from '../../../ledger/postgres-ledger.js'
 import { openSqliteLedger } from '../../../ledger/sqlite-ledger.js'
 import { ConfigError, isConfigError, type ConfigIssue } from '../../../shared/errors.js'
-import { isObject } from '../../../shared/protocol/document.js'
+import { membersOf } from '../../../shared/protocol/document.js'
 import { sameNetwork } from '../../../shared/protocol/networks.js'
 import type { GatewayOptions } from '../options.js'
 import { databaseVariable, textOf, VARIABLES, type Environment } from './variables.js'
@@ -83,7 +83,7 @@ function put(
   if (name === undefined) return make(options)
   if (Array.isArray(options))
     return Object.assign([...options], { [name]: put(options[Number(name)], path, make) })
-  const members = isObject(options) ? options : {}
+  const members = membersOf(options)
   return { ...members, [name]: put(members[name], path, make) }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Facilitator, NetworkFacilitator } from '../../../core/facilitator/facilitator.js'
+import type { OnNetworks } from '../../../core/facilitator/facilitator.js'
 import { isObject } from '../../../shared/protocol/document.js'
 import { findNetwork, sameNetwork } from '../../../shared/protocol/networks.js'
 import { hasMethod, missing, type FieldsOf } from './fields.js'
@@ -24,10 +25,8 @@ const named = z.strictObject({
 export const facilitatorSchema = z.union([one, z.array(named).min(1)], { error: SHAPE }).optional()
 
 /** A facilitator elsewhere. */
-export interface ResolvedFacilitator {
+export interface ResolvedFacilitator extends OnNetworks {
   readonly facilitator: Facilitator
-  /** CAIP-2. @defaultValue all */
-  readonly networks?: readonly string[]
 }
 
 /** Finds the networks that a list names. */

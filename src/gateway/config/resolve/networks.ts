@@ -18,7 +18,7 @@ import { addressOf, currency, httpUrl, missing, mistake, privateKey } from './fi
 import type { FieldsOf } from './fields.js'
 import type { AssetOptions, KnownAssetOptions, NetworkOptions } from '../options/network.js'
 import type { GatewayOptions } from '../options.js'
-import { isObject } from '../../../shared/protocol/document.js'
+import { membersOf } from '../../../shared/protocol/document.js'
 import { isElsewhere } from './facilitators.js'
 import { readOption, within, type Report } from './report.js'
 
@@ -165,7 +165,7 @@ export function resolveNetworks(
   options: GatewayOptions,
   report: Report,
 ): readonly ResolvedNetwork[] {
-  const networks = isObject(options.networks) ? options.networks : {}
+  const networks = membersOf(options.networks)
   return Object.entries(networks).flatMap(([id, given], index, all) => {
     const isRemote = isElsewhere(options.facilitator, id)
     const schema = isRemote ? remoteNetworkSchema : localNetworkSchema
@@ -179,11 +179,7 @@ export function resolveNetworks(
     const assets = resolveAssets(settings.assets, network, reportHere)
     refuseFactories(settings.allowedFactories, assets, reportHere)
     const core = coreOf(settings)
-    return [
-      isRemote
-        ? { network, assets, hasIdleRelayers: core !== undefined }
-        : { network, assets, core },
-    ]
+    return [{ network, assets, ...(isRemote ? { hasIdleRelayers: core !== undefined } : { core }) }]
   })
 }
 

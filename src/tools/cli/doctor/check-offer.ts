@@ -56,13 +56,11 @@ export interface Asked {
   readonly method: string
 }
 
-/** A complete answer. */
 type Answer = Extract<JsonResponse, { readonly kind: 'json' | 'no_json' }>
 
 const malformed = (message: string): DoctorFinding => fault('route', 'offer_malformed', message)
 const unusual = (message: string): DoctorFinding => caution('route', 'offer_unusual', message)
 
-/** Checks a 402. */
 export function checkOffer(answer: Answer, asked: Asked): readonly DoctorFinding[] {
   const header = answer.headers.get(PAYMENT_REQUIRED) ?? ''
   const decoded = decodeHeader(header)

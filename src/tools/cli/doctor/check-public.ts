@@ -1,7 +1,7 @@
 /** Checks from outside what catalogues and buyers refuse at a public URL. Never pays. */
-import { isIP } from 'node:net'
 import { z } from 'zod'
 import { isPublicAddress } from '../../../operate/webhooks/public-address.js'
+import { literalOf } from '../../../operate/webhooks/receiver-url.js'
 import { fetchJson } from '../../../shared/http/fetch-json.js'
 import { parseDocument } from '../../../shared/protocol/document.js'
 import { requirementsSchema } from '../../../shared/protocol/payment.js'
@@ -57,10 +57,10 @@ export async function checkPublic(
 /** Names that the Internet does not have. */
 const LOCAL_NAME = /^[^.]*\.?$|\.(?:localhost|local|internal|lan|home\.arpa|test)\.?$/
 
-function checkHost({ protocol, hostname }: URL): readonly DoctorFinding[] {
-  const bare = hostname.replace(/^\[(.*)\]$/, '$1')
-  const isPublic = isIP(bare) === 0 ? !LOCAL_NAME.test(bare) : isPublicAddress(bare)
-  if (isPublic && protocol === 'https:') return []
+function checkHost(url: URL): readonly DoctorFinding[] {
+  const literal = literalOf(url)
+  const isPublic = literal ? isPublicAddress(literal) : !LOCAL_NAME.test(url.hostname)
+  if (isPublic && url.protocol === 'https:') return []
   const message = 'is not HTTPS on a public host: catalogues refuse it.'
   return [fault('route', 'public_url_insecure', message)]
 }

@@ -28,7 +28,7 @@ import { formatDecimal, trimDecimal } from '../../../shared/money/decimal.js'
 import { PERMIT2 } from '../../../shared/protocol/contracts.js'
 import { visible } from '../../../shared/protocol/visible-text.js'
 import { randomBytes } from 'node:crypto'
-import { isObject } from '../../../shared/protocol/document.js'
+import { isObject, membersOf } from '../../../shared/protocol/document.js'
 import { PAYMENT_IDENTIFIER } from '../../../shared/protocol/payment-identifier.js'
 import { signablePayment } from '../../../shared/protocol/signable-payment.js'
 
@@ -232,7 +232,7 @@ function paymentOf(
 function withPaymentId(extensions: Readonly<Record<string, unknown>>) {
   const offered = extensions[PAYMENT_IDENTIFIER]
   if (!isObject(offered)) return extensions
-  const info = isObject(offered['info']) ? offered['info'] : {}
+  const info = membersOf(offered['info'])
   const id = randomBytes(24).toString('base64url')
   return { ...extensions, [PAYMENT_IDENTIFIER]: { ...offered, info: { ...info, id } } }
 }

@@ -188,10 +188,7 @@ export async function isApproved(
   {
     chain,
     factories,
-  }: {
-    readonly chain: Pick<Chain, 'call' | 'callMany'>
-    readonly factories: ReadonlySet<Address>
-  },
+  }: { readonly chain: Pick<Chain, 'call' | 'callMany'>; readonly factories: ReadonlySet<Address> },
   { deployment, ...asked }: AccountSignature & UnwrappedSignature,
 ): Promise<boolean> {
   const isAllowed = deployment !== undefined && factories.has(deployment.to)
