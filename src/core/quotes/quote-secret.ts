@@ -1,8 +1,6 @@
 import type { LedgerStore } from '../../ledger/index.js'
 import { Lazy } from '../../shared/http/lazy.js'
 
-const NAME = 'quote'
-
 /**
  * Finds the secret for signing quotes: the configured one, or the one that all gateways on a ledger share.
  *
@@ -12,6 +10,6 @@ export function quoteSecret(
   configured: string | undefined,
   ledger: Pick<LedgerStore, 'secrets'>,
 ): () => Promise<string> {
-  const secret = new Lazy(async () => configured ?? ledger.secrets.sharedSecret(NAME))
+  const secret = new Lazy(async () => configured ?? ledger.secrets.sharedSecret('quote'))
   return () => secret.get()
 }

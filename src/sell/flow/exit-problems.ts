@@ -4,9 +4,6 @@ import { failureWords } from '../../shared/http/failure-words.js'
 import { SHUTTING_DOWN, type Problem } from '../../shared/http/respond-problem.js'
 import type { Exit } from './exits.js'
 
-/** A pause is ended by hand: nobody should ask every few seconds. */
-const PAUSED_RETRY_SECONDS = 60
-
 const PROBLEMS = {
   settlement_pending: {
     code: 'settlement_pending',
@@ -35,7 +32,8 @@ const PROBLEMS = {
   merchant_paused: {
     code: 'merchant_paused',
     detail: 'The seller takes no payments for now; nothing was charged. Try again later.',
-    retryAfterSeconds: PAUSED_RETRY_SECONDS,
+    // It ends by hand: nobody should ask every few seconds.
+    retryAfterSeconds: 60,
   },
   nobody_paid: {
     code: 'merchant_not_configured',
