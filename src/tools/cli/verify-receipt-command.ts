@@ -105,7 +105,10 @@ async function fetchSigners(resourceUrl: string): Promise<readonly string[]> {
   if (!isHttpUrl(resourceUrl)) throw new Error(`${unknown}: the resource is not on the web.`)
   const { origin, host, hostname } = new URL(resourceUrl)
   const url = `${origin}/.well-known/did.json`
-  const receiver = await findReceiver(url, receiverRules(isLoopback(hostname)))
+  const receiver = await findReceiver(
+    url,
+    receiverRules(isLoopback(hostname.replace(/[[\]]/g, ''))),
+  )
   if (receiver.kind === 'refused')
     throw new Error(`${unknown}: ${origin} is not an https site on the public Internet.`)
   const answer = await fetchJson(url, { headers: { Accept: 'application/json' }, ...LIMITS })
