@@ -43,13 +43,15 @@ const asset = () => ({
   eip712: { name: 'USDC', version: '2' },
 })
 
+/** None is the first one, which makes the calls of metered payments here. */
+const relayersElsewhere = () => devnet.relayerKeys.slice(1, 3)
 /** The gateway of another company: it settles on Polygon Amoy. */
 const openElsewhere = () =>
   openRemoteCore(devnet, toEnd, {
     networks: {
       'polygon-amoy': {
         rpcUrl: amoy.rpcUrl,
-        relayerKeys: devnet.relayerKeys.slice(0, 2),
+        relayerKeys: relayersElsewhere(),
         assets: [asset()],
       },
     },
@@ -126,7 +128,7 @@ it('offers maxima to the caller of each network', async () => {
   await until(async () => (offers = await offersOf(`${url}/most`)).length === 2)
   const named = offers.map(({ network, extra }) => [network, extra?.['facilitatorAddress']])
   expect(new Map(named as [string, unknown][])).toEqual(new Map(callers as [string, unknown][]))
-  expect(callers).toHaveLength(2)
+  expect(new Set(callers.map(([, caller]) => caller)).size).toBe(2)
 })
 
 it('sells on its own network while a facilitator is gone', async () => {
@@ -193,13 +195,13 @@ it('gives the goods for what a facilitator has settled, though its network is se
     open({ networks: amoyWith({ rpcUrl: amoy.rpcUrl, relayerKeys }), settleTimeoutMs: 400 })
   const headers = paymentHeader(payment)
   // What these relayers have sent is for their own ledger to answer for.
-  const theirs = await own(devnet.relayerKeys.slice(0, 2))
+  const theirs = await own(relayersElsewhere())
   expect(settlementOf(await fetch(theirs.url, { headers }))).toMatchObject({
     errorReason: 'settlement_pending',
     transaction: '',
   })
   await theirs.gateway.close()
-  const second = await own(devnet.relayerKeys.slice(2, 4))
+  const second = await own(devnet.relayerKeys.slice(0, 1))
   const present = () => fetch(second.url, { headers })
   const given = await untilDecided(present)
   expect([given.status, await given.text()]).toEqual([200, 'goods 2'])

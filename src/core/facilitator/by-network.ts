@@ -2,7 +2,7 @@
 import type { Payment } from '../../shared/protocol/decoded-payment.js'
 import { isFacilitatorError } from '../../shared/errors.js'
 import { findNetwork } from '../../shared/protocol/networks.js'
-import type { OnNetworks, ReservingFacilitator } from './facilitator.js'
+import { settlesOn, type OnNetworks, type ReservingFacilitator } from './facilitator.js'
 import { mergeSigners } from './scheme-facilitator.js'
 
 type Settling = Pick<ReservingFacilitator, 'verifyPayment' | 'reserve' | 'supported'>
@@ -17,7 +17,7 @@ export function byNetwork(
   others: Settling,
 ): Settling {
   const settlerOn = (caip2: string | undefined): Settling =>
-    named.find(({ networks }) => networks?.some((one) => one === caip2))?.facilitator ?? others
+    named.find((one) => caip2 !== undefined && settlesOn(one, caip2))?.facilitator ?? others
   const settlerOf = ({ network }: Payment): Settling => settlerOn(network?.caip2)
   return {
     verifyPayment: (payment, ...terms) => settlerOf(payment).verifyPayment(payment, ...terms),

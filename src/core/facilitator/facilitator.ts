@@ -68,11 +68,15 @@ export interface NetworkFacilitator {
   readonly networks: readonly string[]
 }
 
-/** What is for some networks, of one facilitator among several. @internal */
+/** A facilitator's networks. @internal */
 export interface OnNetworks {
   /** CAIP-2. @defaultValue all */
   readonly networks?: readonly string[] | undefined
 }
+
+/** Whether a facilitator settles on a network. @internal */
+export const settlesOn = ({ networks }: OnNetworks, caip2: string): boolean =>
+  networks?.includes(caip2) ?? true
 
 /** The core of a facilitator, which takes payments that are decoded. @internal */
 export interface FacilitatorCore {

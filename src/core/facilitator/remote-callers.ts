@@ -3,7 +3,7 @@ import { FacilitatorError } from '../../shared/errors.js'
 import { findNetwork, type Network } from '../../shared/protocol/networks.js'
 import { isHexAddress } from '../../shared/protocol/primitives.js'
 import { UPTO, type Address, type SupportedResponse } from '../../shared/protocol/payment.js'
-import type { Facilitator, OnNetworks } from './facilitator.js'
+import { settlesOn, type Facilitator, type OnNetworks } from './facilitator.js'
 
 /** Lifetime of an answer (ms), and of one after which a payment was refused. */
 const FRESH_MS = { usual: 60_000, doubted: 5000 }
@@ -72,7 +72,7 @@ export class NetworkCallers {
 
   /** Those on a network; `undefined` where this process settles. */
   on({ caip2 }: Network): RemoteCallers | undefined {
-    return this.#elsewhere.find(({ networks }) => networks?.includes(caip2) ?? true)?.callers
+    return this.#elsewhere.find((one) => settlesOn(one, caip2))?.callers
   }
 
   /**

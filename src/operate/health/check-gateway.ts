@@ -1,4 +1,5 @@
 import type { Chain } from '../../core/chain/chain.js'
+import { settlesOn } from '../../core/facilitator/facilitator.js'
 import type { Facilitator, OnNetworks } from '../../core/facilitator/facilitator.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import type { Merchant, Project } from '../../core/merchants/project.js'
@@ -58,12 +59,13 @@ export function facilitatorFindings({
   facilitators,
   networks,
 }: Pick<CheckedParts, 'facilitators' | 'networks'>): readonly Promise<readonly Finding[]>[] {
-  return facilitators.map(({ facilitator, networks: own }) =>
-    checkFacilitator(
-      facilitator,
-      networks.flatMap(({ network }) => ((own?.includes(network.caip2) ?? true) ? network : [])),
-    ),
-  )
+  return facilitators.map((one) => {
+    const offered = networks.map(({ network }) => network)
+    return checkFacilitator(
+      one.facilitator,
+      offered.filter(({ caip2 }) => settlesOn(one, caip2)),
+    )
+  })
 }
 
 function checkFacilitator(

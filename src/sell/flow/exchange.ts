@@ -39,7 +39,7 @@ export function callerOf(
   }
 }
 
-/** What every handler is shown of a payment. */
+/** The members of a payment that every handler sees. */
 export function shownOf({ payload, requirements }: PresentedAttempt['payment']) {
   const { amount, asset, network } = requirements
   return { amount, asset, network, requirements, payload }

@@ -109,8 +109,8 @@ export async function deliver(settled: Settled, answer: string | undefined): Pro
 }
 
 /**
- * What an answer says of its payment once it goes out: with a signed receipt, if the gateway signs receipts. What was
- * free has none: anybody could collect them.
+ * Makes the receipt of an answer that goes out: a signed one, if the gateway signs receipts. A charge of zero has none,
+ * as anybody could collect them.
  */
 export function receiptFor({ offer, payment, settlement, receipt }: Settled | Delivered): Receipt {
   const { issuer, resource } = offer

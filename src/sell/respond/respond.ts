@@ -41,11 +41,13 @@ export function setReceipt(res: Response, receipt: Receipt): void {
 
 const EXPOSE_HEADERS = 'Access-Control-Expose-Headers'
 const ALL_EXPOSED = EXPOSED_HEADERS.join(', ')
+const OURS: ReadonlySet<string> = new Set(EXPOSED_HEADERS.map((name) => name.toLowerCase()))
 
 /** Lets scripts of other origins read our headers, and those in `more`, in addition to those that the app exposes. */
 export function exposeHeaders(res: Response, more: readonly string[] = []): void {
   const value = res.getHeader(EXPOSE_HEADERS)
-  if (value === undefined && more.length === 0) {
+  const others = more.filter((name) => !OURS.has(name.toLowerCase()))
+  if (value === undefined && others.length === 0) {
     res.setHeader(EXPOSE_HEADERS, ALL_EXPOSED)
     return
   }
@@ -53,7 +55,7 @@ export function exposeHeaders(res: Response, more: readonly string[] = []): void
     .split(',')
     .map((header) => header.trim())
     .filter(Boolean)
-  const missing = [...new Set([...EXPOSED_HEADERS, ...more])].filter(
+  const missing = [...EXPOSED_HEADERS, ...others].filter(
     (header) => !exposed.some((one) => one.toLowerCase() === header.toLowerCase()),
   )
   if (missing.length > 0) res.setHeader(EXPOSE_HEADERS, [...exposed, ...missing].join(', '))

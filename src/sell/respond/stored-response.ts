@@ -109,7 +109,9 @@ export const ANSWER_NOT_KEPT = {
 /** Reads a stored response, and which of its headers are the receipt. */
 export function readStored(stored: string) {
   const { status, headers, body } = JSON.parse(stored) as StoredResponse
-  const receipt = Object.entries(headers).filter(([name]) => /^(x-)?payment-re[sc]/i.test(name))
+  const receipt = Object.entries(headers).filter(([name]) =>
+    /^(x-payment-response|payment-(response|receipt))$/i.test(name),
+  )
   return {
     status,
     headers,

@@ -24,13 +24,13 @@ interface MppContext {
   readonly formats: SchemeFormats
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** What is sold. */
+  /** The resource that is sold. */
   readonly resource: Pick<x402.ResourceInfo, 'url'>
   /** All that a challenge is for: method, URLs, body, route and merchant. */
   readonly request: readonly string[]
 }
 
-/** What a challenge says beside the members of MPP: its entry of `accepts` in JSON, and the hash of what it is for. */
+/** The members of `opaque`: an entry of `accepts` in JSON, and the hash of the request that the challenge is for. */
 type Opaque = Readonly<Record<'entry' | 'for', string>>
 
 /** Problem types of MPP. @defaultValue `verification-failed` */
@@ -120,7 +120,7 @@ export class Mpp implements PaymentDialect {
     if (challenge.realm !== this.#realm || opaqueOf(challenge).for !== this.#for)
       return other('The challenge is for another request.')
     const nonce = keccakHex(Buffer.from(challenge.id + challenge.realm))
-    if (!sameHex(payload.nonce, nonce)) return other('The nonce is of no challenge.')
+    if (!sameHex(payload.nonce, nonce)) return other('The nonce is not that of the challenge.')
     const isLonger = Number(payload.validBefore) * 1000 > Date.parse(challenge.expires)
     return isLonger ? other('The authorization outlives its challenge.') : undefined
   }

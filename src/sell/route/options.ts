@@ -188,7 +188,7 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    */
   readonly v1?: boolean
   /**
-   * In which protocols it is paid: with `'mpp'` by `Authorization: Payment` as well (MPP, method `evm`), in tokens with
+   * Protocols in which it is paid: with `'mpp'` by `Authorization: Payment` as well (MPP, method `evm`), in tokens with
    * ERC-3009. @defaultValue `['x402']`
    */
   readonly protocols?: readonly ('x402' | 'mpp')[] | undefined

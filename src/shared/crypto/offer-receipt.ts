@@ -17,7 +17,7 @@ const MEMBERS = {
 
 type Payload = Readonly<Record<string, unknown>> & { readonly network: string }
 
-/** What is signed of a payload. The domain's chain id is 1 on every network (§3.2). */
+/** Hashes a payload as it is signed. The domain's chain id is 1 on every network (§3.2). */
 export function proofDigest(struct: keyof typeof MEMBERS, payload: Payload): Hex {
   const domain = new Words(4)
     .bytes(hashText('EIP712Domain(string name,string version,uint256 chainId)'))

@@ -59,7 +59,7 @@ export function encodeJson(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** What commas part, outside quotation marks. */
+/** A part between commas that stand outside quotation marks. */
 const PART = /(?:[^,"]|"(?:\\.|[^"\\])*"?)+/g
 
 /** Parts the credentials of this scheme from the others in an `Authorization` (RFC 9110 § 11.4). */

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { recoverAddress } from 'viem/utils'
 import { z } from 'zod'
 import { isLoopback } from '../../gateway/config/resolve/metrics.js'
-import { findReceiver, receiverRules } from '../../operate/webhooks/receiver-url.js'
+import { findReceiver, literalOf, receiverRules } from '../../operate/webhooks/receiver-url.js'
 import { addressOfPublicKey } from '../../shared/crypto/address-of-key.js'
 import { OFFER_RECEIPT, proofDigest } from '../../shared/crypto/offer-receipt.js'
 import { fetchJson } from '../../shared/http/fetch-json.js'
@@ -103,12 +103,11 @@ function readReceipt(document: unknown): z.output<typeof receiptSchema> {
 async function fetchSigners(resourceUrl: string): Promise<readonly string[]> {
   const unknown = 'It is not known whether the signer speaks for the site'
   if (!isHttpUrl(resourceUrl)) throw new Error(`${unknown}: the resource is not on the web.`)
-  const { origin, host, hostname } = new URL(resourceUrl)
+  const site = new URL(resourceUrl)
+  const { origin, host, hostname } = site
   const url = `${origin}/.well-known/did.json`
-  const receiver = await findReceiver(
-    url,
-    receiverRules(isLoopback(hostname.replace(/[[\]]/g, ''))),
-  )
+  const isHere = isLoopback(literalOf(site) ?? hostname)
+  const receiver = await findReceiver(url, receiverRules(isHere))
   if (receiver.kind === 'refused')
     throw new Error(`${unknown}: ${origin} is not an https site on the public Internet.`)
   const answer = await fetchJson(url, { headers: { Accept: 'application/json' }, ...LIMITS })

@@ -1,5 +1,5 @@
-import type { HandlerSite } from '../../../shared/protocol/ucp-authority.js'
 /** This gateway as a UCP payment handler: name, version, URLs of its documents. */
+import type { HandlerSite } from '../../../shared/protocol/ucp-authority.js'
 import type { NetworkNameStyle } from '../../../shared/protocol/networks.js'
 
 /** Date on which the meaning of the handler's documents last changed. */
