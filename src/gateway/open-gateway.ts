@@ -98,7 +98,10 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
       await directory.whenLoaded()
       const { checkGateway } = await import('../operate/health/check-gateway.js')
       const headerBytesOf = (merchant: Merchant) => context.headerSizes.of(merchant, context)
-      return checkGateway({ ...(await checked()), projects: directory.all, headerBytesOf })
+      const sharing = resolved.shares.map((one) => ({ ...one, networks: [one.network] }))
+      const facilitators = [...resolved.facilitators, ...sharing]
+      const projects = directory.all
+      return checkGateway({ ...(await checked()), facilitators, projects, headerBytesOf })
     },
     healthRouter: routerMaker('healthRouter', () => {
       probes.isServed = true

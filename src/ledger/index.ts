@@ -40,6 +40,7 @@ import type { Resources } from './resources.js'
 import type { Secrets } from './secrets.js'
 import type { Sessions } from './sessions.js'
 import type { SignIns } from './sign-ins.js'
+import type { Turns } from './turns.js'
 import type { Counts } from './counts.js'
 import type { WebhookDeliveries } from './webhooks/deliveries.js'
 import type { WebhookEndpoints } from './webhooks/endpoints.js'
@@ -129,6 +130,8 @@ export interface LedgerStore extends Ledger {
   readonly secrets: Public<Secrets>
   /** Sign-ins of buyers, and the access that they have paid for. */
   readonly signIns: Public<SignIns>
+  /** Payments of routes, of which facilitators settle a share. */
+  readonly turns: Public<Turns>
 }
 
 /** The parts of a store. The compiler makes sure that none is missing. */
@@ -145,6 +148,7 @@ const PARTS: Readonly<Record<Exclude<keyof LedgerStore, 'close' | 'isInMemory'>,
   resources: true,
   secrets: true,
   signIns: true,
+  turns: true,
 }
 
 /** Type guard for {@link LedgerStore}: a ledger that this package made, or a copy of the package. @internal */

@@ -25,6 +25,8 @@ export function transactionOf(record: LedgerRecord): Hex | undefined {
 
 /** The same, as a payer is told: an empty one where only a remote facilitator knows it. */
 export function toldTransactionOf(record: LedgerRecord): Hex | '' | undefined {
-  const transaction = transactionOf(record)
-  return transaction === REMOTE_SUBMISSION.transaction ? '' : transaction
+  return toldTransaction(transactionOf(record))
 }
+
+export const toldTransaction = <Known extends Hex | undefined>(transaction: Known): Known | '' =>
+  transaction === REMOTE_SUBMISSION.transaction ? '' : transaction

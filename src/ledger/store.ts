@@ -17,6 +17,7 @@ import { Resources } from './resources.js'
 import { Secrets } from './secrets.js'
 import { Sessions } from './sessions.js'
 import { SignIns } from './sign-ins.js'
+import { Turns } from './turns.js'
 import type { SqlStore } from './engine/store.js'
 import { Submissions } from './payments/submissions.js'
 import { Transactions } from './relayers/transactions.js'
@@ -64,6 +65,7 @@ export class SqlLedger implements LedgerStore {
   readonly resources: Resources
   readonly secrets: Secrets
   readonly signIns: SignIns
+  readonly turns: Turns
   readonly #store: SqlStore
   readonly #owner: LockOwner
   readonly #ownLocks: OwnLocks
@@ -94,6 +96,7 @@ export class SqlLedger implements LedgerStore {
     this.resources = new Resources(store)
     this.secrets = new Secrets(store)
     this.signIns = new SignIns(store, () => owner.newName())
+    this.turns = new Turns(store)
     this.isInMemory = options.isInMemory === true
     const sweeps = [
       pruneBytes(store, options.bytes),

@@ -191,7 +191,7 @@ export interface GatewayOptions extends PaymentHooks {
    * Limits requests to paid routes that carry a payment, or whose body is checked (`input.body`), by address (`req.ip`)
    * and, once a payment was verified, by payer. Further requests get a 429 and are not charged; the same payment can be
    * used later. Behind a proxy, Express needs `trust proxy` to tell addresses apart.
-   * @defaultValue false; with `facilitator`, 200 requests a minute
+   * @defaultValue false; where a `facilitator` verifies, 200 requests a minute
    */
   readonly paymentRateLimit?: RateLimitOptions | false | undefined
   /**
@@ -209,8 +209,8 @@ export interface GatewayOptions extends PaymentHooks {
   /** Webhooks that are declared, as a list, or settings of webhooks. @defaultValue none */
   readonly webhooks?: readonly DeclaredWebhook[] | WebhookOptions | undefined
   /**
-   * Verifies and settles elsewhere: `httpFacilitator({ url, token })`. A list has one for each of its networks, and
-   * this process settles on all others. @defaultValue in this process
+   * Verifies and settles elsewhere: `httpFacilitator({ url, token })`. A list has one for each of its networks, for all
+   * payments or a share of them, and this process settles the others. @defaultValue in this process
    */
   readonly facilitator?: Facilitator | readonly NetworkFacilitator[] | undefined
   /** Where payments are recorded. @defaultValue in memory */

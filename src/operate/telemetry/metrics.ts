@@ -153,6 +153,7 @@ export class Metrics implements PaymentWatcher {
       resources: time(store.resources),
       secrets: time(store.secrets),
       signIns: time(store.signIns),
+      turns: time(store.turns),
       close: () => store.close(),
     }
   }

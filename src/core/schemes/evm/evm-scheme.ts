@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events'
 import type { LedgerRecord } from '../../../ledger/index.js'
 import { isRefundEntry } from '../../../ledger/refunds.js'
 import { checkRecord, purchaseOf, refusalDetails } from '../check-record.js'
-import type { PaymentHooks } from '../payment-hooks.js'
 import { isRefusal, RefundRefused } from '../scheme.js'
 import type {
   PresentedPayment,
@@ -29,7 +28,7 @@ const RECONCILE_INTERVAL_MS = 30_000
 export interface EvmContextOptions
   extends
     Omit<ReconcilerOptions, 'nowSeconds' | 'reconcileIntervalMs'>,
-    Pick<PaymentHooks, 'beforeSettle'> {
+    Pick<SettleContext, 'beforeSettle' | 'listings'> {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** How long a settlement may take before it is answered as pending (ms). */

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Facilitator, NetworkFacilitator } from '../../../core/facilitator/facilitator.js'
 import type { OnNetworks } from '../../../core/facilitator/facilitator.js'
-import { isObject } from '../../../shared/protocol/document.js'
+import type { Share } from '../../../core/facilitator/share-listing.js'
+import { membersOf } from '../../../shared/protocol/document.js'
 import { findNetwork, sameNetwork } from '../../../shared/protocol/networks.js'
 import { hasMethod, missing, type FieldsOf } from './fields.js'
 import { within, type Report } from './report.js'
@@ -19,6 +20,13 @@ const named = z.strictObject({
   networks: z
     .array(z.string(), { error: missing("the networks that it settles on, like ['base']") })
     .min(1),
+  share: z
+    .custom<NonNullable<NetworkFacilitator['share']>>(
+      (value) => typeof value === 'string' && /^1 in [1-9]\d{0,8}$/.test(value),
+      "must say one in how many, like '1 in 100'",
+    )
+    .transform((share) => Number(share.slice('1 in '.length)))
+    .optional(),
 } satisfies FieldsOf<NetworkFacilitator>)
 
 /** The option `facilitator`: one, or a list. */
@@ -34,12 +42,12 @@ export function resolveFacilitators(
   given: z.output<typeof facilitatorSchema>,
   networks: readonly { readonly network: { readonly caip2: string } }[],
   report: Report,
-): readonly ResolvedFacilitator[] {
-  if (given === undefined) return []
-  if (!Array.isArray(given)) return [{ facilitator: given }]
+): { readonly facilitators: readonly ResolvedFacilitator[]; readonly shares: readonly Share[] } {
+  if (given === undefined) return { facilitators: [], shares: [] }
+  if (!Array.isArray(given)) return { facilitators: [{ facilitator: given }], shares: [] }
   const taken = new Set<string>()
-  return given.map(({ facilitator, networks: names }, index) => {
-    const found = names.map((name, at) => {
+  const found = given.map(({ networks: names, ...one }, index) => {
+    const own = names.map((name, at) => {
       const reportHere = within(report, `facilitator.${index}.networks.${at}`)
       const caip2 = findNetwork(name)?.caip2 ?? ''
       if (!networks.some(({ network }) => network.caip2 === caip2))
@@ -48,15 +56,22 @@ export function resolveFacilitators(
       taken.add(caip2)
       return caip2
     })
-    return { facilitator, networks: found }
+    return { ...one, networks: own }
   })
+  return {
+    facilitators: found.filter(({ share }) => share === undefined),
+    shares: found.flatMap(({ facilitator, share: oneIn, networks: own }) =>
+      oneIn === undefined ? [] : own.map((network) => ({ facilitator, network, oneIn })),
+    ),
+  }
 }
 
 /** Whether a facilitator elsewhere settles on a network, by the options as they were given. */
 export function isElsewhere(given: unknown, network: string): boolean {
   if (!Array.isArray(given)) return given !== undefined
   return given.some((entry: unknown) => {
-    const names = isObject(entry) ? entry['networks'] : undefined
-    return Array.isArray(names) && names.some((name) => sameNetwork(String(name), network))
+    const { networks: names, share } = membersOf(entry)
+    const isAll = share === undefined && Array.isArray(names)
+    return isAll && names.some((name) => sameNetwork(String(name), network))
   })
 }

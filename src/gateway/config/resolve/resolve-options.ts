@@ -8,6 +8,7 @@ import {
   type FieldsFirstLogger,
   type Logger,
 } from '../../../shared/logger.js'
+import type { Share } from '../../../core/facilitator/share-listing.js'
 import type { PaymentHook, PaymentHooks } from '../../../core/schemes/payment-hooks.js'
 import type { Project } from '../../../core/merchants/project.js'
 import type { RateSource } from '../../../shared/money/rates.js'
@@ -170,6 +171,8 @@ export interface ResolvedOptions extends ResolvedAdmin, PaymentHooks {
   readonly webhooks: ResolvedWebhooks
   /** Those elsewhere. */
   readonly facilitators: readonly ResolvedFacilitator[]
+  /** What others elsewhere settle of the payments that this process takes. */
+  readonly shares: readonly Share[]
   readonly ledger?: LedgerStore | undefined
   readonly logger: Logger
   readonly metrics: ResolvedMetrics | undefined
@@ -191,7 +194,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const report: Report = (option, code, message) => void issues.push({ option, code, message })
   const settings = readOption(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
-  const facilitators = resolveFacilitators(settings?.facilitator, networks, report)
+  const elsewhere = resolveFacilitators(settings?.facilitator, networks, report)
   const receipts = settings?.receipts
   const projects = resolveProjects({ ...options, receipts }, networks, report)
   const relayerKeys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])
@@ -210,7 +213,7 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     ...others,
     docsUrl: ucp?.docsUrl,
     networks,
-    facilitators,
+    ...elsewhere,
     projects,
     ...resolvedAdmin,
     rates,
@@ -218,7 +221,11 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
     webhooks,
     console: settings.console ?? resolvedAdmin.adminTokens.length > 0,
     rateLimit: withCounts(settings.rateLimit, 'rateLimit'),
-    paymentRateLimit: withCounts(paymentLimitOf(settings), 'paymentRateLimit'),
+    paymentRateLimit: withCounts(
+      settings.paymentRateLimit ??
+        (elsewhere.facilitators.length > 0 && { limit: REMOTE_PAYMENT_LIMIT }),
+      'paymentRateLimit',
+    ),
   }
 }
 
@@ -227,13 +234,6 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
  * elsewhere: a third of the 600 requests that a gateway of ours takes, so that nobody uses them up alone.
  */
 const REMOTE_PAYMENT_LIMIT = 200
-
-function paymentLimitOf({
-  paymentRateLimit,
-  facilitator,
-}: z.output<typeof optionsSchema>): RateLimitOptions | false {
-  return paymentRateLimit ?? (facilitator === undefined ? false : { limit: REMOTE_PAYMENT_LIMIT })
-}
 
 function withCounts(
   limits: RateLimitOptions | false,

@@ -2,6 +2,7 @@ import type { Receipt } from '../../../chain/types.js'
 import { ChainError, isOutsideFailure } from '../../../../shared/errors.js'
 import { recordId, type Submission } from '../../../../ledger/index.js'
 import { paymentFields } from '../../../../ledger/payment-fields.js'
+import { REMOTE_SUBMISSION } from '../../../../ledger/record-transaction.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
 import type { SettlementNetwork } from '../network/settlement-network.js'
 import type { Concluder, ConfirmContext, TakesPaid } from './concluder.js'
@@ -127,7 +128,7 @@ export class Follower {
       const fields = { ...paymentFields(payment), transaction: submission.transaction }
       return logger.warn('A payment could not be sent again.', { ...fields, error })
     }
-    await network.chain.broadcast(submission.raw)
+    if (submission.raw !== REMOTE_SUBMISSION.raw) await network.chain.broadcast(submission.raw)
   }
 
   async #followUntilDecided(following: Following, isUnknown: boolean): Promise<Outcome> {

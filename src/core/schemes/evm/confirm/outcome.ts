@@ -92,8 +92,10 @@ export async function isSuperseded(
   payment: SubmittedPayment,
 ): Promise<boolean> {
   const { submission } = payment
-  const mined = await network.chain.getMinedNonce(submission.relayer)
-  if (mined <= submission.accountNonce) return false
+  // What a facilitator elsewhere was asked to send may never come: an authorization pays only once, whoever sends it.
+  const isOwn = submission.relayer !== REMOTE_SUBMISSION.relayer
+  if (isOwn && (await network.chain.getMinedNonce(submission.relayer)) <= submission.accountNonce)
+    return false
   for (const transaction of transactionsOf(network, submission))
     if ((await network.chain.getReceipt(transaction)) !== undefined) return false
   // The node may have mined it, and not have its receipt yet.

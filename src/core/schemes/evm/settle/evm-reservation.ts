@@ -1,7 +1,11 @@
 import { recordId, type Submission } from '../../../../ledger/index.js'
 import { isRefundEntry } from '../../../../ledger/refunds.js'
 import { paymentFields } from '../../../../ledger/payment-fields.js'
-import { toldTransactionOf } from '../../../../ledger/record-transaction.js'
+import {
+  REMOTE_SUBMISSION,
+  toldTransaction,
+  toldTransactionOf,
+} from '../../../../ledger/record-transaction.js'
 import type { SettleResponse } from '../../../../shared/protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../../shared/protocol/reasons.js'
 import type { FailedRecord } from '../../check-record.js'
@@ -25,6 +29,7 @@ import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import { findEarlierUse } from './find-earlier-use.js'
 import { findSentOutcome } from './find-sent-outcome.js'
+import { settleListed, type ListedTurn, type Listing } from './listed-payment.js'
 import { sendAlone } from './prepare-transfer.js'
 import { awaitSubmission, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
@@ -36,6 +41,8 @@ export interface SettleContext extends ReservationContext, VerifyContext, Submis
   readonly reconciler: Reconciler
   /** How long a request waits for its outcome, from the start of settling (ms). */
   readonly settleTimeoutMs: number
+  /** By CAIP-2 id. @defaultValue none */
+  readonly listings?: ReadonlyMap<string, Listing> | undefined
 }
 
 /** A reservation of a payment without a transaction that can still pay it. */
@@ -46,6 +53,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   #failed: Submission | undefined
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
+  /** Says that it has sent nothing, though it was asked to. */
+  #hasUnsentTurn = false
 
   /** Sends the transfer, waits for the outcome and answers. */
   protected async pay(): Promise<SettleResponse> {
@@ -54,23 +63,60 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     const validitySeconds = settleMarginSeconds(network.chain.network)
     const late = checkTimeWindow(transfer.facts, { now: nowSeconds(), validitySeconds })
     if (late !== undefined) return this.#refuseToSend(late)
+    const listing = this.context.listings?.get(network.chain.network.caip2)
+    const isSent = this.#superseded !== undefined || this.#failed !== undefined
+    const turn = isSent ? undefined : await listing?.takeTurn(this.payment)
     const deadline = startDeadline(settleTimeoutMs, closed)
     try {
+      const listed = turn && (await this.#settleListed(turn))
+      if (listed !== undefined) return this.#toResponse(listed)
       const sending = new TransferSubmission(this.payment, this.#superseded)
-      const sent = await awaitSubmission(sending, this.context, deadline)
-      switch (sent.kind) {
-        case 'sent':
-          return await this.#awaitOutcome(sent, deadline)
-        case 'refused':
-          return isNonceUsed(sent.reason)
-            ? await this.#onNonceUsed(sent.reason)
-            : await this.#refuseToSend(sent.reason)
-        case 'left':
-          return await this.orElse('release', this.#leave(sending, sent.error))
-      }
+      const response = await this.#send(sending, deadline)
+      if (response.success && !sending.hashes.includes(response.transaction)) turn?.end(true)
+      return response
     } finally {
       deadline.end()
     }
+  }
+
+  /** Sends it from here. */
+  async #send(sending: TransferSubmission, deadline: Deadline): Promise<SettleResponse> {
+    const sent = await awaitSubmission(sending, this.context, deadline)
+    switch (sent.kind) {
+      case 'sent':
+        return this.#awaitOutcome(sent, deadline)
+      case 'refused':
+        return isNonceUsed(sent.reason)
+          ? this.#onNonceUsed(sent.reason)
+          : this.#refuseToSend(sent.reason)
+      case 'left':
+        return this.orElse('release', this.#leave(sending, sent.error))
+    }
+  }
+
+  /** Lets a facilitator send it. @returns Nothing where it has not, in time: then it is sent from here. */
+  async #settleListed(turn: ListedTurn): Promise<Decision | undefined> {
+    const { ledger, reconciler } = this.context
+    const { entry } = this.payment
+    // If this process ends before the chain has decided, its successor must know that it asked.
+    await this.orElse('release', ledger.payments.submit(entry, REMOTE_SUBMISSION))
+    const asked = toSubmitted(this.payment, REMOTE_SUBMISSION)
+    const found = await settleListed(turn, () => reconciler.follower.check(asked), this.context)
+    turn.end(found !== 'unsent' && found.kind === 'paid')
+    if (found !== 'unsent' && found.kind !== 'open') return found
+    this.#superseded = REMOTE_SUBMISSION
+    this.#hasUnsentTurn = found === 'unsent'
+    return undefined
+  }
+
+  /** Forgets what a facilitator was asked to send, and has not: nothing else was written for this payment. */
+  async #forgetTurn(): Promise<void> {
+    if (!this.#hasUnsentTurn) return
+    const { entry } = this.payment
+    await this.logFailure(
+      this.context.ledger.payments.withdraw(entry, REMOTE_SUBMISSION.transaction),
+    )
+    this.#superseded = undefined
   }
 
   protected override setCharge(charged: bigint): void {
@@ -157,6 +203,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
 
   /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
+    await this.#forgetTurn()
     if (this.#superseded === undefined) return this.refuse(reason)
     endTransaction(this.payment.network, this.payment.entry)
     return this.#toPending(this.#superseded)
@@ -195,6 +242,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   async #leave(sending: TransferSubmission, error: unknown): Promise<SettleResponse> {
     const left = sending.detach()
     if (left === undefined) {
+      await this.#forgetTurn()
       if (this.#superseded === undefined) throw error
       const fields = paymentFields(this.payment.entry)
       this.context.logger.warn('A payment could not be sent again.', { ...fields, error })
@@ -230,7 +278,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   }
 
   /** The outcome is not known: unlocks the payment, so that a later request can resume it. */
-  async #toPending({ transaction }: Submission): Promise<SettleResponse> {
+  async #toPending(submission: Submission): Promise<SettleResponse> {
+    const transaction = toldTransaction(submission.transaction)
     await this.logFailure(this.reopen())
     this.#announcePending(transaction)
     return this.unsettled({ reason: 'settlement_pending', transaction })

@@ -2,6 +2,7 @@ import { ChainError } from '../../../../shared/errors.js'
 import type { Submission } from '../../../../ledger/index.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
+import { transactionsOf } from '../confirm/outcome.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
 import { MIN_WAIT_MS, startDeadline, type Deadline } from './deadline.js'
@@ -35,7 +36,7 @@ export class TransferSubmission {
   /** @param superseded - A transaction that was written before, and will never be mined. */
   constructor(payment: VerifiedPayment, superseded?: Submission) {
     this.#payment = payment
-    this.#givenUp = superseded ? [superseded.transaction, ...(superseded.replaces ?? [])] : []
+    this.#givenUp = superseded ? transactionsOf(payment.network, superseded) : []
     this.written = new Promise((resolve) => {
       this.#announce = resolve
     })
@@ -51,6 +52,13 @@ export class TransferSubmission {
   detach(): WrittenSubmission | undefined {
     this.#isDetached = true
     return this.#current
+  }
+
+  /** All hashes under which it may be mined. */
+  get hashes(): readonly string[] {
+    return this.#current === undefined
+      ? []
+      : transactionsOf(this.#payment.network, this.#current.submission)
   }
 
   async #send(): Promise<SubmitResult> {
