@@ -98,10 +98,7 @@ export function openGateway(resolved: ResolvedOptions, opening: Opening = {}): G
       await directory.whenLoaded()
       const { checkGateway } = await import('../operate/health/check-gateway.js')
       const headerBytesOf = (merchant: Merchant) => context.headerSizes.of(merchant, context)
-      const sharing = resolved.shares.map((one) => ({ ...one, networks: [one.network] }))
-      const facilitators = [...resolved.facilitators, ...sharing]
-      const projects = directory.all
-      return checkGateway({ ...(await checked()), facilitators, projects, headerBytesOf })
+      return checkGateway({ ...(await checked()), projects: directory.all, headerBytesOf })
     },
     healthRouter: routerMaker('healthRouter', () => {
       probes.isServed = true

@@ -38,17 +38,21 @@ export interface CheckedParts {
   /** Size of the `PAYMENT-REQUIRED` header on a merchant's routes. */
   readonly headerBytesOf: (merchant: Merchant) => number
   readonly facilitators: readonly (OnNetworks & { readonly facilitator: Asked })[]
+  /** Those that settle a share of what this process takes, which it could do without. */
+  readonly shares: readonly { readonly facilitator: Asked; readonly network: string }[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
 /** Checks everything outside that a gateway depends on. Outside failures become findings. */
 export async function checkGateway(parts: CheckedParts): Promise<readonly Finding[]> {
-  const { ledger, cores } = parts
+  const { ledger, cores, shares } = parts
+  const sharing = shares.map(({ facilitator, network }) => ({ facilitator, networks: [network] }))
   const found = await Promise.all([
     findings({ subject: 'ledger' }, () => checkLedger(ledger)),
     ...cores.map((core) => checkCore(parts, core)),
     ...facilitatorFindings(parts),
+    ...facilitatorFindings({ ...parts, facilitators: sharing }),
     checkProjects(parts),
   ])
   return found.flat()

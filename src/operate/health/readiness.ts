@@ -23,7 +23,7 @@ export interface Readiness {
 
 export interface ReadinessOptions extends Omit<
   CheckedParts,
-  'projects' | 'rates' | 'headerBytesOf'
+  'projects' | 'rates' | 'headerBytesOf' | 'shares'
 > {
   /** Aborted once the gateway is closed. */
   readonly closed: AbortSignal

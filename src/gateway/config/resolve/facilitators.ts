@@ -46,7 +46,7 @@ export function resolveFacilitators(
   if (given === undefined) return { facilitators: [], shares: [] }
   if (!Array.isArray(given)) return { facilitators: [{ facilitator: given }], shares: [] }
   const taken = new Set<string>()
-  const found = given.map(({ networks: names, ...one }, index) => {
+  const found = given.map(({ networks: names, ...entry }, index) => {
     const own = names.map((name, at) => {
       const reportHere = within(report, `facilitator.${index}.networks.${at}`)
       const caip2 = findNetwork(name)?.caip2 ?? ''
@@ -56,7 +56,7 @@ export function resolveFacilitators(
       taken.add(caip2)
       return caip2
     })
-    return { ...one, networks: own }
+    return { ...entry, networks: own }
   })
   return {
     facilitators: found.filter(({ share }) => share === undefined),

@@ -34,19 +34,14 @@ export async function settleListed(
   check: () => Promise<Outcome>,
   { settleTimeoutMs, closed }: { readonly settleTimeoutMs: number; readonly closed: AbortSignal },
 ): Promise<Outcome | 'unsent'> {
-  const deadline = startDeadline(Math.min(LISTED_MS, settleTimeoutMs / 2), closed)
-  let isLate = false
-  const late = deadline.late.then(() => {
-    isLate = true
-  })
-  try {
-    if ((await Promise.race([turn.askToSettle(), late])) === 'unsent') return 'unsent'
-    for (let pause = LOOK_MS.first; ; pause = Math.min(pause * 2, LOOK_MS.longest)) {
-      const outcome = await check()
-      if (outcome.kind !== 'open' || isLate) return outcome
-      await Promise.race([world.sleep(pause), late])
-    }
-  } finally {
-    deadline.end()
+  const ms = Math.min(LISTED_MS, settleTimeoutMs / 2)
+  const end = world.elapsed() + ms
+  const deadline = startDeadline(ms, closed)
+  const asked = await Promise.race([turn.askToSettle(), deadline.late]).finally(deadline.end)
+  if (asked === 'unsent') return asked
+  for (let pause = LOOK_MS.first; ; pause = Math.min(pause * 2, LOOK_MS.longest)) {
+    const outcome = await check()
+    if (outcome.kind !== 'open' || closed.aborted || world.elapsed() > end) return outcome
+    await world.sleep(pause, undefined, { signal: closed }).catch(() => undefined)
   }
 }
