@@ -1,6 +1,7 @@
 /** A call of a paid tool, as the gateway sees it. */
 import type { Request } from 'express'
 import { X_PAYMENT, PAYMENT_SIGNATURE } from '../../shared/protocol/headers.js'
+import { AUTHORIZATION } from '../../shared/protocol/mpp.js'
 import { membersOf } from '../../shared/protocol/document.js'
 import { world } from '../../shared/world.js'
 import { bodyFingerprint } from '../route/body-fingerprint.js'
@@ -25,6 +26,7 @@ type Members = Readonly<Record<string, unknown>>
 const PAYMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
   [PAYMENT_SIGNATURE, 'x402/payment'],
   [X_PAYMENT, 'x402.payment'],
+  [AUTHORIZATION, 'org.paymentauth/credential'],
 ])
 
 /** The first version of MCP with extensions that are negotiated by request (an ISO date). */
@@ -98,6 +100,11 @@ export class ToolCall implements RequestView {
     const payment = member && this.#meta[member]
     if (payment === undefined || typeof payment === 'string') return payment
     return Buffer.from(JSON.stringify(payment)).toString('base64')
+  }
+
+  get credentials(): readonly string[] {
+    const credential = this.header(AUTHORIZATION)
+    return credential === undefined ? [] : [credential]
   }
 
   placeOf(header: string): string {
