@@ -4,7 +4,6 @@ import { Client as Client2, StreamableHTTPClientTransport } from '@modelcontextp
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { McpServer as Server1 } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createMcpHandler, McpServer as Server2 } from '@modelcontextprotocol/server'
 import express from 'express'
 import { McpClient } from 'mppx-0.11/mcp/client'
@@ -28,7 +27,7 @@ import {
 } from '../support/mpp.js'
 import { settlementOf, useShop } from '../support/shop.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
-import { openToolClient, receiptOf, requiredOf } from '../support/tool-shop.js'
+import { mcpEndpoint, openToolClient, receiptOf, requiredOf } from '../support/tool-shop.js'
 import type { Answer, Generation, Tools } from '../support/tool-shop.js'
 
 const MISMATCH = 'quote_mismatch'
@@ -87,15 +86,11 @@ const shop = useShop(
       ran.push('forecast')
       res.json({ sunny: true })
     })
-    app.post('/mcp', express.json({ limit: '5mb' }), (req, res, next) => {
-      const server = declared(new Server1(about))
-      const transport = new StreamableHTTPServerTransport({})
-      res.once('close', () => void server.close())
-      server
-        .connect(transport)
-        .then(() => transport.handleRequest(req, res, req.body))
-        .catch(next)
-    })
+    app.post(
+      '/mcp',
+      express.json({ limit: '5mb' }),
+      mcpEndpoint(() => declared(new Server1(about))),
+    )
     modern = createMcpHandler(() => declared(new Server2(about)))
   },
   () => ({ now: () => Date.now() + clock.aheadMs, publicUrl: 'https://weather.example' }),
@@ -348,6 +343,25 @@ describe('a credential with one member changed', () => {
     )
     expect(toolChallengesOf(answer)).toHaveLength(1)
   })
+})
+
+it.each([
+  [META.credential, 'invalid_payload'],
+  ['x402/payment', 'cannot be read: it is nested deeper'],
+])('explains a member %s that is nested deeper than any stack', async (member, why) => {
+  const deep = '['.repeat(40_000) + ']'.repeat(40_000)
+  const params = { name: 'forecast', arguments: bern, _meta: { [member]: 'DEEP' } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  const response = await fetch(`${shop.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-06-18',
+    },
+    body: body.replace('"DEEP"', deep),
+  })
+  expect(await response.text()).toContain(why)
 })
 
 describe('a credential elsewhere', () => {

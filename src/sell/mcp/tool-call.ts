@@ -2,7 +2,7 @@
 import type { Request } from 'express'
 import { X_PAYMENT, PAYMENT_SIGNATURE } from '../../shared/protocol/headers.js'
 import { AUTHORIZATION } from '../../shared/protocol/mpp.js'
-import { membersOf } from '../../shared/protocol/document.js'
+import { countMembers, MAX_NESTING, membersOf } from '../../shared/protocol/document.js'
 import { world } from '../../shared/world.js'
 import { bodyFingerprint } from '../route/body-fingerprint.js'
 import type { RequestView } from '../route/request-view.js'
@@ -28,6 +28,9 @@ const PAYMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
   [X_PAYMENT, 'x402.payment'],
   [AUTHORIZATION, 'org.paymentauth/credential'],
 ])
+
+/** Stands for a payment that is nested too deeply to be written as JSON. */
+const TOO_DEEP = '['.repeat(MAX_NESTING + 2) + ']'.repeat(MAX_NESTING + 2)
 
 /** The first version of MCP with extensions that are negotiated by request (an ISO date). */
 const MODERN = '2026-07-28'
@@ -99,7 +102,8 @@ export class ToolCall implements RequestView {
     const member = PAYMENT_MEMBERS.get(name)
     const payment = member && this.#meta[member]
     if (payment === undefined || typeof payment === 'string') return payment
-    return Buffer.from(JSON.stringify(payment)).toString('base64')
+    const isDeep = countMembers(payment) === Infinity
+    return Buffer.from(isDeep ? TOO_DEEP : JSON.stringify(payment)).toString('base64')
   }
 
   get credentials(): readonly string[] {
