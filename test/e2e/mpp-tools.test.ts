@@ -25,10 +25,12 @@ import {
   type SeenChallenge,
   type SignedCredential,
 } from '../support/mpp.js'
+import { resumeMining, stopMining } from '../support/mining.js'
 import { settlementOf, useShop } from '../support/shop.js'
 import { newNonce, signPayment } from '../support/sign-payment.js'
 import { mcpEndpoint, openToolClient, receiptOf, requiredOf } from '../support/tool-shop.js'
 import type { Answer, Generation, Tools } from '../support/tool-shop.js'
+import { until } from '../support/until.js'
 
 const MISMATCH = 'quote_mismatch'
 const devnet = useDevnet()
@@ -468,6 +470,25 @@ describe('one authorization', () => {
     const good = answers.filter(isSold).map(({ content }) => JSON.stringify(content))
     expect(good.length).toBeGreaterThan(0)
     expect(new Set(good).size).toBe(1)
+  })
+
+  it('that waits to be mined is not asked for again, and buys its result later', async () => {
+    const gateway = closedBy(toEnd, createGateway(shopOptions(devnet, { settleTimeoutMs: 1000 })))
+    const slow = closedBy(toEnd, await openToolClient(gateway.paidTool, tools, 'sdk 2'))
+    const [challenge] = toolChallengesOf(await slow.call('forecast', bern))
+    const _meta = credentialMeta(await signCredential(payer(), challenge!))
+    const before = await income()
+    await stopMining(devnet)
+    const waiting = await slow.call('forecast', bern, { _meta })
+    await resumeMining(devnet)
+    expect(waiting.isError).toBe(true)
+    expect(receiptOf(waiting)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    // A client would sign for a new challenge, and pay twice.
+    expect([toolChallengesOf(waiting), mppReceiptOf(waiting)]).toEqual([[], undefined])
+    let bought = waiting
+    await until(async () => isSold((bought = await slow.call('forecast', bern, { _meta }))))
+    expect(mppReceiptOf(bought)).toMatchObject({ challengeId: challenge!.id, status: 'success' })
+    expect((await income()) - before).toBe(10_000n)
   })
 
   it('of x402 is no credential', async () => {
