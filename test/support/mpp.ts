@@ -53,6 +53,36 @@ export const requestOf = ({ request }: Pick<SeenChallenge, 'request'>) =>
     readonly recipient: Hex
   }
 
+/** Replaces a part of JSON in base64url. */
+const swapped = (text: string, from: string, to: string) =>
+  Buffer.from(Buffer.from(text, 'base64url').toString().replace(from, to)).toString('base64url')
+
+/** Changes of one member of a challenge, none of which its server has made. */
+export const CHANGED_MEMBERS: readonly [
+  string,
+  (challenge: SeenChallenge) => Partial<SeenChallenge>,
+][] = [
+  ['price', ({ request }) => ({ request: swapped(request, '"10000"', '"1"') })],
+  [
+    'payee',
+    ({ request }) => ({
+      request: swapped(request, requestOf({ request }).recipient, `0x${'1'.repeat(40)}`),
+    }),
+  ],
+  [
+    'new member of its request',
+    ({ request }) => ({ request: swapped(request, '{', '{"added":1,') }),
+  ],
+  ['entry', ({ opaque }) => ({ opaque: swapped(opaque, '10000', '1') })],
+  ['expiry', () => ({ expires: '2099-01-01T00:00:00.000Z' })],
+  ['realm', () => ({ realm: 'other.example' })],
+  ['method', () => ({ method: 'usdc' })],
+  ['intent', () => ({ intent: 'session' })],
+  ['digest', () => ({ digest: 'sha-256=:AAAA:' })],
+  ['id', ({ id }) => ({ id: `${id.slice(0, -2)}AA` })],
+  ['length of its id', ({ id }) => ({ id: `${id}=` })],
+]
+
 /** What is signed otherwise than a wallet would. */
 export interface CredentialOverrides {
   readonly challenge?: Partial<SeenChallenge>
