@@ -4,7 +4,6 @@ import { Client as Client2, StreamableHTTPClientTransport } from '@modelcontextp
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { McpServer as Server1 } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createMcpHandler, McpServer as Server2 } from '@modelcontextprotocol/server'
 import { withX402Client } from 'agents/x402'
 import { experimental_createMCPClient as createAiClient } from 'ai'
@@ -17,6 +16,7 @@ import type { PaymentRequired } from '../../src/shared/protocol/payment.js'
 import { balanceOf, useDevnet } from '../support/devnet.js'
 import { useShop } from '../support/shop.js'
 import { signPayment } from '../support/sign-payment.js'
+import { mcpEndpoint } from '../support/tool-shop.js'
 
 const devnet = useDevnet()
 const account = () => privateKeyToAccount(devnet.payers[0]!.privateKey)
@@ -45,15 +45,11 @@ const shop = useShop(devnet, (app, { paidTool }) => {
     }))
     return server
   }
-  app.post('/mcp', express.json(), (req, res, next) => {
-    const server = addForecast(new Server1(about))
-    const transport = new StreamableHTTPServerTransport({})
-    res.once('close', () => void server.close())
-    server
-      .connect(transport)
-      .then(() => transport.handleRequest(req, res, req.body))
-      .catch(next)
-  })
+  app.post(
+    '/mcp',
+    express.json(),
+    mcpEndpoint(() => addForecast(new Server1(about))),
+  )
   modern = createMcpHandler(() => addForecast(new Server2(about)))
 })
 

@@ -57,6 +57,8 @@ describe('mppx 0.11', () => {
         body: { paidBy: payer.address },
       })
       expect(receiptOf(response)).toEqual({
+        chainId: 84_532,
+        challengeId: expect.any(String),
         method: 'evm',
         status: 'success',
         reference: expect.stringMatching(HASH),

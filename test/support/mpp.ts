@@ -5,11 +5,16 @@ import { assets, charge } from 'mppx-0.11/evm/client'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../src/shared/protocol/payment.js'
 import { transferTypes, type TestPayer } from './sign-payment.js'
+import type { Answer } from './tool-shop.js'
+
+/** How mppx pays here. */
+export const methodsOf = (privateKey: Hex): readonly ReturnType<typeof charge>[] => [
+  charge({ account: privateKeyToAccount(privateKey), currencies: [assets.baseSepolia.USDC] }),
+]
 
 /** A `fetch` that pays by MPP where it is asked to, of mppx alone. */
 export function mppFetch(privateKey: Hex, transport: typeof fetch = fetch): typeof fetch {
-  const account = privateKeyToAccount(privateKey)
-  const methods = [charge({ account, currencies: [assets.baseSepolia.USDC] })]
+  const methods = methodsOf(privateKey)
   return Mppx.create({ fetch: transport, methods, polyfill: false }).fetch as typeof fetch
 }
 
@@ -47,6 +52,36 @@ export const requestOf = ({ request }: Pick<SeenChallenge, 'request'>) =>
     readonly methodDetails: { readonly chainId: number }
     readonly recipient: Hex
   }
+
+/** Replaces a part of JSON in base64url. */
+const swapped = (text: string, from: string, to: string) =>
+  Buffer.from(Buffer.from(text, 'base64url').toString().replace(from, to)).toString('base64url')
+
+/** Changes of one member of a challenge, none of which its server has made. */
+export const CHANGED_MEMBERS: readonly [
+  string,
+  (challenge: SeenChallenge) => Partial<SeenChallenge>,
+][] = [
+  ['price', ({ request }) => ({ request: swapped(request, '"10000"', '"1"') })],
+  [
+    'payee',
+    ({ request }) => ({
+      request: swapped(request, requestOf({ request }).recipient, `0x${'1'.repeat(40)}`),
+    }),
+  ],
+  [
+    'new member of its request',
+    ({ request }) => ({ request: swapped(request, '{', '{"added":1,') }),
+  ],
+  ['entry', ({ opaque }) => ({ opaque: swapped(opaque, '10000', '1') })],
+  ['expiry', () => ({ expires: '2099-01-01T00:00:00.000Z' })],
+  ['realm', () => ({ realm: 'other.example' })],
+  ['method', () => ({ method: 'usdc' })],
+  ['intent', () => ({ intent: 'session' })],
+  ['digest', () => ({ digest: 'sha-256=:AAAA:' })],
+  ['id', ({ id }) => ({ id: `${id.slice(0, -2)}AA` })],
+  ['length of its id', ({ id }) => ({ id: `${id}=` })],
+]
 
 /** What is signed otherwise than a wallet would. */
 export interface CredentialOverrides {
@@ -94,6 +129,29 @@ export async function signCredential(
     challenge: { ...challenge, ...overrides.challenge },
     payload: { type: 'authorization', ...authorization, signature, ...overrides.payload },
     source: overrides.source ?? `did:pkh:eip155:${chainId}:${payer.address}`,
+  }
+}
+
+/** Members of `_meta`, by their last word. */
+export const META = {
+  required: 'org.paymentauth/payment-required',
+  credential: 'org.paymentauth/credential',
+  receipt: 'org.paymentauth/receipt',
+} as const
+
+/** The challenges of a tool's answer, as HTTP would have them. */
+export function toolChallengesOf({ _meta }: Answer): readonly SeenChallenge[] {
+  const { challenges = [] } = (_meta?.[META.required] ?? {}) as { challenges?: SeenChallenge[] }
+  return challenges.map((one) => ({
+    ...one,
+    request: Buffer.from(JSON.stringify(one.request)).toString('base64url'),
+  }))
+}
+
+/** The `_meta` of a call that brings a credential. */
+export function credentialMeta({ challenge, ...signed }: SignedCredential) {
+  return {
+    [META.credential]: { challenge: { ...challenge, request: requestOf(challenge) }, ...signed },
   }
 }
 

@@ -3,7 +3,9 @@ import { Client as Client2, InMemoryTransport as Pair2 } from '@modelcontextprot
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport as Pair1 } from '@modelcontextprotocol/sdk/inMemory.js'
 import { McpServer as Server1 } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { McpServer as Server2 } from '@modelcontextprotocol/server'
+import type { RequestHandler } from 'express'
 import type { PaidTool, ToolServer } from '../../src/mcp.js'
 import type { PaymentRequired, SettleResponse } from '../../src/shared/protocol/payment.js'
 import { signPayment, type SigningOverrides, type TestPayer } from './sign-payment.js'
@@ -37,6 +39,19 @@ export interface ToolClient {
     readonly { readonly name: string; readonly _meta?: object | undefined }[]
   >
   close(): Promise<void>
+}
+
+/** Answers each request with a server of its own, of the first generation. */
+export function mcpEndpoint(open: () => Server1): RequestHandler {
+  return (req, res, next) => {
+    const server = open()
+    const transport = new StreamableHTTPServerTransport({})
+    res.once('close', () => void server.close())
+    server
+      .connect(transport)
+      .then(() => transport.handleRequest(req, res, req.body))
+      .catch(next)
+  }
 }
 
 /** Declares tools on a server, as an app does. */

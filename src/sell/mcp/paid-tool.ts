@@ -4,12 +4,13 @@ import { formatDecimal } from '../../shared/money/decimal.js'
 import { parsePrice, type Price } from '../../shared/money/price.js'
 import { closestName } from '../../shared/protocol/did-you-mean.js'
 import { isObject } from '../../shared/protocol/document.js'
+import { EVM_CHARGE } from '../../shared/protocol/mpp.js'
 import { chargeCall } from '../flow/charge-call.js'
 import type { Exit } from '../flow/exits.js'
 import type { Caller } from '../flow/paid-call.js'
 import type { CountRequest } from '../flow/payment-rate-limit.js'
 import type { PaidRoutesContext } from '../flow/x402-protect.js'
-import { ROUTE_OPTION_NAMES, type PriceFunction } from '../route/options.js'
+import { ROUTE_OPTION_NAMES, speaksMpp, type PriceFunction } from '../route/options.js'
 import { declareRoute, type FindRoute } from '../route/route-finder.js'
 import { isUpTo, type DeclaredPrice } from '../route/up-to-price.js'
 import { HeldTool, type CallHandler, type HandledTool } from './hold-result.js'
@@ -64,7 +65,7 @@ export function createPaidTool(gateway: PaidRoutesContext): PaidTool {
       const call = new ToolCall(tool.url, args, extra)
       return requests.addCall(requests.during(answerCall(gateway, tool, call)))
     }
-    nameExtension(server)
+    nameExtensions(server, options)
     const takesNothing = options.input === undefined
     const handle = takesNothing ? (extra: HandlerExtra) => run({}, extra) : run
     return server.registerTool(name, configOf(options), handle)
@@ -79,6 +80,7 @@ const SHARED_OPTIONS = [
   'earlierPrices',
   'maxTimeoutSeconds',
   'minValiditySeconds',
+  'protocols',
 ]
 /** Options that the SDK does not get. */
 const OWN_OPTIONS = new Set(['price', 'input', 'output', ...SHARED_OPTIONS])
@@ -147,10 +149,16 @@ function dollarsOf(price: Options['price']): number | undefined {
   return isInDollars ? Number(formatDecimal(parsed.amount)) : undefined
 }
 
-/** Names x402's extension to clients, unless they know by now what the server can. */
-function nameExtension(server: Registrar): void {
+/** Names the ways of paying to clients, unless they know by now what the server can. */
+function nameExtensions(server: Registrar, options: Options): void {
   if (server.isConnected?.() === true) return
-  server.server?.registerCapabilities?.({ extensions: { [EXTENSION]: {} } })
+  const { method, intent } = EVM_CHARGE
+  server.server?.registerCapabilities?.({
+    extensions: { [EXTENSION]: {} },
+    ...(speaksMpp(options) && {
+      experimental: { payment: { methods: [method], intents: [intent] } },
+    }),
+  })
 }
 
 /** Answers a call. @throws What its handler throws. A failure of the gateway is logged, and not explained. */

@@ -1,7 +1,8 @@
 /** A call of a paid tool, as the gateway sees it. */
 import type { Request } from 'express'
 import { X_PAYMENT, PAYMENT_SIGNATURE } from '../../shared/protocol/headers.js'
-import { membersOf } from '../../shared/protocol/document.js'
+import { AUTHORIZATION } from '../../shared/protocol/mpp.js'
+import { countMembers, MAX_NESTING, membersOf } from '../../shared/protocol/document.js'
 import { world } from '../../shared/world.js'
 import { bodyFingerprint } from '../route/body-fingerprint.js'
 import type { RequestView } from '../route/request-view.js'
@@ -25,7 +26,11 @@ type Members = Readonly<Record<string, unknown>>
 const PAYMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
   [PAYMENT_SIGNATURE, 'x402/payment'],
   [X_PAYMENT, 'x402.payment'],
+  [AUTHORIZATION, 'org.paymentauth/credential'],
 ])
+
+/** Stands for a payment that is nested too deeply to be written as JSON. */
+const TOO_DEEP = '['.repeat(MAX_NESTING + 2) + ']'.repeat(MAX_NESTING + 2)
 
 /** The first version of MCP with extensions that are negotiated by request (an ISO date). */
 const MODERN = '2026-07-28'
@@ -97,7 +102,13 @@ export class ToolCall implements RequestView {
     const member = PAYMENT_MEMBERS.get(name)
     const payment = member && this.#meta[member]
     if (payment === undefined || typeof payment === 'string') return payment
-    return Buffer.from(JSON.stringify(payment)).toString('base64')
+    const isDeep = countMembers(payment) === Infinity
+    return Buffer.from(isDeep ? TOO_DEEP : JSON.stringify(payment)).toString('base64')
+  }
+
+  get credentials(): readonly string[] {
+    const credential = this.header(AUTHORIZATION)
+    return credential === undefined ? [] : [credential]
   }
 
   placeOf(header: string): string {

@@ -53,7 +53,7 @@ export type ToolPrice<Input extends ToolSchema | undefined = undefined> =
  */
 export interface PaidToolOptions<Input extends ToolSchema | undefined = undefined> extends Pick<
   ProtectOptions,
-  'maxTimeoutSeconds' | 'minValiditySeconds' | 'earlierPrices' | 'v1'
+  'maxTimeoutSeconds' | 'minValiditySeconds' | 'earlierPrices' | 'v1' | 'protocols'
 > {
   /** What a call costs. */
   readonly price: ToolPrice<Input>

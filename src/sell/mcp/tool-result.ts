@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { problemDetails, type Problem } from '../../shared/http/respond-problem.js'
 import { STATUS } from '../../shared/http/problem-status.js'
 import { PAYMENT_RESPONSE, X_PAYMENT } from '../../shared/protocol/headers.js'
+import { decodeJson, PAYMENT_RECEIPT } from '../../shared/protocol/mpp.js'
 import { problemOf } from '../flow/exit-problems.js'
 import type { Exit } from '../flow/exits.js'
 import { ANSWER_NOT_KEPT, readStored } from '../respond/stored-response.js'
@@ -125,10 +126,12 @@ async function validate(schema: Schema, value: unknown): Promise<Validated | und
 export function withReceipt(result: ToolResult, receipt: Receipt, call: ToolCall): ToolResult {
   const text = Buffer.from(receipt[PAYMENT_RESPONSE] ?? '', 'base64').toString()
   const settlement = JSON.parse(text) as object
+  const ofMpp = receipt[PAYMENT_RECEIPT]
   const _meta = {
     ...result._meta,
     'x402/payment-response': settlement,
     ...(call.header(X_PAYMENT) !== undefined && { 'x402.payment-response': settlement }),
+    ...(ofMpp !== undefined && { 'org.paymentauth/receipt': decodeJson(ofMpp) }),
   }
   return { ...result, _meta }
 }
@@ -179,21 +182,29 @@ function askForPayment(
   { call, hasOutput }: AnsweredCall,
 ): ToolResult {
   const document = paymentRequired(offer, asking)
+  const { header: json, body, challenges = [], problem } = challengeIn(offer.dialects, document)
+  const ofMpp = challenges.length > 0 && {
+    'org.paymentauth/payment-required': {
+      httpStatus: 402,
+      challenges: challenges.map((one) => ({ ...one, request: decodeJson(one.request) })),
+      problem,
+    },
+  }
   if (call.speaksExtension)
     return {
       resultType: 'payment_required',
       paymentRequired: document,
       // The SDK asks every other result for the structured content that `output` describes.
       ...(hasOutput && { isError: true }),
+      ...(ofMpp && { _meta: ofMpp }),
     } as ToolResult
-  const { header: json, body } = challengeIn(offer.dialects, document)
   const texts = body === json ? [json] : [json, body]
   const { x402Version, error, resource: sold, accepts, extensions } = document
   return {
     content: texts.map((text) => ({ type: 'text', text })),
     ...((!hasOutput || call.isModern) && { structuredContent: document }),
     isError: true,
-    _meta: { 'x402/error': { x402Version, error, resource: sold, accepts, extensions } },
+    _meta: { 'x402/error': { x402Version, error, resource: sold, accepts, extensions }, ...ofMpp },
   }
 }
 

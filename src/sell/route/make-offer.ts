@@ -37,6 +37,7 @@ export interface OffersContext extends SigningContext {
   readonly rates: RateSource
   readonly hasRates: boolean
   readonly networkNames: NetworkNameStyle
+  readonly publicUrl?: string | undefined
   /** Tokens that take signed approvals. @defaultValue none is known */
   readonly permits?: PermitDomains | undefined
   /** Room for prepared 402s. @defaultValue each route has room of its own */
@@ -176,9 +177,11 @@ export class RouteOffers {
   async #openMpp(view: RequestView, resource: ResourceInfo): Promise<Mpp | undefined> {
     const request = this.signedFor(view, resource)
     if (request === undefined) return undefined
-    const { quotes, facilitator, now } = this.#context
+    const { quotes, facilitator, now, publicUrl } = this.#context
     const key = await quotes.challengeKey()
-    return new Mpp({ key, formats: facilitator.formats, now, resource, request }, view)
+    // The URL of a tool has no host.
+    const url = view.argumentsHash === undefined ? resource.url : publicUrl
+    return new Mpp({ key, formats: facilitator.formats, now, url, request }, view)
   }
 
   /** Signs a quote, if the route signs it and the request's body has a fingerprint. */

@@ -24,8 +24,8 @@ interface MppContext {
   readonly formats: SchemeFormats
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** The resource that is sold. */
-  readonly resource: Pick<x402.ResourceInfo, 'url'>
+  /** Whose host names who sells. */
+  readonly url: string | undefined
   /** All that a challenge is for: method, URLs, body, route and merchant. */
   readonly request: readonly string[]
 }
@@ -51,14 +51,16 @@ export class Mpp implements PaymentDialect {
   readonly #digest: string | undefined
   readonly #realm: string
   readonly #for: string
+  /** The challenge that is paid. */
+  #paid: string | undefined
 
   constructor(context: MppContext, view: RequestView) {
-    const { resource, request } = context
-    this.credentials = takeCredentials(view.req)
+    const { url = '', request } = context
+    this.credentials = view.credentials ?? takeCredentials(view.req)
     this.#context = context
     this.#digest = bodyDigest(view)
     // A route may name what it sells by something else than a URL.
-    this.#realm = (URL.canParse(resource.url) && new URL(resource.url).host) || 'x402'
+    this.#realm = (URL.canParse(url) && new URL(url).host) || 'x402'
     this.#for = hashOf(...request)
   }
 
@@ -67,10 +69,15 @@ export class Mpp implements PaymentDialect {
     if (text === undefined) return undefined
     if (second !== undefined || bringsPayment(view))
       return refused('invalid_payload', 'The request has two payments: send one of them alone.')
+    const unreadable = (problem: string): PresentedPayment => {
+      const place = view.placeOf(wire.AUTHORIZATION)
+      return refused('invalid_payload', `The ${place} cannot be read: ${problem}.`)
+    }
     const document = decodeHeader(text)
     if (!document.ok) return unreadable(document.problem)
     const read = parseDocument(wire.credentialSchema, document.value)
     if (!read.ok) return unreadable(describe('', read.errors))
+    this.#paid = read.value.challenge.id
     return this.#whyRefused(read.value) ?? this.#toPayment(read.value)
   }
 
@@ -87,17 +94,23 @@ export class Mpp implements PaymentDialect {
   receipt(settlement: x402.SettleResponse): Receipt {
     const receipt = receiptOf(settlement)
     if (!settlement.success) return receipt
-    const done = { status: 'success', timestamp: new Date(this.#context.now()).toISOString() }
-    const own = { method: wire.EVM_CHARGE.method, reference: settlement.transaction, ...done }
+    const own = {
+      chainId: findNetwork(settlement.network)?.chainId,
+      challengeId: this.#paid,
+      method: wire.EVM_CHARGE.method,
+      reference: settlement.transaction,
+      status: 'success',
+      timestamp: new Date(this.#context.now()).toISOString(),
+    }
     return { ...receipt, [wire.PAYMENT_RECEIPT]: wire.encodeJson(own) }
   }
 
-  #challengeFor(entry: x402.PaymentRequirements): string {
+  #challengeFor(entry: x402.PaymentRequirements): wire.PaymentChallenge {
     const { key, now } = this.#context
     const chainId = findNetwork(entry.network)?.chainId
     // Wallets sign for whole seconds.
     const expires = (Math.floor(now() / 1000) + entry.maxTimeoutSeconds) * 1000
-    return wire.writeChallenge(key, {
+    return wire.nameChallenge(key, {
       realm: this.#realm,
       ...wire.EVM_CHARGE,
       request: wire.encodeJson({
@@ -144,12 +157,8 @@ export class Mpp implements PaymentDialect {
   }
 }
 
-const opaqueOf = ({ opaque }: wire.PaymentChallenge): Opaque =>
-  JSON.parse(Buffer.from(opaque, 'base64url').toString())
+const opaqueOf = ({ opaque }: wire.PaymentChallenge): Opaque => wire.decodeJson(opaque) as Opaque
 
 const refused = (error: string, message: string): PresentedPayment => {
   return { kind: 'refused', error, message }
 }
-
-const unreadable = (problem: string): PresentedPayment =>
-  refused('invalid_payload', `The Authorization header cannot be read: ${problem}.`)

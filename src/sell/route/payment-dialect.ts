@@ -5,6 +5,7 @@ import type {
   PaymentRequirements,
   SettleResponse,
 } from '../../shared/protocol/payment.js'
+import type { PaymentChallenge } from '../../shared/protocol/mpp.js'
 import type { RequestView } from './request-view.js'
 
 export interface PaymentDialect {
@@ -36,7 +37,7 @@ export interface Challenge {
   readonly header: string
   readonly body: string
   /** Those of its `WWW-Authenticate` headers. @defaultValue none */
-  readonly challenges?: readonly string[]
+  readonly challenges?: readonly PaymentChallenge[]
   /** Members that its body has besides. @defaultValue none */
   readonly problem?: object
 }
@@ -59,12 +60,7 @@ export async function readPayment(
 export function challengeIn(
   dialects: readonly PaymentDialect[],
   document: PaymentRequired,
-  status = 402,
 ): Challenge {
   const challenges = dialects.map((dialect) => dialect.challenge(document))
-  const challenge = Object.assign({}, ...challenges.toReversed()) as Challenge
-  const { problem, body } = challenge
-  // Other answers are about payments of x402.
-  if (problem === undefined || status !== 402) return challenge
-  return { ...challenge, body: JSON.stringify({ ...problem, ...JSON.parse(body) }) }
+  return Object.assign({}, ...challenges.toReversed()) as Challenge
 }

@@ -4,7 +4,7 @@ import { newOfferId, withOfferId } from '../../shared/protocol/offer-id.js'
 import { paymentIdentifierExtensions } from '../../shared/protocol/payment-identifier.js'
 import { sponsoringExtensions } from '../../shared/protocol/permit-sponsoring.js'
 import { SIGN_IN_WITH_X } from '../../shared/protocol/sign-in.js'
-import { WWW_AUTHENTICATE } from '../../shared/protocol/mpp.js'
+import { writeChallenge, WWW_AUTHENTICATE } from '../../shared/protocol/mpp.js'
 import { explainReason } from '../../shared/protocol/reason-words.js'
 import {
   withProtocolVersion,
@@ -79,17 +79,20 @@ export function askForPayment(
   const status = given ?? (asking.error === 'permit2_allowance_required' ? 412 : 402)
   const document = paymentRequired(offer, asking)
   const { paywall, price, quotes } = offer
-  const challenge = challengeIn(offer.dialects, document, status)
-  const { challenges = [] } = challenge
-  if (challenges.length > 0) {
+  const { challenges = [], header, body, problem } = challengeIn(offer.dialects, document)
+  const written = challenges.map(writeChallenge)
+  if (written.length > 0) {
     // The app may ask for other credentials.
-    res.appendHeader(WWW_AUTHENTICATE, challenges)
+    res.appendHeader(WWW_AUTHENTICATE, written)
     exposeHeaders(res, [WWW_AUTHENTICATE])
   }
   if (paywall !== undefined) varyByAccept(res)
   if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, quotes, status })
-  const headerBytes = writePaymentRequired(res, challenge, status)
-  offer.onWritten?.(headerBytes + challenges.join('').length)
+  // Other answers are about payments of x402.
+  const isOfMpp = problem !== undefined && status === 402
+  const whole = isOfMpp ? JSON.stringify({ ...problem, ...JSON.parse(body) }) : body
+  const headerBytes = writePaymentRequired(res, { header, body: whole }, status)
+  offer.onWritten?.(headerBytes + written.join('').length)
 }
 
 /**

@@ -22,6 +22,8 @@ export interface RequestView {
   header(name: string): string | undefined
   /** Names a header of its payment, for the developer of a client: `PAYMENT-SIGNATURE header`. */
   placeOf(header: string): string
+  /** The credentials of MPP of a call without headers. @defaultValue those in `Authorization` */
+  readonly credentials?: readonly string[]
   /** Of a call that no URL describes: fingerprint of its arguments, which its offer names and its payment echoes. */
   readonly argumentsHash?: string | undefined
   /** Its body, as the app has parsed it. */

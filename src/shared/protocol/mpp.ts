@@ -1,7 +1,9 @@
 /** MPP: the authentication scheme `Payment` (draft-httpauth-payment-00), with the method `evm` (draft-evm-charge-00). */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
+import { isObject } from './document.js'
 
+export const AUTHORIZATION = 'Authorization'
 export const WWW_AUTHENTICATE = 'WWW-Authenticate'
 export const PAYMENT_RECEIPT = 'Payment-Receipt'
 
@@ -15,7 +17,8 @@ export const credentialSchema = z.object({
     realm: z.string(),
     method: z.string(),
     intent: z.string(),
-    request: z.string(),
+    // MCP has it as what it encodes.
+    request: z.union([z.string(), z.looseObject({}).transform((one) => encodeJson(sorted(one)))]),
     expires: z.string(),
     digest: z.string().optional(),
     opaque: z.string(),
@@ -45,10 +48,17 @@ export function isOwn(key: Buffer, challenge: PaymentChallenge): boolean {
   return given.length === own.length && timingSafeEqual(given, own)
 }
 
+/** Names a challenge, which only this key can do. */
+export function nameChallenge(
+  key: Buffer,
+  unnamed: Omit<PaymentChallenge, 'id'>,
+): PaymentChallenge {
+  return { id: idOf(key, unnamed), ...unnamed }
+}
+
 /** Writes a challenge. Nothing has to be escaped, but quotation marks, which a host may have. */
-export function writeChallenge(key: Buffer, unnamed: Omit<PaymentChallenge, 'id'>): string {
-  const members = Object.entries({ id: idOf(key, unnamed), ...unnamed })
-  const written = members.flatMap(([name, value]) =>
+export function writeChallenge(challenge: PaymentChallenge): string {
+  const written = Object.entries(challenge).flatMap(([name, value]) =>
     value ? `${name}="${value.replaceAll('"', '\\"')}"` : [],
   )
   return `Payment ${written.join(', ')}`
@@ -57,6 +67,17 @@ export function writeChallenge(key: Buffer, unnamed: Omit<PaymentChallenge, 'id'
 /** @param value - Its members in the order of RFC 8785: clients write it again. */
 export function encodeJson(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+export const decodeJson = (text: string): object =>
+  JSON.parse(Buffer.from(text, 'base64url').toString()) as object
+
+/** Puts members in the order of RFC 8785, on all levels. */
+function sorted(value: object): object {
+  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, isObject(member) ? sorted(member) : member]),
+  )
 }
 
 /** A part between commas that stand outside quotation marks. */

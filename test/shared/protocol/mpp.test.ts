@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { Challenge } from 'mppx-0.11'
-import { isOwn, partCredentials, writeChallenge } from '../../../src/shared/protocol/mpp.js'
+import {
+  isOwn,
+  nameChallenge,
+  partCredentials,
+  writeChallenge,
+} from '../../../src/shared/protocol/mpp.js'
 
 const KEY = 'a secret of the server'
 const unnamed = {
@@ -16,7 +21,8 @@ const unnamed = {
 }
 
 describe('a challenge', () => {
-  const written = writeChallenge(Buffer.from(KEY), unnamed)
+  const name = (challenge: typeof unnamed) => nameChallenge(Buffer.from(KEY), challenge)
+  const written = writeChallenge(name(unnamed))
   const read = Challenge.deserialize(written)
 
   it('is read by mppx, which names it the same', () => {
@@ -27,7 +33,7 @@ describe('a challenge', () => {
 
   it('may have a host with a quotation mark', () => {
     const realm = 'a"b'
-    const odd = Challenge.deserialize(writeChallenge(Buffer.from(KEY), { ...unnamed, realm }))
+    const odd = Challenge.deserialize(writeChallenge(name({ ...unnamed, realm })))
     expect(odd.realm).toBe(realm)
   })
 
