@@ -79,15 +79,17 @@ describe.each<[string, () => LedgerStore]>([
 ])('a payment at an earlier price, with a ledger in %s', (_name, openLedger) => {
   let shop: Shop & { close(): Promise<void> }
   let ledger: LedgerStore
+  /** Payments that were looked for while none of their transactions was out: who follows one looks, too, after a while. */
   const found: string[] = []
   /** How often the ledger does not write that a payment is delivered. */
   let failures = 0
   beforeAll(async () => {
     const store = openLedger()
     ledger = patchedLedger(store, {
-      find: (key) => {
-        found.push(key.nonce)
-        return store.payments.find(key)
+      async find(key) {
+        const record = await store.payments.find(key)
+        if (record?.state !== 'submitted') found.push(key.nonce)
+        return record
       },
       async markDelivered(...delivery) {
         if (failures === 0) return store.payments.markDelivered(...delivery)
