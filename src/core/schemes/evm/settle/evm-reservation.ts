@@ -53,7 +53,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   #failed: Submission | undefined
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
-  /** Says that it has sent nothing, though it was asked to. */
+  /** Says that it has sent nothing, though it was asked to. Nobody knows whether that is true. */
   #hasUnsentTurn = false
 
   /** Sends the transfer, waits for the outcome and answers. */
@@ -107,16 +107,6 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     this.#superseded = REMOTE_SUBMISSION
     this.#hasUnsentTurn = found === 'unsent'
     return undefined
-  }
-
-  /** Forgets what a facilitator was asked to send, and has not: nothing else was written for this payment. */
-  async #forgetTurn(): Promise<void> {
-    if (!this.#hasUnsentTurn) return
-    const { entry } = this.payment
-    await this.logFailure(
-      this.context.ledger.payments.withdraw(entry, REMOTE_SUBMISSION.transaction),
-    )
-    this.#superseded = undefined
   }
 
   protected override setCharge(charged: bigint): void {
@@ -203,8 +193,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
 
   /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
-    await this.#forgetTurn()
-    if (this.#superseded === undefined) return this.refuse(reason)
+    // What its facilitator may send after all, it stays good for: its record is kept.
+    if (this.#superseded === undefined || this.#hasUnsentTurn) return this.refuse(reason)
     endTransaction(this.payment.network, this.payment.entry)
     return this.#toPending(this.#superseded)
   }
@@ -242,8 +232,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   async #leave(sending: TransferSubmission, error: unknown): Promise<SettleResponse> {
     const left = sending.detach()
     if (left === undefined) {
-      await this.#forgetTurn()
-      if (this.#superseded === undefined) throw error
+      if (this.#superseded === undefined || this.#hasUnsentTurn) throw error
       const fields = paymentFields(this.payment.entry)
       this.context.logger.warn('A payment could not be sent again.', { ...fields, error })
       return this.#refuseToSend('settlement_pending')
