@@ -6,7 +6,9 @@ import type { Facilitator } from '../../src/core/facilitator/facilitator.js'
 import { createGateway } from '../../src/gateway/gateway.js'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
 import type { Hex, PaymentPayload, SettleResponse } from '../../src/shared/protocol/payment.js'
+import { privateKeyToAccount } from 'viem/accounts'
 import { closedBy, useCleanup } from '../support/cleanup.js'
+import { askNode } from '../support/core.js'
 import { shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, paymentHeader } from '../support/http.js'
 import { emptyAccount, frontRun, newPayer, untilMined } from '../support/on-chain.js'
@@ -88,4 +90,20 @@ it('gives the goods for what the facilitator sends after all, though it said tha
   expect((await untilDecided(() => present(`${url}/a`, payment))).status).toBe(200)
   expect((await present(`${url}/a`, payment)).status).toBe(402)
   expect(told).toHaveLength(1)
+})
+
+it('sends nothing for what the facilitator has paid, though it says that it has not', async () => {
+  const { url } = await openShop(async (payment) => {
+    await send(payment)
+    return refused
+  })
+  const sent = () =>
+    Promise.all(
+      devnet.relayerKeys.map((key) =>
+        askNode<Hex>(devnet, 'eth_getTransactionCount', privateKeyToAccount(key).address, 'latest'),
+      ),
+    )
+  const before = await sent()
+  expect((await present(`${url}/a`, await sign(`${url}/a`))).status).toBe(200)
+  expect(await sent()).toEqual(before)
 })

@@ -105,6 +105,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     turn.end(found !== 'unsent' && found.kind === 'paid')
     if (found !== 'unsent' && found.kind !== 'open') return found
     this.#superseded = REMOTE_SUBMISSION
+    // Whatever it says, it may have paid since the transfer was simulated.
+    this.payment = { ...this.payment, checked: undefined }
     this.#hasUnsentTurn = found === 'unsent'
     return undefined
   }
