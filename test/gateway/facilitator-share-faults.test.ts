@@ -92,6 +92,23 @@ it('gives the goods for what the facilitator sends after all, though it said tha
   expect(told).toHaveLength(1)
 })
 
+it('runs no handler again for a payer whose money is gone', async () => {
+  const payer = await newPayer(devnet)
+  const { url, runs } = await openShop(
+    async () => {
+      await emptyAccount(devnet, payer)
+      throw new Error('gone')
+    },
+    { settleTimeoutMs: 2000 },
+  )
+  const payment = await sign(`${url}/a`, payer)
+  for (let time = 0; time < 4; time++)
+    expect((await present(`${url}/a`, payment)).status).not.toBe(200)
+  expect(runs()).toBe(1)
+  await devnet.mint(payer.address, 1_000_000n)
+  expect((await untilDecided(() => present(`${url}/a`, payment))).status).toBe(200)
+})
+
 it('sends nothing for what the facilitator has paid, though it says that it has not', async () => {
   const { url } = await openShop(async (payment) => {
     await send(payment)

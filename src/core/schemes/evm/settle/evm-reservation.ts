@@ -24,6 +24,7 @@ import {
 import { tokenOf } from '../confirm/concluder.js'
 import type { Reconciler } from '../confirm/reconciler.js'
 import { dropPayment, endTransaction } from '../network/pending-payments.js'
+import { checkOnChain } from '../verify/check-on-chain.js'
 import { checkTimeWindow, settleMarginSeconds } from '../verify/validity.js'
 import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
@@ -152,12 +153,22 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
         return this.refuseToResume({ refused: outcome.reason, transaction: outcome.transaction })
       case 'superseded':
         this.#superseded = outcome.submission
-        return undefined
-      case 'open': {
-        const transaction = toldTransactionOf(record)
-        return this.refuseToResume({ refused: 'settlement_pending', transaction })
-      }
+        return (await this.#wouldPay()) ? undefined : this.#refuseAsPending(record)
+      case 'open':
+        return this.#refuseAsPending(record)
     }
+  }
+
+  /** A handler must not run again and again for a payer whose money is gone. */
+  async #wouldPay(): Promise<boolean> {
+    const { network, asset, transfer } = this.payment
+    const checked = await this.orElse('reopen', checkOnChain(network, asset, transfer))
+    return typeof checked !== 'string'
+  }
+
+  #refuseAsPending(record: SentRecord): Promise<Refusal> {
+    const transaction = toldTransactionOf(record)
+    return this.refuseToResume({ refused: 'settlement_pending', transaction })
   }
 
   /** Waits until the chain has decided, or time is over. */
