@@ -9,7 +9,7 @@ import type { Hex, PaymentPayload, SettleResponse } from '../../src/shared/proto
 import { privateKeyToAccount } from 'viem/accounts'
 import { closedBy, useCleanup } from '../support/cleanup.js'
 import { askNode } from '../support/core.js'
-import { shopOptions, useDevnet } from '../support/devnet.js'
+import { balanceOf, shopOptions, useDevnet } from '../support/devnet.js'
 import { listen, paymentHeader } from '../support/http.js'
 import { emptyAccount, frontRun, newPayer, untilMined } from '../support/on-chain.js'
 import { paymentRequiredOf } from '../support/shop.js'
@@ -107,6 +107,27 @@ it('runs no handler again for a payer whose money is gone', async () => {
   expect(runs()).toBe(1)
   await devnet.mint(payer.address, 1_000_000n)
   expect((await untilDecided(() => present(`${url}/a`, payment))).status).toBe(200)
+})
+
+it('does not ask where too little time would be left to send a payment from here', async () => {
+  const { url, told } = await openShop(() => new Promise(() => undefined))
+  const validBefore = String(Math.floor(Date.now() / 1000) + 10)
+  const payment = await sign(`${url}/b`, undefined, { validBefore })
+  expect((await present(`${url}/b`, payment)).status).toBe(200)
+  expect(told).toHaveLength(0)
+})
+
+it('asks again at once, where a payment was refused here as well', async () => {
+  const { url, told, during } = await openShop(async (payment) => {
+    return (await balanceOf(devnet, payerOf(payment))) === 0n ? refused : send(payment)
+  })
+  const payer = await newPayer(devnet)
+  const bad = await sign(`${url}/a`, payer)
+  during.run = () => emptyAccount(devnet, payer)
+  expect((await present(`${url}/a`, bad)).status).toBe(402)
+  during.run = () => Promise.resolve()
+  expect((await present(`${url}/a`, await sign(`${url}/a`))).status).toBe(200)
+  expect(told).toHaveLength(2)
 })
 
 it('sends nothing for what the facilitator has paid, though it says that it has not', async () => {

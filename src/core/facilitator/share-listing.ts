@@ -64,7 +64,6 @@ export class ShareListing implements Listing {
 
   #turn({ payment, terms }: VerifiedPayment, name: string): ListedTurn {
     const { facilitator, ledger, logger, oneIn } = this.#context
-    let isCounted = true
     return {
       askToSettle: async () => {
         const { payload, requirements } = requestOf({ payment, terms })
@@ -83,12 +82,12 @@ export class ShareListing implements Listing {
           return isFacilitatorError(error) && error.isUnsent ? 'unsent' : 'perhaps_sent'
         }
       },
-      end: (hasPaid) => {
-        if (hasPaid) this.#failures = 0
-        else this.#passing = Math.min(PASSED_BY.first * 2 ** this.#failures++, PASSED_BY.most)
-        if (hasPaid === isCounted) return
-        isCounted = hasPaid
-        ledger.turns.add(name, oneIn, hasPaid ? 1 : -1).catch((error: unknown) => {
+      end: (how) => {
+        if (how === 'paid') this.#failures = 0
+        if (how === 'missed')
+          this.#passing = Math.min(PASSED_BY.first * 2 ** this.#failures++, PASSED_BY.most)
+        if (how === 'paid') return
+        ledger.turns.giveBack(name, oneIn).catch((error: unknown) => {
           logger.warn('The share of a facilitator was not counted.', { error })
         })
       },

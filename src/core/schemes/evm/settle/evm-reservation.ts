@@ -30,7 +30,8 @@ import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import { findEarlierUse } from './find-earlier-use.js'
 import { findSentOutcome } from './find-sent-outcome.js'
-import { settleListed, type ListedTurn, type Listing } from './listed-payment.js'
+import { LISTED_MS, settleListed } from './listed-payment.js'
+import type { ListedTurn, Listing, TurnEnd } from './listed-payment.js'
 import { sendAlone } from './prepare-transfer.js'
 import { awaitSubmission, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
@@ -64,20 +65,32 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     const validitySeconds = settleMarginSeconds(network.chain.network)
     const late = checkTimeWindow(transfer.facts, { now: nowSeconds(), validitySeconds })
     if (late !== undefined) return this.#refuseToSend(late)
-    const listing = this.context.listings?.get(network.chain.network.caip2)
-    const isSent = this.#superseded !== undefined || this.#failed !== undefined
-    const turn = isSent ? undefined : await listing?.takeTurn(this.payment)
+    const turn = await this.#takeTurn(validitySeconds)
     const deadline = startDeadline(settleTimeoutMs, closed)
+    let end: TurnEnd = 'void'
     try {
       const listed = turn && (await this.#settleListed(turn))
+      if (listed?.kind === 'paid') end = 'paid'
       if (listed !== undefined) return this.#toResponse(listed)
       const sending = new TransferSubmission(this.payment, this.#superseded)
       const response = await this.#send(sending, deadline)
-      if (response.success && !sending.hashes.includes(response.transaction)) turn?.end(true)
+      if (response.success) end = sending.hashes.includes(response.transaction) ? 'missed' : 'paid'
+      else if (response.errorReason === 'settlement_pending') end = 'missed'
       return response
     } finally {
+      turn?.end(end)
       deadline.end()
     }
+  }
+
+  /** @returns Nothing also where it could not be sent from here in time, after a facilitator that is too slow. */
+  async #takeTurn(validitySeconds: number): Promise<ListedTurn | undefined> {
+    const { listings, nowSeconds } = this.context
+    const { network, transfer } = this.payment
+    if (this.#superseded !== undefined || this.#failed !== undefined) return undefined
+    const window = { now: nowSeconds(), validitySeconds: validitySeconds + LISTED_MS / 1000 }
+    if (checkTimeWindow(transfer.facts, window) !== undefined) return undefined
+    return listings?.get(network.chain.network.caip2)?.takeTurn(this.payment)
   }
 
   /** Sends it from here. */
@@ -103,7 +116,6 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     await this.orElse('release', ledger.payments.submit(entry, REMOTE_SUBMISSION))
     const asked = toSubmitted(this.payment, REMOTE_SUBMISSION)
     const found = await settleListed(turn, () => reconciler.follower.check(asked), this.context)
-    turn.end(found !== 'unsent' && found.kind === 'paid')
     if (found !== 'unsent' && found.kind !== 'open') return found
     this.#superseded = REMOTE_SUBMISSION
     // Whatever it says, it may have paid since the transfer was simulated.
