@@ -33,13 +33,13 @@ export class Turns {
     })
   }
 
-  /** Counts a turn more or less: one that came to nothing was not taken. */
-  async add(name: string, oneIn: number, count: 1 | -1): Promise<void> {
+  /** Counts a turn less: it came to nothing. */
+  async giveBack(name: string, oneIn: number): Promise<void> {
     const [, taken] = namesOf(name, oneIn)
     await this.#store.run(async ({ db }) => {
       await db
         .updateTable('x402_versions')
-        .set((set) => ({ version: set('version', '+', count).$castTo<number>() }))
+        .set((set) => ({ version: set('version', '-', 1).$castTo<number>() }))
         .where('name', '=', taken)
         .execute()
     })

@@ -43,10 +43,9 @@ describe.each(makers)('turns in %s', (name, make) => {
   it('are taken later, where they could not be taken or came to nothing', async () => {
     expect(await takeAll(8, false)).toBe(0)
     expect(await takeAll(4)).toBe(3)
-    await ledger.turns.add('/a', 4, -1)
-    expect(await takeAll(1)).toBe(1)
-    await ledger.turns.add('/a', 4, 1)
-    expect(await takeAll(3)).toBe(0)
+    await ledger.turns.giveBack('/a', 4)
+    expect(await takeAll(2)).toBe(2)
+    expect(await takeAll(2)).toBe(0)
     expect(await takeAll(1)).toBe(1)
   })
 

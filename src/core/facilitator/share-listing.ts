@@ -15,6 +15,9 @@ import { requestOf } from './remote-request.js'
 /** Payments that pass a facilitator by after it has not settled one: doubled each time in a row. */
 const PASSED_BY = { first: 10, most: 1000 }
 
+/** Routes that are counted by themselves: where a router's pattern cannot be read, buyers choose the names. */
+const MOST_ROUTES = 1000
+
 /** A facilitator's share of the payments on a network. */
 export interface Share {
   readonly facilitator: Facilitator
@@ -41,6 +44,7 @@ export class ShareListing implements Listing {
   /** Payments that still pass it by. */
   #passing = 0
   #failures = 0
+  readonly #routes = new Set<string>()
 
   constructor(context: ShareContext) {
     this.#context = context
@@ -52,7 +56,8 @@ export class ShareListing implements Listing {
     const { entry } = verified
     const route = entry.details?.route
     if (route === undefined || !isForAnybody(entry)) return undefined
-    const name = `${network} ${route}`
+    if (this.#routes.size < MOST_ROUTES) this.#routes.add(route)
+    const name = `${network} ${this.#routes.has(route) ? route : 'other routes'}`
     const mayTake = this.#passing === 0
     if (!mayTake) this.#passing--
     const isTurn = await ledger.turns.take(name, oneIn, mayTake).catch((error: unknown) => {
@@ -64,7 +69,6 @@ export class ShareListing implements Listing {
 
   #turn({ payment, terms }: VerifiedPayment, name: string): ListedTurn {
     const { facilitator, ledger, logger, oneIn } = this.#context
-    let isCounted = true
     return {
       askToSettle: async () => {
         const { payload, requirements } = requestOf({ payment, terms })
@@ -83,12 +87,15 @@ export class ShareListing implements Listing {
           return isFacilitatorError(error) && error.isUnsent ? 'unsent' : 'perhaps_sent'
         }
       },
-      end: (hasPaid) => {
-        if (hasPaid) this.#failures = 0
-        else this.#passing = Math.min(PASSED_BY.first * 2 ** this.#failures++, PASSED_BY.most)
-        if (hasPaid === isCounted) return
-        isCounted = hasPaid
-        ledger.turns.add(name, oneIn, hasPaid ? 1 : -1).catch((error: unknown) => {
+      end: (how) => {
+        // Turns that are missed at the same time are one failure.
+        if (how === 'missed' && this.#passing === 0)
+          this.#passing = Math.min(PASSED_BY.first * 2 ** this.#failures++, PASSED_BY.most)
+        if (how === 'paid') {
+          this.#failures = 0
+          return
+        }
+        ledger.turns.giveBack(name, oneIn).catch((error: unknown) => {
           logger.warn('The share of a facilitator was not counted.', { error })
         })
       },

@@ -24,12 +24,14 @@ import {
 import { tokenOf } from '../confirm/concluder.js'
 import type { Reconciler } from '../confirm/reconciler.js'
 import { dropPayment, endTransaction } from '../network/pending-payments.js'
+import { checkOnChain } from '../verify/check-on-chain.js'
 import { checkTimeWindow, settleMarginSeconds } from '../verify/validity.js'
 import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import { findEarlierUse } from './find-earlier-use.js'
 import { findSentOutcome } from './find-sent-outcome.js'
-import { settleListed, type ListedTurn, type Listing } from './listed-payment.js'
+import { LISTED_MS, settleListed } from './listed-payment.js'
+import type { ListedTurn, Listing, TurnEnd } from './listed-payment.js'
 import { sendAlone } from './prepare-transfer.js'
 import { awaitSubmission, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
@@ -53,7 +55,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   #failed: Submission | undefined
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
-  /** Says that it has sent nothing, though it was asked to. */
+  /** Says that it has sent nothing, though it was asked to. Nobody knows whether that is true. */
   #hasUnsentTurn = false
 
   /** Sends the transfer, waits for the outcome and answers. */
@@ -63,20 +65,32 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     const validitySeconds = settleMarginSeconds(network.chain.network)
     const late = checkTimeWindow(transfer.facts, { now: nowSeconds(), validitySeconds })
     if (late !== undefined) return this.#refuseToSend(late)
-    const listing = this.context.listings?.get(network.chain.network.caip2)
-    const isSent = this.#superseded !== undefined || this.#failed !== undefined
-    const turn = isSent ? undefined : await listing?.takeTurn(this.payment)
+    const turn = await this.#takeTurn(validitySeconds)
     const deadline = startDeadline(settleTimeoutMs, closed)
+    let end: TurnEnd = 'void'
     try {
       const listed = turn && (await this.#settleListed(turn))
+      if (listed?.kind === 'paid') end = 'paid'
       if (listed !== undefined) return this.#toResponse(listed)
       const sending = new TransferSubmission(this.payment, this.#superseded)
       const response = await this.#send(sending, deadline)
-      if (response.success && !sending.hashes.includes(response.transaction)) turn?.end(true)
+      if (response.success) end = sending.hashes.includes(response.transaction) ? 'missed' : 'paid'
+      else if (response.errorReason === 'settlement_pending') end = 'missed'
       return response
     } finally {
+      turn?.end(end)
       deadline.end()
     }
+  }
+
+  /** @returns Nothing also where it could not be sent from here in time, after a facilitator that is too slow. */
+  async #takeTurn(validitySeconds: number): Promise<ListedTurn | undefined> {
+    const { listings, nowSeconds } = this.context
+    const { network, transfer } = this.payment
+    if (this.#superseded !== undefined || this.#failed !== undefined) return undefined
+    const window = { now: nowSeconds(), validitySeconds: validitySeconds + LISTED_MS / 1000 }
+    if (checkTimeWindow(transfer.facts, window) !== undefined) return undefined
+    return listings?.get(network.chain.network.caip2)?.takeTurn(this.payment)
   }
 
   /** Sends it from here. */
@@ -102,21 +116,12 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     await this.orElse('release', ledger.payments.submit(entry, REMOTE_SUBMISSION))
     const asked = toSubmitted(this.payment, REMOTE_SUBMISSION)
     const found = await settleListed(turn, () => reconciler.follower.check(asked), this.context)
-    turn.end(found !== 'unsent' && found.kind === 'paid')
     if (found !== 'unsent' && found.kind !== 'open') return found
     this.#superseded = REMOTE_SUBMISSION
+    // Whatever it says, it may have paid since the transfer was simulated.
+    this.payment = { ...this.payment, checked: undefined }
     this.#hasUnsentTurn = found === 'unsent'
     return undefined
-  }
-
-  /** Forgets what a facilitator was asked to send, and has not: nothing else was written for this payment. */
-  async #forgetTurn(): Promise<void> {
-    if (!this.#hasUnsentTurn) return
-    const { entry } = this.payment
-    await this.logFailure(
-      this.context.ledger.payments.withdraw(entry, REMOTE_SUBMISSION.transaction),
-    )
-    this.#superseded = undefined
   }
 
   protected override setCharge(charged: bigint): void {
@@ -160,12 +165,22 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
         return this.refuseToResume({ refused: outcome.reason, transaction: outcome.transaction })
       case 'superseded':
         this.#superseded = outcome.submission
-        return undefined
-      case 'open': {
-        const transaction = toldTransactionOf(record)
-        return this.refuseToResume({ refused: 'settlement_pending', transaction })
-      }
+        return (await this.#wouldPay()) ? undefined : this.#refuseAsPending(record)
+      case 'open':
+        return this.#refuseAsPending(record)
     }
+  }
+
+  /** A handler must not run again and again for a payer whose money is gone. */
+  async #wouldPay(): Promise<boolean> {
+    const { network, asset, transfer } = this.payment
+    const checked = await this.orElse('reopen', checkOnChain(network, asset, transfer))
+    return typeof checked !== 'string'
+  }
+
+  #refuseAsPending(record: SentRecord): Promise<Refusal> {
+    const transaction = toldTransactionOf(record)
+    return this.refuseToResume({ refused: 'settlement_pending', transaction })
   }
 
   /** Waits until the chain has decided, or time is over. */
@@ -203,8 +218,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
 
   /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
-    await this.#forgetTurn()
-    if (this.#superseded === undefined) return this.refuse(reason)
+    // What its facilitator may send after all, it stays good for: its record is kept.
+    if (this.#superseded === undefined || this.#hasUnsentTurn) return this.refuse(reason)
     endTransaction(this.payment.network, this.payment.entry)
     return this.#toPending(this.#superseded)
   }
@@ -242,8 +257,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   async #leave(sending: TransferSubmission, error: unknown): Promise<SettleResponse> {
     const left = sending.detach()
     if (left === undefined) {
-      await this.#forgetTurn()
-      if (this.#superseded === undefined) throw error
+      if (this.#superseded === undefined || this.#hasUnsentTurn) throw error
       const fields = paymentFields(this.payment.entry)
       this.context.logger.warn('A payment could not be sent again.', { ...fields, error })
       return this.#refuseToSend('settlement_pending')

@@ -13,12 +13,15 @@ export interface Listing {
 export interface ListedTurn {
   /** Asks the facilitator to settle the payment. Never rejects. @returns Whether it says that it has sent nothing. */
   askToSettle(): Promise<'unsent' | 'perhaps_sent'>
-  /** Writes down whether the facilitator's transaction has paid. May be called again, if it has after all. */
-  end(hasPaid: boolean): void
+  /** Writes down what came of it. */
+  end(how: TurnEnd): void
 }
 
+/** The facilitator's transaction has paid, it has not, or the payment was refused: that may be its buyer's fault. */
+export type TurnEnd = 'paid' | 'missed' | 'void'
+
 /** How long a facilitator has until the chain shows that it has paid (ms). Then the payment is sent from here. */
-const LISTED_MS = 8000
+export const LISTED_MS = 8000
 
 /** Time between two looks at the chain (ms); doubled each time. */
 const LOOK_MS = { first: 100, longest: 1000 }
