@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { callProvider, ProviderFailure, type Provider } from '../browser/provider.js'
+import { callProvider, firstOf, ProviderFailure, type Provider } from '../browser/provider.js'
 
 /** The account that a wallet would pay from. */
 export interface PayingAccount {
@@ -38,11 +38,6 @@ export function useAccount(provider: Provider, onOther: () => void): PayingAccou
     return canAsk
   }
   return { address, choose }
-}
-
-function firstOf(accounts: unknown): string | undefined {
-  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined
-  return typeof first === 'string' ? first : undefined
 }
 
 async function requestAccount(provider: Provider): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { dayOf } from '../format/text.js'
 import { shownZone } from '../format/zone.js'
-import { TextField } from './field.js'
+import { TextField, type Controlled } from './field.js'
 
 const DAY_MS = 86_400_000
 
@@ -56,9 +56,7 @@ export function spanOf({ from, to }: DateRange) {
   }
 }
 
-interface DateRangeFieldsProps {
-  readonly value: DateRange
-  readonly onValue: (range: DateRange) => void
+interface DateRangeFieldsProps extends Controlled<DateRange> {
   /** Whether either end may be left out. */
   readonly mayBeOpen?: boolean
 }

@@ -3,6 +3,12 @@ import { useId } from 'preact/hooks'
 import { amountError } from '../format/money.js'
 import { words } from '../format/text.js'
 
+/** The value of a control, and what sets it. */
+export interface Controlled<Value = string> {
+  readonly value: Value
+  readonly onValue: (value: Value) => void
+}
+
 interface FieldProps {
   readonly label: string
   readonly hint?: ComponentChildren
@@ -44,9 +50,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
   )
 }
 
-interface TextFieldProps extends Omit<FieldProps, 'children'> {
-  readonly value: string
-  readonly onValue: (value: string) => void
+interface TextFieldProps extends Omit<FieldProps, 'children'>, Controlled {
   readonly type?: 'text' | 'password' | 'date' | 'url' | 'search'
   readonly inputMode?: 'decimal' | 'numeric' | 'url'
   readonly placeholder?: string
@@ -87,9 +91,7 @@ export function AmountField({ error, ...field }: TextFieldProps) {
   return <TextField inputMode="decimal" error={shown} {...field} />
 }
 
-export interface SelectFieldProps extends Omit<FieldProps, 'children'> {
-  readonly value: string
-  readonly onValue: (value: string) => void
+export interface SelectFieldProps extends Omit<FieldProps, 'children'>, Controlled {
   readonly options: ReadonlyArray<readonly [value: string, label: string]>
 }
 
@@ -146,11 +148,9 @@ export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps
   )
 }
 
-interface CheckFieldsProps<Name extends string> {
+interface CheckFieldsProps<Name extends string> extends Controlled<readonly Name[]> {
   readonly legend: string
   readonly names: ReadonlyArray<readonly [name: Name, meaning: string]>
-  readonly value: readonly Name[]
-  readonly onValue: (value: Name[]) => void
   readonly error: string | undefined
 }
 

@@ -5,6 +5,7 @@ import type { Project } from '../api/documents.js'
 import { useAction, type Action } from '../api/use-load.js'
 import { Button } from './button.js'
 import { Changes, type Change } from './changes.js'
+import type { Controlled } from './field.js'
 import { Notice, ProblemNotice } from './notice.js'
 import type { Of } from './of.js'
 
@@ -39,9 +40,7 @@ export interface FormState<Values> extends Action {
 }
 
 /** A field of a form. */
-export interface FieldState<Value> {
-  readonly value: Value
-  readonly onValue: (value: Value) => void
+export interface FieldState<Value> extends Controlled<Value> {
   readonly error: string | undefined
 }
 

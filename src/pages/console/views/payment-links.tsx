@@ -103,11 +103,7 @@ function Status({ of: { status, settlement } }: Of<Checkout>) {
   return <StatusBadge status={isUnderWay ? 'pending' : status} />
 }
 
-interface ShowProps extends Of<Checkout> {
-  readonly onShow: (checkout: Checkout) => void
-}
-
-function Show({ of, onShow }: ShowProps) {
+function Show({ of, onShow }: Of<Checkout> & { readonly onShow: (shown: Checkout) => void }) {
   const label = `Show the link for ${of.description ?? of.reference ?? of.id}`
   return (
     <Button kind="small" label={label} onClick={() => onShow(of)}>
