@@ -41,15 +41,7 @@ async function sumsOf(
 }
 
 function activityOf(counts: readonly Count[]): Activity {
-  const sums: Record<Counted, number> = {
-    asked: 0,
-    presented: 0,
-    repeated: 0,
-    refused: 0,
-    waived: 0,
-    settled: 0,
-    failed: 0,
-  }
+  const sums = Object.fromEntries(COUNTED.map((kind) => [kind, 0])) as Record<Counted, number>
   const reasons = new Map<string, number>()
   const waivedFor = new Map<string, number>()
   for (const { kind, label, count } of counts) {
