@@ -62,8 +62,7 @@ type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
  * notices after a second.
  */
 export function rowsInOrder(
-  { locksRows }: SqlDatabase,
-  db: Kysely<LedgerDatabase>,
+  { db, locksRows }: SqlDatabase,
   condition: (where: Where) => Expression<SqlBool>,
 ): (where: Where) => Expression<SqlBool> {
   if (!locksRows) return condition
@@ -118,6 +117,17 @@ export class SqlStore {
       }
       await world.sleep(pauseMs)
     }
+  }
+
+  /** As {@link run}, in one transaction. */
+  transact<T>(work: (database: SqlDatabase) => Promise<T>): Promise<T> {
+    return this.run((database) => {
+      const { run } = database
+      const transaction = database.db.transaction()
+      return transaction.execute((db) =>
+        work({ ...database, db, run: (one, given, on = db) => run(one, given, on) }),
+      )
+    })
   }
 
   /** Runs last statements, if the database is open, and closes the connections. Never rejects. */
