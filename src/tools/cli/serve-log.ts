@@ -42,12 +42,8 @@ export function logPayments(gateway: Pick<Gateway, 'on'>, logger: Logger): void 
 }
 
 /** A URL's query may hold what is the buyer's alone. */
-function fieldsOf({
-  resource: _url,
-  ...fields
-}: {
-  readonly resource?: string | undefined
-}): object {
+function fieldsOf(payment: { readonly resource?: string | undefined }): object {
+  const { resource: _url, ...fields } = payment
   return fields
 }
 
