@@ -107,7 +107,6 @@ export function declaredIdOf({ project, url }: Pick<WebhookEndpoint, 'project' |
   return DECLARED + sha256(JSON.stringify([project, url]), 'hex').slice(0, 32)
 }
 
-/** A change of an endpoint. */
 export interface EndpointChange {
   readonly url?: string | undefined
   readonly events?: readonly WebhookEvent[] | undefined
@@ -191,7 +190,6 @@ export interface FailingWebhook {
   readonly since: number
 }
 
-/** The result of an attempt. */
 export type AttemptOutcome =
   | { readonly kind: 'delivered'; readonly status: number }
   | (AttemptFailure & { readonly kind: 'retry'; readonly afterMs: number })
@@ -199,7 +197,6 @@ export type AttemptOutcome =
   /** There is no result, because the process ends. Another process attempts it at once. */
   | { readonly kind: 'returned' }
 
-/** Why an attempt failed. */
 export interface AttemptFailure {
   readonly error: string
   readonly status?: number | undefined

@@ -40,7 +40,6 @@ export const changeSchema = z
     'must have `merchant` or `paused`',
   )
 
-/** The answer to a change. */
 export const CHANGED = {
   200: {
     description: 'The project, as it is now.',

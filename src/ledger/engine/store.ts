@@ -151,7 +151,6 @@ export class SqlStore {
   }
 }
 
-/** Opens a database and makes sure that it can be written to. */
 async function openWritable(open: SqlStoreOptions['open']): Promise<SqlDatabase> {
   const opened = await open()
   const nothing = opened.db.updateTable('x402_authorizations').where('id', '=', idBytes(''))

@@ -24,7 +24,6 @@ export class Alerts {
     this.#store = store
   }
 
-  /** Whether the operator has an endpoint. */
   hasEndpoints(): Promise<boolean> {
     return this.#store.run(async ({ db }) => {
       const query = db.selectFrom('x402_webhook_endpoints').select('id')

@@ -85,7 +85,6 @@ export class WebhookDeliveries {
     })
   }
 
-  /** Reads the payments that deliveries report. */
   async #recordsOf(database: SqlDatabase, rows: ReadonlyArray<Pick<ClaimedRow, 'payment'>>) {
     const ids = rows.flatMap(({ payment }) => payment ?? [])
     const records = ids.length > 0 ? await this.#records.rowsById(database, ids) : new Map()

@@ -31,7 +31,6 @@ export async function insertDelivery(
     .execute()
 }
 
-/** Converts a row to an endpoint. */
 export function endpointOf(row: Row<'x402_webhook_endpoints'>): WebhookEndpoint {
   const { id, project, url, secret, previous_secret: previous } = row
   return {

@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { callProvider, firstOf, ProviderFailure, type Provider } from '../browser/provider.js'
 
-/** The account that a wallet would pay from. */
 export interface PayingAccount {
   /** `undefined` if the wallet shares none yet. */
   readonly address: string | undefined

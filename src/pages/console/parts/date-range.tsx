@@ -17,7 +17,6 @@ const PRESETS = [
   ['90 days', 90],
 ] as const
 
-/** Counts days on. */
 function plusDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }

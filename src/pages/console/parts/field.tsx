@@ -24,7 +24,6 @@ interface ControlProps {
   readonly 'aria-invalid'?: 'true'
 }
 
-/** A control with label, hint and error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
@@ -61,7 +60,6 @@ interface TextFieldProps extends Omit<FieldProps, 'children'>, Controlled {
   readonly max?: string | undefined
 }
 
-/** A field for one line of text. */
 export function TextField(props: TextFieldProps) {
   const { label, hint, error, onValue, type = 'text', ...others } = props
   const { isRequired = false, isReadOnly = false, ...rest } = others
@@ -85,7 +83,6 @@ export function TextField(props: TextFieldProps) {
   )
 }
 
-/** A field for an amount of money. */
 export function AmountField({ error, ...field }: TextFieldProps) {
   const shown = error && (amountError(field.value) ?? error)
   return <TextField inputMode="decimal" error={shown} {...field} />

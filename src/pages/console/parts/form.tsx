@@ -33,13 +33,11 @@ export interface FormState<Values> extends Action {
   review(): void
   change(members: Partial<Values>): void
   errorOf(name: keyof Values & string): string | undefined
-  /** The value of a field, its setter and its error. */
   field<Name extends keyof Values & string>(name: Name): FieldState<Values[Name]>
   /** Whether an error is shown next to its field. */
   isShown(path: string): boolean
 }
 
-/** A field of a form. */
 export interface FieldState<Value> extends Controlled<Value> {
   readonly error: string | undefined
 }

@@ -28,7 +28,6 @@ interface PaymentLinksProps {
 
 const STATUSES = optionsOf('Any status', ['open', 'paid', 'expired', 'canceled'])
 
-/** Payment links of a merchant. */
 export function PaymentLinks({ route, project }: PaymentLinksProps) {
   const owner = project === undefined ? 'merchant' : `admin/projects/${encodeURIComponent(project)}`
   const path = `${owner}/checkouts`
