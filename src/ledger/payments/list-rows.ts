@@ -31,7 +31,8 @@ export async function listRows(
   { state, ...query }: LedgerQuery,
 ): Promise<readonly TimedRow[]> {
   const { id, search } = query
-  if (id !== undefined) return listFew(database, { ...query, state }, sqlId(database, id))
+  if (id !== undefined)
+    return listFew(database, { ...query, state }, database.sql<boolean>`id = ${idBytes(id)}`)
   if (search !== undefined && 'transaction' in search)
     return listFew(database, { ...query, state }, sqlTransaction(database, search.transaction))
   return listPage(database, { ...query, ...(state && { states: [state] }) })
@@ -165,8 +166,6 @@ function searchConditions(
   }
   return 'reference' in search ? [sql`reference = ${search.reference}`] : []
 }
-
-const sqlId = ({ sql }: SqlDatabase, id: string) => sql<boolean>`id = ${idBytes(id)}`
 
 function sqlTransaction({ sql }: SqlDatabase, transaction: Hex) {
   // Stands for transactions that only a remote facilitator knows.
