@@ -2,6 +2,7 @@ import { csvLine } from '../shared/csv.js'
 import { findKnownAsset, type Asset } from '../shared/money/assets.js'
 import { formatDecimal } from '../shared/money/decimal.js'
 import { faceValueOf, type FaceValue } from '../shared/money/face-value.js'
+import { sameHex } from '../shared/protocol/hex.js'
 import { findNetwork } from '../shared/protocol/networks.js'
 import type { Hex } from '../shared/protocol/payment.js'
 import { chargedRate } from './charged-rate.js'
@@ -143,17 +144,15 @@ export function exportWriter(format: ExportFormat, assets: readonly Asset[], zon
   }
 }
 
+/** Finds the token of a payment among some, or in our own table. */
 export function findAsset(
-  { chainId, asset: address }: ExportedPayment,
+  { chainId, asset }: Pick<LedgerEntry, 'chainId' | 'asset'>,
   assets: readonly Asset[],
 ): Asset | undefined {
   const network = findNetwork(`eip155:${chainId}`)
   return (
-    assets.find(
-      (one) =>
-        one.network.chainId === chainId && one.address.toLowerCase() === address.toLowerCase(),
-    ) ??
-    (network && findKnownAsset(network, address))
+    assets.find((one) => one.network.chainId === chainId && sameHex(one.address, asset)) ??
+    (network && findKnownAsset(network, asset))
   )
 }
 

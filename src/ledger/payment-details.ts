@@ -34,7 +34,6 @@ const MAX_METHOD_LENGTH = 32
 const MAX_ROUTE_LENGTH = 500
 const MAX_PRICE_LENGTH = 100
 
-/** Longest reference. */
 const MAX_REFERENCE_LENGTH = 200
 
 /** Letters, marks, digits, punctuation, symbols and spaces: nothing that a page or a CSV hides. */
@@ -65,7 +64,6 @@ export function boundDetails(details: PaymentDetails): PaymentDetails {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** A resource's URL as it is kept. */
 function boundResource(url: string): string {
   return withoutInvisible(url, MAX_RESOURCE_LENGTH)
 }

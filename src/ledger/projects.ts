@@ -54,21 +54,15 @@ export interface StoredToken {
 export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label' | 'scopes'>
 
 /** Actions of an admin that the audit log records. `refund.requested` is written before money moves. */
-export type AuditAction =
-  | 'project.created'
-  | 'project.updated'
-  | 'project.deleted'
-  | 'token.created'
-  | 'token.revoked'
-  | 'webhook.created'
-  | 'webhook.updated'
-  | 'webhook.secret_rotated'
-  | 'webhook.deleted'
-  | 'webhook.tested'
-  | 'delivery.resent'
-  | 'refund.requested'
-  | 'checkout.created'
-  | 'checkout.canceled'
+export const AUDIT_ACTIONS = [
+  ...(['project.created', 'project.updated', 'project.deleted'] as const),
+  ...(['token.created', 'token.revoked'] as const),
+  ...(['webhook.created', 'webhook.updated', 'webhook.secret_rotated'] as const),
+  ...(['webhook.deleted', 'webhook.tested', 'delivery.resent', 'refund.requested'] as const),
+  ...(['checkout.created', 'checkout.canceled'] as const),
+] as const
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 export interface AuditEntry {
   readonly id: string

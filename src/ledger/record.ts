@@ -163,7 +163,6 @@ export interface LedgerQuery {
   readonly limit: number
 }
 
-/** A position in a list. */
 export type ListPlace = Pick<LedgerRecord, 'createdAt' | 'id'> &
   Partial<Pick<LedgerRecord, 'state' | 'from' | 'details'>>
 

@@ -34,7 +34,6 @@ export interface RelayerTransaction extends Submission {
 /** Mined transactions that are kept of each account. */
 export const KEPT_MINED = 256
 
-/** Transactions that `listTransactions` returns at most. */
 export const LISTED_TRANSACTIONS = 100
 
 /** How old an unmined transaction is when a gateway looks after it, and the pause between two looks (ms). */

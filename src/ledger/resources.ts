@@ -29,7 +29,6 @@ const LATEST = { soldAt: Number.MAX_SAFE_INTEGER, id: '' }
 /** Resources that are read at once: SQLite blocks the event loop meanwhile. */
 export const RESOURCES_OF_PAGE = 100
 
-/** Resources that are forgotten at once. */
 const FORGOTTEN_AT_ONCE = 10_000
 
 /** Time between two looks for resources of a project that are too many (ms). */

@@ -4,9 +4,10 @@
  * A delivery is written in the same change as the record that it reports, once for each endpoint of the
  * record's project that wants the event: it exists if and only if the change does.
  */
-import { createHash } from 'node:crypto'
 import { CHECKOUT_EVENTS } from './checkouts.js'
+import { sha256 } from '../shared/crypto/sha256.js'
 import type { Hex } from '../shared/protocol/payment.js'
+import type { Reason } from '../shared/protocol/reasons.js'
 import { REMOTE_SUBMISSION } from './record-transaction.js'
 import type { LedgerRecord } from './record.js'
 import { world } from '../shared/world.js'
@@ -103,13 +104,9 @@ export type DeclaredEndpoint = Pick<WebhookEndpoint, 'project' | 'url' | 'events
 
 /** The id of a declared endpoint: the same in every process. */
 export function declaredIdOf({ project, url }: Pick<WebhookEndpoint, 'project' | 'url'>): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([project, url]))
-    .digest('hex')
-  return DECLARED + hash.slice(0, 32)
+  return DECLARED + sha256(JSON.stringify([project, url]), 'hex').slice(0, 32)
 }
 
-/** A change of an endpoint. */
 export interface EndpointChange {
   readonly url?: string | undefined
   readonly events?: readonly WebhookEvent[] | undefined
@@ -193,7 +190,6 @@ export interface FailingWebhook {
   readonly since: number
 }
 
-/** The result of an attempt. */
 export type AttemptOutcome =
   | { readonly kind: 'delivered'; readonly status: number }
   | (AttemptFailure & { readonly kind: 'retry'; readonly afterMs: number })
@@ -201,7 +197,6 @@ export type AttemptOutcome =
   /** There is no result, because the process ends. Another process attempts it at once. */
   | { readonly kind: 'returned' }
 
-/** Why an attempt failed. */
 export interface AttemptFailure {
   readonly error: string
   readonly status?: number | undefined
@@ -232,18 +227,9 @@ export function recordAsOf(
     case 'settled':
       return { ...then, state, transaction: sent }
     case 'failed':
-      return {
-        ...then,
-        state,
-        transaction,
-        reason: reason as Extract<LedgerRecord, { state: 'failed' }>['reason'],
-      }
+      return { ...then, state, transaction, reason: reason as Reason }
     case 'submitted':
-      return {
-        ...then,
-        state,
-        submission: { transaction, relayer: '0x', accountNonce: 0, raw: '0x' },
-      }
+      return { ...then, state, submission: { ...REMOTE_SUBMISSION, transaction } }
     default:
       return { ...then, state: 'reserved' }
   }

@@ -1,4 +1,4 @@
-import express, { type RequestHandler } from 'express'
+import type { RequestHandler } from 'express'
 import { paymentLinkEndpoints } from '../checkouts/payment-link-endpoints.js'
 import { refundEndpoints, refundListEndpoints } from '../refunds/refund-endpoints.js'
 import { bindEndpoints, type MountedApi } from '../serve/serve-endpoints.js'
@@ -47,12 +47,9 @@ export function createAdminApi(
   context: AdminContext,
   identifySession?: RequestHandler,
 ): MountedApi {
-  const identify = express.Router()
-  identify.use(identifyAdmin(context.adminTokens))
-  if (identifySession !== undefined) identify.use(identifySession)
   return {
     prefix: '/api/v2/admin',
-    identify,
+    identify: [identifyAdmin(context.adminTokens), ...(identifySession ? [identifySession] : [])],
     endpoints: bindEndpoints(context, adminEndpoints, { admin: requireAdmin(context.logger) }),
   }
 }

@@ -12,16 +12,6 @@ import { lazyDocuments } from '../serve/lazy-documents.js'
 
 const POSITION = /^p([0-9]{1,15})$/
 
-const positionQuery = {
-  cursor: cursorParameter((name) => {
-    const match = POSITION.exec(name)
-    return match === null ? undefined : Number(match[1])
-  }),
-  limit: limitParameter('Entries', 100),
-}
-
-const namePosition = ({ position }: { readonly position: number }): string => `p${position}`
-
 const documents = lazyDocuments(() => import('../documents/admin.js'))
 
 export const auditEndpoints = [
@@ -36,12 +26,16 @@ export const auditEndpoints = [
     description: 'Every change by an admin, newest first, in pages.',
     query: z.object({
       project: projectIdSchema.optional().meta({ description: 'Only changes of this project.' }),
-      ...positionQuery,
+      cursor: cursorParameter((name) => {
+        const match = POSITION.exec(name)
+        return match === null ? undefined : Number(match[1])
+      }),
+      limit: limitParameter('Entries', 100),
     }),
     responses: { 200: { description: 'A page.', document: documents('auditLog') } },
     async handle(context: AdminContext, { query: { project, cursor: after, limit } }) {
       const found = await context.ledger.projects.listAudit({ project, after, limit: limit + 1 })
-      const { page, next } = pageOf(found, limit, namePosition)
+      const { page, next } = pageOf(found, limit, ({ position }) => `p${position}`)
       return { entries: page.map((entry) => entryOf(context, entry)), ...next }
     },
   }),

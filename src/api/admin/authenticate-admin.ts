@@ -1,5 +1,4 @@
 import type { RequestHandler, Response } from 'express'
-import { ipKeyGenerator } from 'express-rate-limit'
 import { FailedAttempts, type Attempt } from '../../shared/http/failed-attempts.js'
 import { RequestProblem } from '../../shared/http/respond-problem.js'
 import type { Logger } from '../../shared/logger.js'
@@ -11,7 +10,7 @@ import {
   type AdminToken,
 } from '../../core/merchants/access.js'
 import { digestToken } from '../../shared/crypto/identify-token.js'
-import { setLimitKey } from '../serve/rate-limit.js'
+import { addressKey, setLimitKey } from '../serve/rate-limit.js'
 import type { Guard } from '../serve/guard.js'
 import { findAdmin, findAdminByHash, setAdmin } from './admin.js'
 
@@ -28,7 +27,7 @@ export function identifyAdmin(tokens: readonly AdminToken[]): RequestHandler {
     if (admin !== undefined) {
       setAdmin(res, admin)
       setLimitKey(res, `admin:${admin.name}`)
-    } else setLimitKey(res, `address:${ipKeyGenerator(req.ip ?? '')}`)
+    } else setLimitKey(res, addressKey(req))
     next()
   }
 }

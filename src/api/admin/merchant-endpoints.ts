@@ -8,7 +8,7 @@ import { lazyDocuments } from '../serve/lazy-documents.js'
 import { readHeaderKey } from '../serve/repeatable-request.js'
 import { changeProject, requireStored, withTag } from './change-project.js'
 import type { AdminContext } from './context.js'
-import { changeSchema } from './project-endpoints.js'
+import { CHANGED, changeSchema } from './project-endpoints.js'
 import { projectView, storedView } from './project-view.js'
 import { tokenEndpoints, type TokensOwner } from './token-endpoints.js'
 
@@ -72,13 +72,7 @@ export const merchantEndpoints = [
       schema: changeSchema,
       example: { merchant: { name: 'Acme', branding: { accent: '#0b5d4d' } }, paused: false },
     },
-    responses: {
-      200: {
-        description: 'The project, as it is now.',
-        document: documents('project'),
-        headers: ['ETag'],
-      },
-    },
+    responses: CHANGED,
     problems: ['not_found', 'project_configured', 'merchant_paused', 'precondition_failed'],
     async handle(context: AdminContext, { req, res, readBody }) {
       const { merchant, paused } = readBody()

@@ -11,9 +11,9 @@ import { settlementOf } from '../settlements/settlement-document.js'
 import { findRecord } from '../settlements/settlement-endpoints.js'
 import type { WebhookOwner } from '../webhooks/webhook-owner.js'
 import { adminOf } from './admin.js'
-import { noSuchProject } from './changes.js'
+import { requireStored } from './change-project.js'
 import type { AdminContext } from './context.js'
-import { isStoredId, PROJECT_ID, projectIdSchema } from './project-ids.js'
+import { PROJECT_ID, projectIdSchema } from './project-ids.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
 
 const documents = lazyDocuments(() => import('../documents/settlement.js'))
@@ -86,15 +86,12 @@ function act(context: AdminContext, res: Response, project: Project): void {
 }
 
 /** Finds a project as the ledger has it now. @throws `RequestProblem` 404 */
-async function findProject(
-  { directory, ledger }: AdminContext,
-  { param }: EarlyCall,
-): Promise<Project> {
+async function findProject(context: AdminContext, { param }: EarlyCall): Promise<Project> {
+  const { directory } = context
   const id = param('project')
   const configured = directory.isConfigured(id) && directory.find(id)
   if (configured) return configured
-  const stored = isStoredId(id) ? await ledger.projects.findProject(id) : undefined
-  if (stored === undefined) throw noSuchProject()
+  await requireStored(context, id)
   return directory.find(id) ?? { id, tokenHashes: [] }
 }
 

@@ -40,6 +40,14 @@ export const changeSchema = z
     'must have `merchant` or `paused`',
   )
 
+export const CHANGED = {
+  200: {
+    description: 'The project, as it is now.',
+    document: documents('project'),
+    headers: ['ETag'],
+  },
+} as const
+
 const common = { tag: 'Admin: projects', access: 'admin', scope: 'manage' } as const
 const one = { ...common, path: '/api/v2/admin/projects/{id}', params: { id: PROJECT_ID } } as const
 
@@ -134,13 +142,7 @@ export const projectEndpoints = [
       schema: changeSchema,
       example: { merchant: { name: 'Acme Ltd' }, paused: false },
     },
-    responses: {
-      200: {
-        description: 'The project, as it is now.',
-        document: documents('project'),
-        headers: ['ETag'],
-      },
-    },
+    responses: CHANGED,
     problems: ['project_configured', 'precondition_failed'],
     handle: (context: AdminContext, { req, res, param, readBody }) =>
       changeProject(context, {

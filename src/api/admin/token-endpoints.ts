@@ -16,9 +16,10 @@ import type { Tag } from '../serve/fixed-parts.js'
 import type { Owner } from '../serve/owner.js'
 import type { LimitName } from '../serve/rate-limit.js'
 import { onceForKey, type KeyedRequest } from '../serve/repeatable-request.js'
+import { requireStored } from './change-project.js'
 import { adminKey, authorOf, noSuchProject } from './changes.js'
 import type { AdminContext } from './context.js'
-import { isStoredId, PROJECT_ID } from './project-ids.js'
+import { PROJECT_ID } from './project-ids.js'
 import { lazyDocuments } from '../serve/lazy-documents.js'
 import { world } from '../../shared/world.js'
 
@@ -58,7 +59,11 @@ export const operatorTokens: TokensOwner = {
   tag: 'Admin: projects',
   idOf: (id) => id,
   params: { id: PROJECT_ID },
-  projectOf: requireProject,
+  async projectOf(context, { param }) {
+    const id = param('id')
+    if (!context.directory.isConfigured(id)) await requireStored(context, id)
+    return id
+  },
   authorOf: (res) => authorOf(res),
   keyOf: ({ req, res }, body, project) =>
     adminKey(req, res, { endpoint: `projects/${project}/tokens`, body }),
@@ -216,17 +221,6 @@ async function storeToken(
   const made = (await ledger.projects.listTokens(project)).find((one) => one.id === id)
   if (made === undefined) throw noSuchProject()
   return { id, label, scopes, createdAt: isoTime(made.createdAt) }
-}
-
-/** The id of the project in the path. @throws {@link RequestProblem} 404 */
-async function requireProject(
-  { directory, ledger }: AdminContext,
-  { param }: EarlyCall,
-): Promise<string> {
-  const id = param('id')
-  if (directory.isConfigured(id)) return id
-  if (isStoredId(id) && (await ledger.projects.findProject(id)) !== undefined) return id
-  throw noSuchProject()
 }
 
 function tokenView({ id, label, scopes, createdAt, lastUsedAt, revokedAt }: StoredToken) {

@@ -78,13 +78,12 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
   owner: Owner<Context>,
 ): readonly Endpoint<Context>[] {
   const path = `${owner.prefix}/checkouts`
-  const list = { ...(owner.params && { params: owner.params }) }
+  const list = { path, ...(owner.params && { params: owner.params }) }
   const params = { ...owner.params, id: 'Id of the checkout: `co_` and 32 hexadecimal digits.' }
   return [
     defineEndpoint({
       ...owned(owner, 'createCheckout', { tag: 'Payment links', scope: 'settle' }),
       method: 'POST',
-      path,
       ...list,
       summary: 'Create a payment link',
       description:
@@ -138,7 +137,6 @@ export function paymentLinkEndpoints<Context extends RouterContext>(
     defineEndpoint({
       ...owned(owner, 'listCheckouts', { tag: 'Payment links', scope: 'read' }),
       method: 'GET',
-      path,
       ...list,
       summary: 'List payment links',
       description: 'All payment links, newest first, in pages.',

@@ -1,12 +1,10 @@
 /** The OpenAPI document and its page: `/api/v2/openapi.json` and `/api/v2/docs`. */
-import type { RequestHandler } from 'express'
-import { ipKeyGenerator } from 'express-rate-limit'
 import { publicRootOf } from '../../shared/http/public-url.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint } from '../serve/define-endpoint.js'
 import { rootUrlOf } from '../serve/docs-url.js'
 import { builtFolder, NOT_MODIFIED, pageEndpoints } from '../serve/page-endpoints.js'
-import { setLimitKey } from '../serve/rate-limit.js'
+import { countByAddress } from '../serve/rate-limit.js'
 import { respondDocument } from '../serve/respond-document.js'
 import { viewerSecurityHeaders } from '../serve/security-headers.js'
 import { bindEndpoints, type MountedApi } from '../serve/serve-endpoints.js'
@@ -66,21 +64,13 @@ export function mountDocs(context: DocsContext): readonly MountedApi[] {
   return [
     {
       prefix: openApi.path,
-      identify: countByAddress,
+      identify: [countByAddress],
       endpoints: bindEndpoints(context, [openApi]),
     },
     {
       prefix: page.path,
-      identify(req, res, next) {
-        countByAddress(req, res, () => viewerSecurityHeaders(req, res, next))
-      },
+      identify: [countByAddress, viewerSecurityHeaders],
       endpoints: bindEndpoints(context, [page, asset]),
     },
   ]
-}
-
-/** Requests for the documentation are no project's. */
-const countByAddress: RequestHandler = (req, res, next) => {
-  setLimitKey(res, `address:${ipKeyGenerator(req.ip ?? '')}`)
-  next()
 }

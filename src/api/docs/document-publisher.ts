@@ -16,7 +16,6 @@ const MAX_COMPRESSED = 8
 const ROOT = 'https://root.invalid'
 const APP = 'https://app.invalid'
 
-/** The URL of a document. */
 export interface DocumentPlace {
   /** URL where the gateway is mounted. */
   readonly root: string

@@ -1,6 +1,6 @@
 /** Answers of the admin API and the console. */
 import { z } from 'zod'
-import { TOKEN_SCOPES, type AuditAction } from '../../ledger/projects.js'
+import { AUDIT_ACTIONS, TOKEN_SCOPES } from '../../ledger/projects.js'
 import { ADMIN_ROLES, SCOPES } from '../../core/merchants/access.js'
 import { document } from './component.js'
 import {
@@ -74,14 +74,6 @@ export const createdToken = document('CreatedToken', 'A new identify token.', {
   createdAt: time('When it was created.'),
 })
 
-const ACTIONS = [
-  ...(['project.created', 'project.updated', 'project.deleted'] as const),
-  ...(['token.created', 'token.revoked'] as const),
-  ...(['webhook.created', 'webhook.updated', 'webhook.secret_rotated'] as const),
-  ...(['webhook.deleted', 'webhook.tested', 'delivery.resent', 'refund.requested'] as const),
-  ...(['checkout.created', 'checkout.canceled'] as const),
-] as const satisfies readonly AuditAction[]
-
 export const auditLog = document('AuditLog', 'Who has changed what.', {
   entries: list(
     'Newest first.',
@@ -91,7 +83,7 @@ export const auditLog = document('AuditLog', 'Who has changed what.', {
       actor: text(
         'Who changed it: the name of a person, or the beginning of the hash of an admin token without one; or `merchant`, with the id and the label of its token.',
       ),
-      action: z.enum(ACTIONS).meta({ description: 'What was done.' }),
+      action: z.enum(AUDIT_ACTIONS).meta({ description: 'What was done.' }),
       ...projectMembers,
       token: text('Id of the token, where the change is about one.').optional(),
       before: anyObject(

@@ -10,8 +10,8 @@ export interface JsonSchema {
 /** The reference to a named schema, or the schema itself where it has no name. */
 export function referenceTo(schema: z.ZodType): JsonSchema {
   const id = components.get(schema)?.id
-  if (id === undefined) return jsonSchemaOf(schema)
-  return { $ref: uriOf(id) }
+  if (id !== undefined) return { $ref: uriOf(id) }
+  return openObjects(z.toJSONSchema(schema, { unrepresentable: 'any' }) as JsonSchema)
 }
 
 export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
@@ -19,11 +19,6 @@ export function componentSchemas(): Readonly<Record<string, JsonSchema>> {
   return Object.fromEntries(
     Object.entries(schemas).map(([id, schema]) => [id, openObjects(schema as JsonSchema)]),
   )
-}
-
-/** A schema that has no name: for a small part of a document. */
-function jsonSchemaOf(schema: z.ZodType): JsonSchema {
-  return openObjects(z.toJSONSchema(schema, { unrepresentable: 'any' }) as JsonSchema)
 }
 
 /**

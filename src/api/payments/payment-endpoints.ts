@@ -5,12 +5,7 @@ import { requestedAmountToDecimal, withoutFloatNoise } from '../../shared/money/
 import { sameNetwork } from '../../shared/protocol/networks.js'
 import { newOfferId, withOfferId } from '../../shared/protocol/offer-id.js'
 import { PAYMENT_IDENTIFIER } from '../../shared/protocol/payment-identifier.js'
-import {
-  BAZAAR,
-  withProtocolVersion,
-  X402_VERSION,
-  type VerifyResponse,
-} from '../../shared/protocol/payment.js'
+import { BAZAAR, withProtocolVersion, X402_VERSION } from '../../shared/protocol/payment.js'
 import { sponsoringExtensions } from '../../shared/protocol/permit-sponsoring.js'
 import { ENVELOPE } from '../../shared/protocol/strict-document.js'
 import { absoluteUrl } from '../serve/absolute-url.js'
@@ -142,7 +137,12 @@ export const paymentEndpoints: readonly Endpoint[] = [
       ...WITH_TRANSACTION,
       'hook_failed',
     ],
-    handle: async (context, call) => withError(await verifyPayment(context, call)),
+    async handle(context, call) {
+      const verified = await verifyPayment(context, call)
+      if (verified.isValid) return verified
+      // Medusa and the Prism SDK show this member to people.
+      return { ...verified, error: verified.invalidMessage ?? verified.invalidReason }
+    },
   }),
   defineEndpoint({
     ...common,
@@ -203,14 +203,3 @@ export const paymentEndpoints: readonly Endpoint[] = [
     },
   }),
 ]
-
-/** A {@link VerifyResponse} whose refusal is also told as `error`, which Medusa and the Prism SDK read. */
-type TellingVerifyResponse =
-  | Extract<VerifyResponse, { isValid: true }>
-  | (Extract<VerifyResponse, { isValid: false }> & { readonly error: string })
-
-/** Tells a refusal in words as well, in the member that plugins show to people. */
-function withError(verified: VerifyResponse): TellingVerifyResponse {
-  if (verified.isValid) return verified
-  return { ...verified, error: verified.invalidMessage ?? verified.invalidReason }
-}

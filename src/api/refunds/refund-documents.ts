@@ -5,7 +5,6 @@ import type { RouterContext } from '../context.js'
 import type { Access } from '../serve/define-endpoint.js'
 import { refundDocument } from '../settlements/settlement-document.js'
 
-/** Who reads refunds. */
 export interface RefundReader extends Pick<Merchant, 'accepts'> {
   /** Operators see which of them has asked; merchants only that one has. */
   readonly access: Access

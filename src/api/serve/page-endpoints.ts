@@ -133,16 +133,13 @@ class AssetCache {
   async find(name: string): Promise<Asset> {
     const known = this.#assets.get(name)
     if (known !== undefined) return known
-    const plain = FILE_NAME.test(name) ? await this.#read(name) : undefined
+    const isThere = this.#folder !== undefined && FILE_NAME.test(name)
+    const plain = isThere ? await readIfThere(join(this.#folder, 'assets', name)) : undefined
     if (plain === undefined)
       throw new RequestProblem('not_found', 'This page has no file of that name: reload it.')
     const asset = { plain, compressed: await compress(plain) }
     this.#assets.set(name, asset)
     return asset
-  }
-
-  async #read(name: string): Promise<Buffer | undefined> {
-    return this.#folder === undefined ? undefined : readIfThere(join(this.#folder, 'assets', name))
   }
 }
 

@@ -5,6 +5,16 @@ const MAX_LIMIT = 100
 
 const NOT_A_LIMIT = `must be an integer from 1 to ${MAX_LIMIT}`
 
+/** Transforms a text. @param message - What is wrong where `read` finds nothing in it. */
+export const readBy =
+  <Value>(read: (text: string) => Value | undefined, message: string) =>
+  (text: string, context: z.RefinementCtx) => {
+    const value = read(text)
+    if (value !== undefined) return value
+    context.addIssue(message)
+    return z.NEVER
+  }
+
 /** The parameter `limit`. @param what - What the entries are called: `Settlements`. */
 export function limitParameter(what: string, defaultLimit = 20) {
   return z
@@ -38,14 +48,10 @@ export const nameOfPlace = ({ createdAt, id }: Place): string => `${createdAt}.$
 
 /** The parameter `cursor`. @param read - Reads the name of a position; `undefined` if it is none. */
 export function cursorParameter<Position>(read: (name: string) => Position | undefined) {
+  const readText = (text: string) => read(Buffer.from(text, 'base64url').toString('latin1'))
   return z
     .string()
-    .transform((text, context) => {
-      const position = read(Buffer.from(text, 'base64url').toString('latin1'))
-      if (position !== undefined) return position
-      context.addIssue('must be the nextCursor of a page before')
-      return z.NEVER
-    })
+    .transform(readBy(readText, 'must be the nextCursor of a page before'))
     .optional()
     .meta({ description: '`nextCursor` of the page before.' })
 }

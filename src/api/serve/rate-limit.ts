@@ -19,12 +19,18 @@ export function limitKeyOf(req: Request, res: Response): string {
   return typeof key === 'string' ? key : callerOf(req, res)
 }
 
+export const addressKey = (req: Request): string => `address:${ipKeyGenerator(req.ip ?? '')}`
+
+/** Counts requests that are no project's. */
+export const countByAddress: RequestHandler = (req, res, next) => {
+  setLimitKey(res, addressKey(req))
+  next()
+}
+
 function callerOf(req: Request, res: Response): string {
   const project = projectOf(res)
   const isSettle = req.path === '/api/v2/payment/settle'
-  return project
-    ? `project:${project.id}${isSettle ? ':settle' : ''}`
-    : `address:${ipKeyGenerator(req.ip ?? '')}`
+  return project ? `project:${project.id}${isSettle ? ':settle' : ''}` : addressKey(req)
 }
 
 const MINUTE_MS = 60_000

@@ -23,8 +23,8 @@ type Params = Readonly<Record<string, string>>
 export interface MountedApi {
   readonly prefix: string
   readonly endpoints: readonly Served[]
-  /** Finds out who sends a request, before it is counted (`setLimitKey`). Refuses none. */
-  readonly identify: RequestHandler
+  /** Find out who sends a request, before it is counted (`setLimitKey`). They refuse none. */
+  readonly identify: readonly RequestHandler[]
 }
 
 export interface Mounted {

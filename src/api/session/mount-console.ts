@@ -1,10 +1,8 @@
 /** Mounts the admin API and the console, whose sessions also open the merchants' API. */
-import type { RequestHandler } from 'express'
-import { ipKeyGenerator } from 'express-rate-limit'
 import { FailedAttempts } from '../../shared/http/failed-attempts.js'
 import { requireProject, setHolder } from '../serve/authenticate.js'
 import { builtFolder, pageEndpoints } from '../serve/page-endpoints.js'
-import { setLimitKey } from '../serve/rate-limit.js'
+import { countByAddress } from '../serve/rate-limit.js'
 import { securityHeaders } from '../serve/security-headers.js'
 import { bindEndpoints, type Mounted, type MountedApi } from '../serve/serve-endpoints.js'
 import { setAdmin } from '../admin/admin.js'
@@ -44,7 +42,7 @@ export function mountConsole(context: AdminContext): Mounted {
   const failures = new FailedAttempts(FAILURES)
   const console: MountedApi = {
     prefix: page.path,
-    identify,
+    identify: [countByAddress, securityHeaders],
     endpoints: bindEndpoints({ ...context, sessions, access, failures }, consoleEndpoints),
   }
   return { mounted: [createAdminApi(context, identifyAdmin), merchant, console], identifyMerchant }
@@ -54,14 +52,9 @@ export function mountConsole(context: AdminContext): Mounted {
 function createMerchantApi(context: AdminContext): MountedApi {
   return {
     prefix: '/api/v2/merchant',
-    identify: (_req, _res, next) => next(),
+    identify: [],
     endpoints: bindEndpoints(context, merchantEndpoints, {
       merchant: requireProject(context.directory),
     }),
   }
-}
-
-const identify: RequestHandler = (req, res, next) => {
-  setLimitKey(res, `address:${ipKeyGenerator(req.ip ?? '')}`)
-  securityHeaders(req, res, next)
 }

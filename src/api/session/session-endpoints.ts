@@ -158,28 +158,18 @@ function sessionDocument(
     ...(session.role === 'admin' ? adminMembers(session.admin) : merchantMembers(session.holder)),
     expiresAt: new Date(expiresAt).toISOString(),
     version: ownPackage.version ?? 'unknown',
-    networks: networks.map(({ network, assets }) => {
-      const explorer = explorerUrl(network)
-      return {
-        network: formatNetwork(network, networkNames),
-        chainId: network.chainId,
-        name: network.name,
-        testnet: network.testnet,
-        gasToken: gasTokenOf(network),
-        ...(explorer !== undefined && { explorerUrl: explorer }),
-        assets: assets.map((asset) => {
-          const { address, symbol, decimals, currency } = asset
-          const refundable = takesErc3009(asset)
-          return {
-            address,
-            symbol,
-            decimals,
-            ...(currency !== undefined && { currency }),
-            refundable,
-          }
-        }),
-      }
-    }),
+    networks: networks.map(({ network, assets }) => ({
+      network: formatNetwork(network, networkNames),
+      chainId: network.chainId,
+      name: network.name,
+      testnet: network.testnet,
+      gasToken: gasTokenOf(network),
+      explorerUrl: explorerUrl(network),
+      assets: assets.map((asset) => {
+        const { address, symbol, decimals, currency } = asset
+        return { address, symbol, decimals, currency, refundable: takesErc3009(asset) }
+      }),
+    })),
   }
 }
 

@@ -1,4 +1,5 @@
 /** A settlement, as the API shows it. */
+import { findAsset } from '../../ledger/export-format.js'
 import { isoTime } from '../../ledger/time-zone.js'
 import { checksumAddress } from '../../shared/crypto/checksum-address.js'
 import { REMOTE_SUBMISSION, transactionOf } from '../../ledger/record-transaction.js'
@@ -7,8 +8,7 @@ import { amountOf, type LedgerRecord } from '../../ledger/index.js'
 import { heldUntil, isRefundRecord } from '../../ledger/refunds.js'
 import type { RefundRecord, RefundRequest } from '../../ledger/refunds.js'
 import type { Merchant } from '../../core/merchants/project.js'
-import { findKnownAsset, type Asset } from '../../shared/money/assets.js'
-import { sameHex } from '../../shared/protocol/hex.js'
+import type { Asset } from '../../shared/money/assets.js'
 import {
   findNetwork,
   formatNetwork,
@@ -65,14 +65,11 @@ const isUndelivered = ({ state, locked, charged, refundOf }: LedgerRecord): bool
 
 /** What is known of the token of a record. */
 export function tokenOf(
-  { chainId, asset, details }: LedgerRecord,
+  record: LedgerRecord,
   accepts: readonly Asset[],
 ): Partial<Pick<Asset, 'symbol' | 'decimals'>> {
-  const network = findNetwork(`eip155:${chainId}`)
-  const known =
-    accepts.find((one) => one.network.chainId === chainId && sameHex(one.address, asset)) ??
-    (network && findKnownAsset(network, asset))
-  const decimals = details?.decimals ?? known?.decimals
+  const known = findAsset(record, accepts)
+  const decimals = record.details?.decimals ?? known?.decimals
   return { ...(known && { symbol: known.symbol }), ...(decimals !== undefined && { decimals }) }
 }
 

@@ -6,7 +6,7 @@ import { compare, parseDecimal } from '../../shared/money/decimal.js'
 import { lowerHex } from '../../shared/protocol/hex.js'
 import { findNetwork, UNKNOWN_NETWORK } from '../../shared/protocol/networks.js'
 import { suggestNetwork } from '../../shared/protocol/suggest-network.js'
-import { limitParameter, placeParameter } from '../serve/pages.js'
+import { limitParameter, placeParameter, readBy } from '../serve/pages.js'
 import { readSearch } from './settlement-search.js'
 import { momentOf, timeSchema, timeZoneParameter } from './time-query.js'
 
@@ -74,12 +74,7 @@ const changeMembers = {
 
 const amountSchema = z
   .string(NOT_AN_AMOUNT)
-  .transform((text, context) => {
-    const amount = parseDecimal(text)
-    if (amount !== undefined) return amount
-    context.addIssue(NOT_AN_AMOUNT)
-    return z.NEVER
-  })
+  .transform(readBy(parseDecimal, NOT_AN_AMOUNT))
   .optional()
 
 /** A beginning of addresses that so many have that a merchant's few could not be found quickly. */

@@ -1,5 +1,6 @@
 /** `…/settlements-summary`: how many settlements a search finds, and what they come to. */
 import { amountOf, type LedgerQuery, type LedgerRecord } from '../../ledger/index.js'
+import { groupBy } from '../../shared/group-by.js'
 import type { RouterContext } from '../context.js'
 import { defineEndpoint } from '../serve/define-endpoint.js'
 import type { MadeDocument } from '../documents/component.js'
@@ -46,14 +47,8 @@ async function sumsOf<Context extends RouterContext>(
   records: readonly LedgerRecord[],
 ) {
   const totals = await refundTotals(context.ledger, records)
-  const groups = new Map<string, LedgerRecord[]>()
-  for (const record of records) {
-    if (record.state !== 'settled') continue
-    const token = `${record.chainId} ${record.asset}`
-    const group = groups.get(token) ?? []
-    group.push(record)
-    groups.set(token, group)
-  }
+  const settled = records.filter(({ state }) => state === 'settled')
+  const groups = groupBy(settled, ({ chainId, asset }) => `${chainId} ${asset}`)
   const sums = [...groups.values()].map((group): Sum => {
     const { network, testnet, asset, symbol, decimals } = owner.documentOf(context, group[0]!)
     const sum = (amounts: readonly bigint[]) => String(amounts.reduce((all, one) => all + one, 0n))

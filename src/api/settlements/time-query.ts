@@ -1,6 +1,7 @@
 /** Times and time zones, as queries ask for them. */
 import { z } from 'zod'
 import { DAY_MS, findTimeZone, startOfDay, UTC, type TimeZone } from '../../ledger/time-zone.js'
+import { readBy } from '../serve/pages.js'
 
 /** A moment (ms), or the begin of a day (days since the epoch) in the zone of the query. */
 type AskedTime = { readonly ms: number } | { readonly day: number }
@@ -19,12 +20,7 @@ const NOT_A_ZONE =
 
 export const timeZoneParameter = z
   .string(NOT_A_ZONE)
-  .transform((name, context) => {
-    const zone = findTimeZone(name)
-    if (zone !== undefined) return zone
-    context.addIssue(NOT_A_ZONE)
-    return z.NEVER
-  })
+  .transform(readBy(findTimeZone, NOT_A_ZONE))
   .optional()
   .meta({
     description:

@@ -50,12 +50,13 @@ export function webhookEndpoints<Context extends RouterContext>(
     id: 'Id of the webhook: `we_` or `we_config_`, and 32 hexadecimal digits.',
   }
   const { url, events, about } = membersOf(owner.events)
-  const list = { ...(owner.params && { params: owner.params }) }
+  const list = { path, ...(owner.params && { params: owner.params }) }
+  const single = { path: `${path}/{id}`, params }
+  const changing = { ...single, limit: 'webhooks', problems: ['project_configured'] } as const
   return [
     defineEndpoint({
       ...owned(owner, 'listWebhooks', WEBHOOKS),
       method: 'GET',
-      path,
       ...list,
       summary: 'List webhooks',
       description: 'All webhooks, oldest first, without their secrets.',
@@ -70,7 +71,6 @@ export function webhookEndpoints<Context extends RouterContext>(
       ...owned(owner, 'createWebhook', WEBHOOKS),
       method: 'POST',
       limit: 'webhooks',
-      path,
       ...list,
       summary: 'Create a webhook',
       description:
@@ -111,8 +111,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     defineEndpoint({
       ...owned(owner, 'getWebhook', WEBHOOKS),
       method: 'GET',
-      path: `${path}/{id}`,
-      params,
+      ...single,
       summary: 'Get a webhook',
       description: 'One webhook, without its secret.',
       responses: { 200: { description: 'The webhook.', document: documents('webhook') } },
@@ -123,9 +122,7 @@ export function webhookEndpoints<Context extends RouterContext>(
     defineEndpoint({
       ...owned(owner, 'changeWebhook', WEBHOOKS),
       method: 'PATCH',
-      limit: 'webhooks',
-      path: `${path}/{id}`,
-      params,
+      ...changing,
       summary: 'Change a webhook',
       description: 'Changes the URL, the events, or both.',
       body: {
@@ -139,16 +136,13 @@ export function webhookEndpoints<Context extends RouterContext>(
       responses: {
         200: { description: 'The webhook, as it is now.', document: documents('webhook') },
       },
-      problems: ['project_configured'],
       async handle(context: Context, call) {
         const { url: given, events: wanted } = call.readBody()
         const checked = given === undefined ? undefined : await checkedUrl(given, context.webhooks)
-        const change = { url: checked, events: wanted }
-        const endpoints = endpointsFor(context, call.res)
-        const changed = await endpoints.change(
+        const changed = await endpointsFor(context, call.res).change(
           ownProject(call.res).id,
           changeableIdOf(context, call),
-          change,
+          { url: checked, events: wanted },
         )
         context.wakeWebhooks?.(changed?.id)
         return endpointDocument(changed ?? noWebhook(), context.now())
@@ -157,13 +151,10 @@ export function webhookEndpoints<Context extends RouterContext>(
     defineEndpoint({
       ...owned(owner, 'deleteWebhook', WEBHOOKS),
       method: 'DELETE',
-      limit: 'webhooks',
-      path: `${path}/{id}`,
-      params,
+      ...changing,
       summary: 'Delete a webhook',
       description: 'Deletes it, with its deliveries. What waits is not sent.',
       responses: { 204: { description: 'Deleted.' } },
-      problems: ['project_configured'],
       async handle(context: Context, call) {
         const endpoints = endpointsFor(context, call.res)
         if (!(await endpoints.delete(ownProject(call.res).id, changeableIdOf(context, call))))
@@ -174,23 +165,19 @@ export function webhookEndpoints<Context extends RouterContext>(
     defineEndpoint({
       ...owned(owner, 'rotateWebhookSecret', WEBHOOKS),
       method: 'POST',
-      limit: 'webhooks',
+      ...changing,
       path: `${path}/{id}/rotate-secret`,
-      params,
       summary: 'Replace the secret of a webhook',
       description:
         'For 24 hours, deliveries are signed with both secrets. The new one is in this response only.',
       responses: {
         200: { description: 'With its new secret.', document: documents('webhookWithSecret') },
       },
-      problems: ['project_configured'],
       async handle(context: Context, call) {
-        const rotation = { secret: createWebhookSecret(), previousForMs: ROTATION_MS }
-        const endpoints = endpointsFor(context, call.res)
-        const rotated = await endpoints.rotate(
+        const rotated = await endpointsFor(context, call.res).rotate(
           ownProject(call.res).id,
           changeableIdOf(context, call),
-          rotation,
+          { secret: createWebhookSecret(), previousForMs: ROTATION_MS },
         )
         const endpoint = rotated ?? noWebhook()
         return { ...endpointDocument(endpoint, context.now()), secret: endpoint.secret }

@@ -2,10 +2,8 @@ import { WEBHOOK_EVENTS, type WebhookEvent } from '../../ledger/webhooks.js'
 import type { RouterContext } from '../context.js'
 import { MERCHANT, type Owner } from '../serve/owner.js'
 
-/** Tag and scope of the endpoints. */
 export const WEBHOOKS = { tag: 'Webhooks', scope: 'webhooks' } as const
 
-/** The owner of webhooks, and their events. */
 export interface WebhookOwner<Context = RouterContext> extends Owner<Context> {
   readonly events: readonly WebhookEvent[]
 }

@@ -5,7 +5,7 @@ import type { ChangeAuthor } from '../projects.js'
 import { makeChange, Undone } from '../projects/changes.js'
 import { limited, takeTurn } from '../projects/limited.js'
 import { newDeliveryId } from '../webhooks.js'
-import { insertDelivery, wanting } from '../webhooks/rows.js'
+import { endpointsWanting, insertDelivery } from '../webhooks/rows.js'
 import { CHECKOUT_KEPT_MS, MAX_OPEN_CHECKOUTS, MAX_UNPAID_CHECKOUTS } from '../checkouts.js'
 import type { Checkout, CheckoutQuery, CheckoutRefusal } from '../checkouts.js'
 import type { CheckoutStatus, NewCheckout } from '../checkouts.js'
@@ -192,13 +192,7 @@ export class Checkouts {
       const { project } = row
       const type = `checkout.${status}` as const
       const data = describe((await findOne(database, id))!)
-      const endpoints = await database.db
-        .selectFrom('x402_webhook_endpoints')
-        .select('id')
-        .where('project', '=', project)
-        .where('events', 'like', wanting(type))
-        .execute()
-      for (const { id: endpoint } of endpoints)
+      for (const endpoint of await endpointsWanting(database, project, type))
         await insertDelivery(database, { id: newDeliveryId(), endpoint, project, type, data })
       return true
     })
@@ -209,12 +203,10 @@ export class Checkouts {
     id: string,
     change: (database: SqlDatabase, row: CheckoutRow) => Promise<T>,
   ): Promise<T | undefined> {
-    return this.#store.run((database) =>
-      database.db.transaction().execute(async (db) => {
-        const row = await lockRow({ ...database, db }, id)
-        return row && change({ ...database, db }, row)
-      }),
-    )
+    return this.#store.transact(async (database) => {
+      const row = await lockRow(database, id)
+      return row && change(database, row)
+    })
   }
 }
 

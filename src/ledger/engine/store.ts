@@ -62,8 +62,7 @@ type Where = ExpressionBuilder<LedgerDatabase, 'x402_authorizations'>
  * notices after a second.
  */
 export function rowsInOrder(
-  { locksRows }: SqlDatabase,
-  db: Kysely<LedgerDatabase>,
+  { db, locksRows }: SqlDatabase,
   condition: (where: Where) => Expression<SqlBool>,
 ): (where: Where) => Expression<SqlBool> {
   if (!locksRows) return condition
@@ -120,6 +119,17 @@ export class SqlStore {
     }
   }
 
+  /** As {@link run}, in one transaction. */
+  transact<T>(work: (database: SqlDatabase) => Promise<T>): Promise<T> {
+    return this.run((database) => {
+      const { run } = database
+      const transaction = database.db.transaction()
+      return transaction.execute((db) =>
+        work({ ...database, db, run: (one, given, on = db) => run(one, given, on) }),
+      )
+    })
+  }
+
   /** Runs last statements, if the database is open, and closes the connections. Never rejects. */
   close(last: (database: SqlDatabase) => Promise<unknown>): Promise<void> {
     this.#closing ??= this.#end(last)
@@ -141,7 +151,6 @@ export class SqlStore {
   }
 }
 
-/** Opens a database and makes sure that it can be written to. */
 async function openWritable(open: SqlStoreOptions['open']): Promise<SqlDatabase> {
   const opened = await open()
   const nothing = opened.db.updateTable('x402_authorizations').where('id', '=', idBytes(''))

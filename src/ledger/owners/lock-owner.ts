@@ -115,7 +115,7 @@ async function free(database: SqlDatabase, owner: string): Promise<void> {
     .updateTable('x402_authorizations')
     .set({ locked_until: 0 })
     .where(
-      rowsInOrder(database, db, (where) =>
+      rowsInOrder(database, (where) =>
         where.and([
           where('lock_owner', '>=', first),
           where('lock_owner', '<=', last),

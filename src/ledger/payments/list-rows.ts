@@ -31,7 +31,8 @@ export async function listRows(
   { state, ...query }: LedgerQuery,
 ): Promise<readonly TimedRow[]> {
   const { id, search } = query
-  if (id !== undefined) return listFew(database, { ...query, state }, sqlId(database, id))
+  if (id !== undefined)
+    return listFew(database, { ...query, state }, database.sql<boolean>`id = ${idBytes(id)}`)
   if (search !== undefined && 'transaction' in search)
     return listFew(database, { ...query, state }, sqlTransaction(database, search.transaction))
   return listPage(database, { ...query, ...(state && { states: [state] }) })
@@ -82,7 +83,6 @@ function keyOf(search: RecordSearch): string | undefined {
   return 'referenceStart' in search ? 'reference' : undefined
 }
 
-/** One walk of an index. */
 interface Walk {
   readonly part: readonly State[]
   readonly sorted: readonly string[]
@@ -167,8 +167,6 @@ function searchConditions(
   return 'reference' in search ? [sql`reference = ${search.reference}`] : []
 }
 
-const sqlId = ({ sql }: SqlDatabase, id: string) => sql<boolean>`id = ${idBytes(id)}`
-
 function sqlTransaction({ sql }: SqlDatabase, transaction: Hex) {
   // Stands for transactions that only a remote facilitator knows.
   if (transaction === REMOTE_SUBMISSION.transaction) return sql<boolean>`1 = 0`
@@ -177,19 +175,13 @@ function sqlTransaction({ sql }: SqlDatabase, transaction: Hex) {
 
 /** The records of a condition that finds few: the rest of the query is compared here. */
 async function listFew(
-  { db, now }: SqlDatabase,
+  database: SqlDatabase,
   query: LedgerQuery,
   condition: RawBuilder<boolean>,
 ): Promise<readonly TimedRow[]> {
   const { project, state, kind = 'payment', chainId, after, limit } = query
   const { from = 0, until = Infinity } = query
-  const rows = await db
-    .selectFrom('x402_authorizations')
-    .selectAll()
-    .select(now.as('now'))
-    .where(condition)
-    .limit(MAX_FEW)
-    .execute()
+  const rows = await selectRecords(database).where(condition).limit(MAX_FEW).execute()
   const isListed = (row: TimedRow): boolean => {
     const createdAt = Number(row.created_at)
     return (
@@ -215,6 +207,11 @@ function newestFirst(one: Place, other: Place): number {
   return later || Buffer.compare(other.id, one.id)
 }
 
+/** Selects records, with the database's time. */
+export function selectRecords({ db, now }: Pick<SqlDatabase, 'db' | 'now'>) {
+  return db.selectFrom('x402_authorizations').selectAll().select(now.as('now'))
+}
+
 /** Compares creation time and id with those of another record. */
 export function comparedTo(
   where: Where,
@@ -229,10 +226,7 @@ export function finalRows(
   { db, now, plus }: SqlDatabase,
   { state, withinMs, limit }: FinalQuery,
 ): Promise<readonly TimedRow[]> {
-  return db
-    .selectFrom('x402_authorizations')
-    .selectAll()
-    .select(now.as('now'))
+  return selectRecords({ db, now })
     .where('state', '=', state)
     .where('updated_at', '>=', timeOnce(db, plus(-Math.ceil(withinMs))))
     .where((where) => where(where.fn.coalesce('charged', where.val('')), '<>', '0'))

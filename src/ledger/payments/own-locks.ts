@@ -130,7 +130,7 @@ export class OwnLocks {
           .updateTable('x402_authorizations')
           .set({ locked_until: database.plus(this.lockMs) })
           .where(
-            rowsInOrder(database, database.db, (where) =>
+            rowsInOrder(database, (where) =>
               where.and([where('lock_owner', 'in', some), where('delivered', '=', where.lit(0))]),
             ),
           )

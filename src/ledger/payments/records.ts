@@ -12,14 +12,13 @@ import type {
 import { changedIds } from './changed-ids.js'
 import { entryOf, recordOf, type TimedRow } from './rows.js'
 import { idOf } from '../engine/bytes.js'
-import { comparedTo, finalRows, listRows } from './list-rows.js'
+import { comparedTo, finalRows, listRows, selectRecords } from './list-rows.js'
 import type { OwnLocks } from './own-locks.js'
 import { FIND } from './statements.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
 import { UNDELIVERED } from '../schema/tables.js'
 
-/** Reads records. */
 export class Records {
   readonly #store: SqlStore
   readonly #locks: OwnLocks
@@ -34,7 +33,6 @@ export class Records {
     })
   }
 
-  /** Finds the record of an authorization. */
   find(key: PaymentKey): Promise<LedgerRecord | undefined> {
     return this.#finds.add(recordId(key))
   }
@@ -64,12 +62,8 @@ export class Records {
   listSubmitted({ after, limit = SUBMITTED_PAGE }: SubmittedQuery = {}): Promise<
     readonly LedgerRecord[]
   > {
-    return this.#store.run(async ({ db, now }) => {
-      let select = db
-        .selectFrom('x402_authorizations')
-        .selectAll()
-        .select(now.as('now'))
-        .where('state', '=', 'submitted')
+    return this.#store.run(async (database) => {
+      let select = selectRecords(database).where('state', '=', 'submitted')
       if (after !== undefined) select = select.where((where) => comparedTo(where, '>', after))
       const rows = await select.orderBy('created_at').orderBy('id').limit(limit).execute()
       return rows.map((row) => this.#toRecord(row))
@@ -78,9 +72,9 @@ export class Records {
 
   /** Finds the oldest payment that is paid and was not delivered. */
   findUndelivered(): Promise<LedgerRecord | undefined> {
-    return this.#store.run(async ({ db, now, sql }) => {
-      const all = db.selectFrom('x402_authorizations').selectAll().select(now.as('now'))
-      const oldest = all.where(sql.raw<boolean>(UNDELIVERED)).orderBy('created_at')
+    return this.#store.run(async (database) => {
+      const isUndelivered = database.sql.raw<boolean>(UNDELIVERED)
+      const oldest = selectRecords(database).where(isUndelivered).orderBy('created_at')
       const row = await oldest.limit(1).executeTakeFirst()
       return row && this.#toRecord(row)
     })

@@ -17,6 +17,7 @@ import { REFUNDED, reopenUnrefunded } from './release-refund.js'
 import { idsOf } from '../engine/statement.js'
 import { firstsOf, reservedRows, untilReserved, type Candidate } from './reservations.js'
 import { RESERVE } from './statements.js'
+import { selectRecords } from './list-rows.js'
 import type { Records } from './records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
@@ -63,11 +64,8 @@ export class Refunds {
   /** Lists the refunds of payments, oldest first, without the bytes of their transactions. */
   refundsOf(payments: readonly string[]): Promise<readonly RefundRecord[]> {
     if (payments.length === 0) return Promise.resolve([])
-    return this.#store.run(async ({ db, now }) => {
-      const rows = await db
-        .selectFrom('x402_authorizations')
-        .selectAll()
-        .select(now.as('now'))
+    return this.#store.run(async (database) => {
+      const rows = await selectRecords(database)
         .where('refund_of', 'in', storedIds(payments))
         .orderBy('created_at')
         .orderBy('id')
@@ -164,16 +162,11 @@ export class Refunds {
 
   /** Locks the rows of payments, in the order of their ids. */
   async #lockPayments(
-    { db, now, locksRows }: SqlDatabase,
+    database: SqlDatabase,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, Omit<RefundedPayment, 'others'>>> {
-    const select = db
-      .selectFrom('x402_authorizations')
-      .selectAll()
-      .select(now.as('now'))
-      .where('id', 'in', storedIds(ids))
-      .orderBy('id')
-    const rows = await (locksRows ? select.forNoKeyUpdate() : select).execute()
+    const select = selectRecords(database).where('id', 'in', storedIds(ids)).orderBy('id')
+    const rows = await (database.locksRows ? select.forNoKeyUpdate() : select).execute()
     return new Map(
       rows.map((row: TimedRow) => {
         const nowSeconds = BigInt(Math.floor(Number(row.now) / 1000))

@@ -1,5 +1,5 @@
 import { hexOf } from '../../shared/protocol/hex.js'
-import { EVERY_PROJECT } from '../record.js'
+import { EVERY_PROJECT, type LedgerRecord } from '../record.js'
 import {
   MAX_SUMMED_GROUPS,
   RevenueSums,
@@ -136,10 +136,7 @@ async function sumGroups(
   }))
 }
 
-interface PagePosition {
-  readonly createdAt: number
-  readonly id: string
-}
+type PagePosition = Pick<LedgerRecord, 'createdAt' | 'id'>
 
 async function readPayments(
   { db }: SqlDatabase,

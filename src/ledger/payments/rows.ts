@@ -57,7 +57,6 @@ export function entryColumns(entry: LedgerEntry, record_id: string) {
   }
 }
 
-/** Converts a row to an entry. */
 export function entryOf(row: Row<'x402_authorizations'>): LedgerEntry {
   return {
     chainId: Number(row.chain_id),

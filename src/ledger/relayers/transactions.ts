@@ -135,25 +135,24 @@ export class Transactions {
    * @returns `false` if the other one was replaced before. Nothing is changed then.
    */
   replaceTransaction(chainId: number, earlier: Hex, next: Submission): Promise<boolean> {
-    return this.#store.run((database) =>
-      database.db.transaction().execute(async (db) => {
-        if (!(await writeDown({ ...database, db }, next, { chainId, earlier }))) return false
-        await db
-          .updateTable('x402_authorizations')
-          .set({
-            transaction_hash: bytesOf(next.transaction),
-            replaces: database.sql<string>`CAST(${earlier} AS TEXT) || coalesce(',' || replaces, '')`,
-            updated_at: database.now,
-          })
-          .where(
-            rowsInOrder(database, db, (where) =>
-              where.and({ transaction_hash: bytesOf(earlier), state: 'submitted' }),
-            ),
-          )
-          .execute()
-        return true
-      }),
-    )
+    return this.#store.transact(async (database) => {
+      const { db, sql, now } = database
+      if (!(await writeDown(database, next, { chainId, earlier }))) return false
+      await db
+        .updateTable('x402_authorizations')
+        .set({
+          transaction_hash: bytesOf(next.transaction),
+          replaces: sql<string>`CAST(${earlier} AS TEXT) || coalesce(',' || replaces, '')`,
+          updated_at: now,
+        })
+        .where(
+          rowsInOrder(database, (where) =>
+            where.and({ transaction_hash: bytesOf(earlier), state: 'submitted' }),
+          ),
+        )
+        .execute()
+      return true
+    })
   }
 
   /**
@@ -164,32 +163,25 @@ export class Transactions {
    * @returns As for {@link Transactions.replaceTransaction}.
    */
   fillNonce(chainId: number, empty: Submission, earlier?: Hex): Promise<boolean> {
-    return this.#store.run((database) =>
-      database.db.transaction().execute(async (db) => {
-        if (!(await writeDown({ ...database, db }, empty, { chainId, earlier }))) return false
-        if (earlier === undefined) return true
-        await db
-          .updateTable('x402_authorizations')
-          .set({
-            state: 'failed',
-            reason: UNPAID,
-            lock_owner: null,
-            locked_until: 0,
-            updated_at: database.now,
-          })
-          .where(
-            rowsInOrder(database, db, (where) =>
-              where.and([
-                where('transaction_hash', 'in', [earlier, ...(empty.replaces ?? [])].map(bytesOf)),
-                where('state', '=', 'settled'),
-                where('refund_of', 'is not', null),
-              ]),
-            ),
-          )
-          .execute()
-        return true
-      }),
-    )
+    return this.#store.transact(async (database) => {
+      const { db, now: updated_at } = database
+      if (!(await writeDown(database, empty, { chainId, earlier }))) return false
+      if (earlier === undefined) return true
+      await db
+        .updateTable('x402_authorizations')
+        .set({ state: 'failed', reason: UNPAID, lock_owner: null, locked_until: 0, updated_at })
+        .where(
+          rowsInOrder(database, (where) =>
+            where.and([
+              where('transaction_hash', 'in', [earlier, ...(empty.replaces ?? [])].map(bytesOf)),
+              where('state', '=', 'settled'),
+              where('refund_of', 'is not', null),
+            ]),
+          ),
+        )
+        .execute()
+      return true
+    })
   }
 }
 

@@ -441,9 +441,7 @@ type RowsOf<Tables> = {
 
 /** The tables of an SQL ledger, as Kysely types them. */
 export type LedgerDatabase = RowsOf<typeof TABLES> & {
-  /** The migrations that were applied. */
   readonly x402_migrations: { readonly name: string }
 }
 
-/** A row of a table, as it is read. */
 export type Row<Table extends keyof LedgerDatabase> = Selectable<LedgerDatabase[Table]>

@@ -72,7 +72,6 @@ const POSTGRES_FUNCTION = (now: string, schema: string): string => `
     END IF;
     RETURN NULL; END $$`
 
-/** Creates the trigger of a database. */
 export async function createWebhookTrigger(
   { isPostgres, now }: SqlDialect,
   run: RunSql,

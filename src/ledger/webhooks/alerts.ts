@@ -1,6 +1,6 @@
 import { newDeliveryId, OPERATOR, type OperatorEvent } from '../webhooks.js'
 import type { SqlStore } from '../engine/store.js'
-import { insertDelivery, wanting } from './rows.js'
+import { endpointsWanting, insertDelivery } from './rows.js'
 
 /** How long after an alert the next one about the same is due (ms), unless it was over in between. */
 export const ALERT_PAUSE_MS = 3_600_000
@@ -18,13 +18,12 @@ export interface Alert {
 
 /** Alerts to the operator, in the ledger's database: each is told by one of all processes. */
 export class Alerts {
-  readonly #store: Pick<SqlStore, 'run'>
+  readonly #store: SqlStore
 
-  constructor(store: Pick<SqlStore, 'run'>) {
+  constructor(store: SqlStore) {
     this.#store = store
   }
 
-  /** Whether the operator has an endpoint. */
   hasEndpoints(): Promise<boolean> {
     return this.#store.run(async ({ db }) => {
       const query = db.selectFrom('x402_webhook_endpoints').select('id')
@@ -42,35 +41,27 @@ export class Alerts {
   tell(alert: Alert, data: object): Promise<boolean> {
     const { type, level = '', pauseMs = ALERT_PAUSE_MS } = alert
     const name = nameOf(alert)
-    return this.#store.run(({ db, now, plus }) =>
-      db.transaction().execute(async (transaction) => {
-        const endpoints = await transaction
-          .selectFrom('x402_webhook_endpoints')
-          .select('id')
-          .where('project', '=', OPERATOR)
-          .where('events', 'like', wanting(type))
-          .execute()
-        if (endpoints.length === 0) return false
-        // A second process waits here for the first, and finds that the alert was sent.
-        const { numInsertedOrUpdatedRows: told } = await transaction
-          .insertInto('x402_alerts')
-          .values({ name, level, told_at: now })
-          .onConflict((conflict) =>
-            conflict
-              .column('name')
-              .doUpdateSet({ level, told_at: now })
-              .where('x402_alerts.told_at', '<=', plus(-pauseMs)),
-          )
-          .executeTakeFirst()
-        if (told !== 1n) return false
-        for (const { id: endpoint } of endpoints)
-          await insertDelivery(
-            { db: transaction, now },
-            { id: newDeliveryId(), endpoint, project: OPERATOR, type, data },
-          )
-        return true
-      }),
-    )
+    return this.#store.transact(async (database) => {
+      const { db, now, plus } = database
+      const endpoints = await endpointsWanting(database, OPERATOR, type)
+      if (endpoints.length === 0) return false
+      // A second process waits here for the first, and finds that the alert was sent.
+      const { numInsertedOrUpdatedRows: told } = await db
+        .insertInto('x402_alerts')
+        .values({ name, level, told_at: now })
+        .onConflict((conflict) =>
+          conflict
+            .column('name')
+            .doUpdateSet({ level, told_at: now })
+            .where('x402_alerts.told_at', '<=', plus(-pauseMs)),
+        )
+        .executeTakeFirst()
+      if (told !== 1n) return false
+      const about = { project: OPERATOR, type, data }
+      for (const endpoint of endpoints)
+        await insertDelivery(database, { id: newDeliveryId(), endpoint, ...about })
+      return true
+    })
   }
 
   /** Notes that something is over: the next time it is told at once. With a `level`, unless it was as high. */

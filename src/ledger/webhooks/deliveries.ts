@@ -10,14 +10,7 @@ import {
 import type { Records } from '../payments/records.js'
 import type { SqlDatabase, SqlStore } from '../engine/store.js'
 import { StatementGroup } from '../engine/statement-group.js'
-import {
-  claimedOf,
-  conclusionOf,
-  deliveryOf,
-  endpointOf,
-  insertDelivery,
-  type ClaimedRow,
-} from './rows.js'
+import { conclusionOf, deliveryOf, endpointOf, insertDelivery, type ClaimedRow } from './rows.js'
 import {
   CLAIM,
   CONCLUDE,
@@ -85,11 +78,13 @@ export class WebhookDeliveries {
     return this.#store.run(async (database) => {
       const rows = (await database.run(CLAIM, [endpoint, limit, claim])) as readonly ClaimedRow[]
       const recordOf = await this.#recordsOf(database, rows)
-      return rows.map((row) => claimedOf(row, claim, recordOf(row)))
+      return rows.map((row) => {
+        const ageMs = Number(row.now) - Number(row.retry_from)
+        return { ...deliveryOf(row, recordOf(row)), claim, ageMs }
+      })
     })
   }
 
-  /** Reads the payments that deliveries report. */
   async #recordsOf(database: SqlDatabase, rows: ReadonlyArray<Pick<ClaimedRow, 'payment'>>) {
     const ids = rows.flatMap(({ payment }) => payment ?? [])
     const records = ids.length > 0 ? await this.#records.rowsById(database, ids) : new Map()
@@ -99,8 +94,7 @@ export class WebhookDeliveries {
 
   /** Records the result of an attempt, unless the claim has lapsed and another process has taken it. */
   async conclude({ id, claim }: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
-    const { state, ...changed } = conclusionOf(outcome)
-    await this.#conclusions.add({ id, claim, state, ...changed })
+    await this.#conclusions.add({ id, claim, ...conclusionOf(outcome) })
   }
 
   /** Adds a delivery that is not about a payment. */

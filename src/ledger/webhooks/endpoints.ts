@@ -27,11 +27,11 @@ interface Changed {
 
 /** Endpoints of webhooks, in the ledger's database. */
 export class WebhookEndpoints {
-  readonly #store: Pick<SqlStore, 'run'>
+  readonly #store: SqlStore
   readonly #author: ChangeAuthor | undefined
 
   /** @param author - The admin who makes a change; absent for changes by projects. */
-  constructor(store: Pick<SqlStore, 'run'>, author?: ChangeAuthor) {
+  constructor(store: SqlStore, author?: ChangeAuthor) {
     this.#store = store
     this.#author = author
   }
@@ -148,59 +148,57 @@ export class WebhookEndpoints {
     projects: readonly string[],
     declared: readonly DeclaredEndpoint[],
   ): Promise<readonly WebhookEndpoint[]> {
-    return this.#store.run((database) =>
-      database.db.transaction().execute(async (db) => {
-        const { now } = database
-        await takeTurn({ ...database, db }, DECLARED)
-        const table = 'x402_webhook_endpoints'
-        const before: Row<'x402_webhook_endpoints'>[] = []
-        for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE)
-          before.push(
-            ...(await db
-              .selectFrom(table)
-              .selectAll()
-              .where('project', 'in', projects.slice(start, start + PROJECTS_AT_ONCE))
-              .where('id', 'like', `${DECLARED}%`)
-              .execute()),
+    return this.#store.transact(async (database) => {
+      const { db, now } = database
+      await takeTurn(database, DECLARED)
+      const table = 'x402_webhook_endpoints'
+      const before: Row<'x402_webhook_endpoints'>[] = []
+      for (let start = 0; start < projects.length; start += PROJECTS_AT_ONCE)
+        before.push(
+          ...(await db
+            .selectFrom(table)
+            .selectAll()
+            .where('project', 'in', projects.slice(start, start + PROJECTS_AT_ONCE))
+            .where('id', 'like', `${DECLARED}%`)
+            .execute()),
+        )
+      for (const { project, url, events, secret } of declared) {
+        const given = { events: eventsColumn(events), secret, updated_at: now }
+        const id = declaredIdOf({ project, url })
+        await db
+          .insertInto(table)
+          .values({ id, project, url, ...given, created_at: now })
+          .onConflict((conflict) =>
+            conflict
+              .column('id')
+              .doUpdateSet(given)
+              .where((where) =>
+                where.or([
+                  where(`${table}.events`, '!=', given.events),
+                  where(`${table}.secret`, '!=', secret),
+                ]),
+              ),
           )
-        for (const { project, url, events, secret } of declared) {
-          const given = { events: eventsColumn(events), secret, updated_at: now }
-          const id = declaredIdOf({ project, url })
+          .execute()
+      }
+      const ids = new Set(declared.map(declaredIdOf))
+      const gone = before.filter(({ id }) => !ids.has(id))
+      const added = declared.filter((one) => !before.some(({ id }) => id === declaredIdOf(one)))
+      const deleted: WebhookEndpoint[] = []
+      for (const row of gone) {
+        const { id, project, secret } = row
+        const successor = added.find((one) => one.project === project && one.secret === secret)
+        if (successor === undefined) deleted.push(endpointOf(row))
+        else
           await db
-            .insertInto(table)
-            .values({ id, project, url, ...given, created_at: now })
-            .onConflict((conflict) =>
-              conflict
-                .column('id')
-                .doUpdateSet(given)
-                .where((where) =>
-                  where.or([
-                    where(`${table}.events`, '!=', given.events),
-                    where(`${table}.secret`, '!=', secret),
-                  ]),
-                ),
-            )
+            .updateTable('x402_webhook_deliveries')
+            .set({ endpoint: declaredIdOf(successor), next_at: now })
+            .where('endpoint', '=', id)
             .execute()
-        }
-        const ids = new Set(declared.map(declaredIdOf))
-        const gone = before.filter(({ id }) => !ids.has(id))
-        const added = declared.filter((one) => !before.some(({ id }) => id === declaredIdOf(one)))
-        const deleted: WebhookEndpoint[] = []
-        for (const row of gone) {
-          const { id, project, secret } = row
-          const successor = added.find((one) => one.project === project && one.secret === secret)
-          if (successor === undefined) deleted.push(endpointOf(row))
-          else
-            await db
-              .updateTable('x402_webhook_deliveries')
-              .set({ endpoint: declaredIdOf(successor), next_at: now })
-              .where('endpoint', '=', id)
-              .execute()
-          await deleteFrom(db, project, id)
-        }
-        return deleted
-      }),
-    )
+        await deleteFrom(db, project, id)
+      }
+      return deleted
+    })
   }
 
   /**

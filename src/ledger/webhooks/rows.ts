@@ -3,7 +3,6 @@ import type { LedgerRecord } from '../record.js'
 import {
   recordAsOf,
   type AttemptOutcome,
-  type ClaimedDelivery,
   type WebhookDelivery,
   type WebhookEndpoint,
   type WebhookEvent,
@@ -32,7 +31,6 @@ export async function insertDelivery(
     .execute()
 }
 
-/** Converts a row to an endpoint. */
 export function endpointOf(row: Row<'x402_webhook_endpoints'>): WebhookEndpoint {
   const { id, project, url, secret, previous_secret: previous } = row
   return {
@@ -55,6 +53,21 @@ export function eventsColumn(events: readonly WebhookEvent[]): string {
 /** Pattern of {@link eventsColumn} where an endpoint wants an event. */
 export const wanting = (type: WebhookEvent): string => `%,${type},%`
 
+/** Ids of a project's endpoints that want an event. */
+export async function endpointsWanting(
+  { db }: SqlDatabase,
+  project: string,
+  type: WebhookEvent,
+): Promise<readonly string[]> {
+  const endpoints = await db
+    .selectFrom('x402_webhook_endpoints')
+    .select('id')
+    .where('project', '=', project)
+    .where('events', 'like', wanting(type))
+    .execute()
+  return endpoints.map(({ id }) => id)
+}
+
 /** The columns that the outcome of an attempt changes. */
 export function conclusionOf(outcome: AttemptOutcome) {
   switch (outcome.kind) {
@@ -71,15 +84,6 @@ export function conclusionOf(outcome: AttemptOutcome) {
       return { state, attempted: 1, after_ms, error, status, response }
     }
   }
-}
-
-/** Converts the row of a delivery that was just claimed, with the record of its payment as it is now. */
-export function claimedOf(
-  row: ClaimedRow,
-  claim: string,
-  record: LedgerRecord | undefined,
-): ClaimedDelivery {
-  return { ...deliveryOf(row, record), claim, ageMs: Number(row.now) - Number(row.retry_from) }
 }
 
 /** Converts a row to a delivery. @param record - Of its payment, as it is now. */

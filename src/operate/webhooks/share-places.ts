@@ -1,4 +1,5 @@
 import { OPERATOR, type WebhookEndpoint } from '../../ledger/webhooks.js'
+import { groupBy } from '../../shared/group-by.js'
 
 /** Attempts at once: in a process, and for all projects together. The rest is for the operator. */
 export const MOST_AT_ONCE = 40
@@ -56,7 +57,7 @@ export function sharePlaces(
       : attemptsOf(endpoint) < MOST_OF_ENDPOINT &&
         // An attempt that has become slow takes no place from those that answer.
         total - Math.max(suspects - MOST_OF_SUSPECTS, 0) < most
-  let waiting = [...groupByProject(due)]
+  let waiting = [...groupBy(due, ({ project }) => project)]
     .map(([project, endpoints]) => ({
       endpoints,
       most: project === OPERATOR ? MOST_AT_ONCE : MOST_OF_PROJECTS,
@@ -80,16 +81,4 @@ export function sharePlaces(
       return true
     })
   return shares
-}
-
-function groupByProject(
-  endpoints: readonly WebhookEndpoint[],
-): ReadonlyMap<string, readonly WebhookEndpoint[]> {
-  const groups = new Map<string, WebhookEndpoint[]>()
-  for (const endpoint of endpoints) {
-    const group = groups.get(endpoint.project) ?? []
-    group.push(endpoint)
-    groups.set(endpoint.project, group)
-  }
-  return groups
 }

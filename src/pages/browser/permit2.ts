@@ -20,7 +20,6 @@ export const readAllowance = (provider: Provider, { from, asset }: Holding) =>
 export const readBalance = (provider: Provider, { from, asset }: Holding) =>
   readWord(provider, asset, BALANCE_OF + wordOf(from))
 
-/** An amount to approve. */
 type Approval = Holding & { readonly amount: string }
 
 /** Least gas that any approval takes, where the wallet estimates none: that of a transaction with its data. */

@@ -77,10 +77,13 @@ export async function signTypedData(
 }
 
 /** The wallet's first account; `undefined` if it shares none. @throws `ProviderFailure` */
-export async function findFirstAccount(provider: Provider): Promise<string | undefined> {
-  const accounts = await callProvider(provider, 'eth_requestAccounts')
-  const account: unknown = Array.isArray(accounts) ? accounts[0] : undefined
-  return typeof account === 'string' ? account : undefined
+export const findFirstAccount = async (provider: Provider): Promise<string | undefined> =>
+  firstOf(await callProvider(provider, 'eth_requestAccounts'))
+
+/** The first of the accounts that a wallet has answered. */
+export function firstOf(accounts: unknown): string | undefined {
+  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined
+  return typeof first === 'string' ? first : undefined
 }
 
 /**

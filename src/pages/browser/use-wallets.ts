@@ -3,12 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Provider } from './provider.js'
 
 export interface Wallet {
-  readonly info: {
-    readonly uuid: string
-    readonly name: string
-    readonly icon: string
-    readonly rdns: string
-  }
+  readonly info: Readonly<Record<'uuid' | 'name' | 'icon', string>>
   readonly provider: Provider
 }
 

@@ -65,7 +65,6 @@ export class Purchases {
     await this.present(payment)
   }
 
-  /** Presents a signed payment. */
   async present(payment: KeptPayment): Promise<void> {
     this.#show({ kind: 'busy', step: text('verifying') })
     const explaining = setTimeout(() => {

@@ -87,7 +87,6 @@ async function connect({ provider }: Purchase): Promise<string> {
   throw new NotSigned(text('noAccount'))
 }
 
-/** Switches to the network of the offer. */
 async function switchTo({ provider, offer }: Purchase): Promise<void> {
   const { chainId, chain, network } = offer
   if (!(await switchChain(provider, chainId, chain)))

@@ -1,20 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { callProvider, ProviderFailure, type Provider } from '../browser/provider.js'
-
-/** The account that a wallet would pay from. */
-export interface PayingAccount {
-  /** `undefined` if the wallet shares none yet. */
-  readonly address: string | undefined
-  /** Lets the buyer choose another account (EIP-2255). @returns Whether the wallet can ask for one. */
-  choose(): Promise<boolean>
-}
+import { callProvider, firstOf, ProviderFailure, type Provider } from '../browser/provider.js'
 
 /**
  * Reads the account of a wallet, which does not ask its owner for that.
  *
  * @param onOther - Called when another account takes the place of a known one.
+ * @returns Its address, `undefined` if the wallet shares none yet.
  */
-export function useAccount(provider: Provider, onOther: () => void): PayingAccount {
+export function useAccount(provider: Provider, onOther: () => void) {
   const [address, setAddress] = useState<string>()
   const knownRef = useRef(address)
   useEffect(() => {
@@ -32,17 +25,13 @@ export function useAccount(provider: Provider, onOther: () => void): PayingAccou
     provider.on?.('accountsChanged', read)
     return () => provider.removeListener?.('accountsChanged', read)
   }, [provider, read])
+  /** Lets the buyer choose another account (EIP-2255). @returns Whether the wallet can ask for one. */
   const choose = async (): Promise<boolean> => {
     const canAsk = await requestAccount(provider)
     read()
     return canAsk
   }
   return { address, choose }
-}
-
-function firstOf(accounts: unknown): string | undefined {
-  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined
-  return typeof first === 'string' ? first : undefined
 }
 
 async function requestAccount(provider: Provider): Promise<boolean> {

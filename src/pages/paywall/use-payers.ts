@@ -23,6 +23,6 @@ export const INJECTED = 'injected'
 function injectedWallet(): readonly Wallet[] {
   const { ethereum } = globalThis as { readonly ethereum?: Provider }
   if (typeof ethereum?.request !== 'function') return []
-  const info = { uuid: INJECTED, name: text('browserWallet'), icon: '', rdns: '' }
+  const info = { uuid: INJECTED, name: text('browserWallet'), icon: '' }
   return [{ info, provider: ethereum }]
 }

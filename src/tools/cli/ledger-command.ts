@@ -53,36 +53,23 @@ const CHUNK = 65_536
 
 const COMMON = ['config', 'ledger']
 
-const USAGES: Readonly<Record<string, string>> = {
-  export: EXPORT_USAGE,
-  prune: PRUNE_USAGE,
-  migrate: MIGRATE_USAGE,
-  copy: COPY_USAGE,
-}
+const COMMANDS = new Map([
+  ['export', { usage: EXPORT_USAGE, run: exportLedger }],
+  ['prune', { usage: PRUNE_USAGE, run: pruneLedger }],
+  ['migrate', { usage: MIGRATE_USAGE, run: migrateLedger }],
+  ['copy', { usage: COPY_USAGE, run: copyLedgerCommand }],
+])
 
 export const ledgerCommand: Command = {
   name: 'ledger',
   summary: 'Exports, prunes, migrates or copies the ledger that serve uses.',
-  usage: ([name = '']) => USAGES[name] ?? USAGE,
+  usage: ([name = '']) => COMMANDS.get(name)?.usage ?? USAGE,
   async run([name, ...flags], context) {
-    switch (name) {
-      case 'export':
-        await exportLedger(flags, context)
-        return EXIT.ok
-      case 'prune':
-        await pruneLedger(flags, context)
-        return EXIT.ok
-      case 'migrate':
-        await migrateLedger(flags, context)
-        return EXIT.ok
-      case 'copy':
-        await copyLedgerCommand(flags, context)
-        return EXIT.ok
-      default:
-        throw new UsageError(
-          name === undefined ? 'A command is missing.' : `There is no command 'ledger ${name}'.`,
-        )
-    }
+    if (name === undefined) throw new UsageError('A command is missing.')
+    const command = COMMANDS.get(name)
+    if (command === undefined) throw new UsageError(`There is no command 'ledger ${name}'.`)
+    await command.run(flags, context)
+    return EXIT.ok
   },
 }
 

@@ -1,13 +1,6 @@
 import { existsSync } from 'node:fs'
-import {
-  openConfig,
-  type ConfigSource,
-  type OpenedConfig,
-} from '../../gateway/config/read/config-file.js'
-import {
-  resolveOptions,
-  type ResolvedOptions,
-} from '../../gateway/config/resolve/resolve-options.js'
+import { openConfig, type ConfigSource } from '../../gateway/config/read/config-file.js'
+import { resolveOptions } from '../../gateway/config/resolve/resolve-options.js'
 import type { LedgerStore } from '../../ledger/index.js'
 import { createMemoryLedger } from '../../ledger/memory-ledger.js'
 import { openPostgresLedger } from '../../ledger/postgres-ledger.js'
@@ -30,15 +23,13 @@ export interface OptionsSource extends ConfigSource {
   readonly warn: (message: string) => void
 }
 
-export interface OpenedOptions {
-  readonly opened: OpenedConfig
-  /** Where the ledger is; `undefined` for memory. */
-  readonly named: NamedLedger | undefined
-  readonly resolved: ResolvedOptions & { readonly ledger: LedgerStore }
-}
-
-/** Reads the options that `serve` runs a gateway with, and opens the ledger. @throws {@link ConfigError} */
-export async function openOptions(source: OptionsSource): Promise<OpenedOptions> {
+/**
+ * Reads the options that `serve` runs a gateway with, and opens the ledger.
+ *
+ * @returns Also where the ledger is (`named`); `undefined` for memory.
+ * @throws {@link ConfigError}
+ */
+export async function openOptions(source: OptionsSource) {
   const { cwd, memory = false, ledger: file, creates, warn } = source
   const opened = await openConfig(source)
   opened.warnings.forEach(warn)

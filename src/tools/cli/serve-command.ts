@@ -8,7 +8,6 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express, { type RequestHandler } from 'express'
 import { isLoopback, type ResolvedMetrics } from '../../gateway/config/resolve/metrics.js'
-import type { ResolvedOptions } from '../../gateway/config/resolve/resolve-options.js'
 import type { Gateway } from '../../gateway/gateway.js'
 import { openGateway } from '../../gateway/open-gateway.js'
 import { respondProblem } from '../../shared/http/respond-problem.js'
@@ -132,14 +131,10 @@ const respondNotFound: RequestHandler = (req, res) => {
   respondProblem(res, 'api', { code: 'not_found', detail })
 }
 
-async function startGateway(command: ServeCommand, logger: Logger): Promise<StartedGateway> {
+async function startGateway(command: ServeCommand, logger: Logger) {
   const warn = (message: string): void => logger.warn(message)
-  const {
-    opened,
-    named,
-    resolved: options,
-  } = await openOptions({ ...command, creates: true, warn })
-  const resolved = { ...options, logger }
+  const { opened, named, ...rest } = await openOptions({ ...command, creates: true, warn })
+  const resolved = { ...rest.resolved, logger }
   const gateway = openGateway(resolved)
   logPayments(gateway, logger)
   logger.info('Starting.', {
@@ -148,11 +143,6 @@ async function startGateway(command: ServeCommand, logger: Logger): Promise<Star
     ledger: named === undefined ? 'memory' : describeDatabase(named.location),
   })
   return { gateway, resolved }
-}
-
-interface StartedGateway {
-  readonly gateway: Gateway
-  readonly resolved: ResolvedOptions
 }
 
 /**

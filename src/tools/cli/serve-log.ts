@@ -2,6 +2,7 @@
 import type { RequestHandler } from 'express'
 import type { Gateway } from '../../gateway/gateway.js'
 import type { Finding } from '../../operate/health/finding.js'
+import { groupBy } from '../../shared/group-by.js'
 import { onceClosed } from '../../shared/http/once-closed.js'
 import { isFromTrustedProxy } from '../../shared/http/public-url.js'
 import { ensureRequestId } from '../../shared/http/request-id.js'
@@ -42,12 +43,8 @@ export function logPayments(gateway: Pick<Gateway, 'on'>, logger: Logger): void 
 }
 
 /** A URL's query may hold what is the buyer's alone. */
-function fieldsOf({
-  resource: _url,
-  ...fields
-}: {
-  readonly resource?: string | undefined
-}): object {
+function fieldsOf(payment: { readonly resource?: string | undefined }): object {
+  const { resource: _url, ...fields } = payment
   return fields
 }
 
@@ -117,16 +114,13 @@ type Line = Finding & { readonly projects?: readonly string[] }
 
 /** Joins what was found of many projects: hundreds of lines at each start would hide all others. */
 function withoutRepetitions(found: readonly Finding[]): readonly Line[] {
-  const kinds = new Map<string, Finding[]>()
-  for (const [index, finding] of found.entries()) {
-    const { project, subject, status, code, message } = finding
+  const kindOf = ({ project, subject, status, code, message }: Finding, index: number): string => {
     // Findings of one code differ: another token, another rate. That a project can be paid is always the same.
     const isPaid = status === 'ok' && subject === 'project'
     const about = isPaid || project === undefined ? '' : message.replaceAll(project, '')
-    const kind = project === undefined ? String(index) : `${subject} ${status} ${code} ${about}`
-    kinds.set(kind, [...(kinds.get(kind) ?? []), finding])
+    return project === undefined ? String(index) : `${subject} ${status} ${code} ${about}`
   }
-  return [...kinds.values()].map(joined)
+  return [...groupBy(found, kindOf).values()].map(joined)
 }
 
 function joined(same: readonly Finding[]): Line {

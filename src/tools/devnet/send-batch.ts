@@ -1,4 +1,3 @@
-/** A JSON-RPC call. */
 export type RpcCall = readonly [method: string, ...params: unknown[]]
 
 interface RpcResponse {

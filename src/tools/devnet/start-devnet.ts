@@ -171,13 +171,8 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
   return devnet
 }
 
-/** A local chain with its process. */
-interface OpenDevnet extends Pick<Anvil, 'exited' | 'unref'> {
-  readonly devnet: Devnet
-}
-
 /** Like {@link startDevnet}, and also reports when anvil ends by itself. */
-export async function openDevnet(options: DevnetOptions): Promise<OpenDevnet> {
+export async function openDevnet(options: DevnetOptions) {
   checkOptions(options)
   const { port = 0, host = '127.0.0.1', blockTime } = options
   const anvil = await startAnvil({

@@ -134,17 +134,12 @@ function newAccount(): DevnetAccount {
 /** The chain of this process while shops use it. */
 let running: { readonly started: Promise<Devnet>; users: number } | undefined
 
-interface ChainUse {
-  readonly devnet: Devnet
-  /** Ends the use; the last one stops the chain. May be called again. */
-  release(): Promise<void>
-}
-
 /** Starts the chain, or joins shops that use it already. Users must not share accounts. */
-async function useChain(): Promise<ChainUse> {
+async function useChain() {
   const chain = (running ??= { started: start(), users: 0 })
   chain.users += 1
   let isReleased = false
+  /** The last one stops the chain. May be called again. */
   const release = async (): Promise<void> => {
     if (isReleased) return
     isReleased = true

@@ -37,13 +37,6 @@ interface ShopOptions {
   readonly fixed: GatewayOptions
 }
 
-interface AppWithGateway {
-  readonly app: Express
-  readonly gateway: Gateway
-  /** Address of the first merchant. */
-  readonly paidTo: Hex
-}
-
 /**
  * Finds or makes the app, and opens its gateway.
  *
@@ -58,7 +51,7 @@ export async function openAppAndGateway(
   given: ExpressApp | AppModule | AppBuilder,
   { preset, options, fixed }: ShopOptions,
   cleanup: Cleanup,
-): Promise<AppWithGateway> {
+) {
   const takesGateway = isBuilder(given) && given.length > 0
   if (!takesGateway) requireFirst()
   let app = takesGateway ? undefined : await openApp(given)
@@ -73,7 +66,7 @@ export async function openAppAndGateway(
   const gateway = createGateway(all)
   cleanup.add(() => gateway.close())
   app ??= await openApp(given, gateway)
-  // Checked by the gateway.
+  // The first merchant's, checked by the gateway.
   const paidTo = all.projects?.[0]?.merchant?.payTo as Hex
   return { app, gateway, paidTo }
 }

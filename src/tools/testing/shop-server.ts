@@ -9,23 +9,17 @@ import { assignGateway } from './default-stand-in.js'
 import type { Failures } from './failures.js'
 import { letEnd, type StayUp } from './stay-up.js'
 
-export interface ShopServer {
-  readonly url: string
-  /** Starts to serve requests; until then they wait. */
-  serve(app: RequestListener): void
-  /** May be called again. */
-  close(): Promise<void>
-}
-
 /** Listens before the app exists: its gateway needs the URL. */
-export async function listen(): Promise<ShopServer> {
+export async function listen() {
   // The client must not send on a connection that is being closed.
   const server = createServer({ keepAliveTimeout: 0 })
   const url = await listenLocally(server)
   letEnd(server)
   return {
     url,
-    serve: (app) => void server.on('request', app),
+    /** Starts to serve requests; until then they wait. */
+    serve: (app: RequestListener) => void server.on('request', app),
+    /** May be called again. */
     close: () => closeServer(server),
   }
 }

@@ -2,6 +2,7 @@
 import { COUNTED, type Counted } from '../../../ledger/counters.js'
 import { ALL_COUNTED, type Count } from '../../../ledger/counts.js'
 import { dayName, evenSpans } from '../../../ledger/time-zone.js'
+import { groupBy } from '../../../shared/group-by.js'
 import type { RouterContext } from '../../context.js'
 import type { ViewScope } from '../../serve/owner.js'
 import type { Span } from './view-query.js'
@@ -17,7 +18,7 @@ interface Activity extends Readonly<Record<Counted, number>> {
 /** `…/funnel`: how many 402s became payments, by day, and why others did not. */
 export async function funnelOf(context: RouterContext, scope: ViewScope, span: Span) {
   const counts = await sumsOf(context, scope, span)
-  const days = groupByDay(counts)
+  const days = groupBy(counts, ({ day }) => day)
   return {
     total: activityOf(counts),
     days: [...days]
@@ -41,15 +42,7 @@ async function sumsOf(
 }
 
 function activityOf(counts: readonly Count[]): Activity {
-  const sums: Record<Counted, number> = {
-    asked: 0,
-    presented: 0,
-    repeated: 0,
-    refused: 0,
-    waived: 0,
-    settled: 0,
-    failed: 0,
-  }
+  const sums = Object.fromEntries(COUNTED.map((kind) => [kind, 0])) as Record<Counted, number>
   const reasons = new Map<string, number>()
   const waivedFor = new Map<string, number>()
   for (const { kind, label, count } of counts) {
@@ -62,14 +55,4 @@ function activityOf(counts: readonly Count[]): Activity {
     reasons: Object.fromEntries(reasons),
     waivedFor: Object.fromEntries(waivedFor),
   }
-}
-
-function groupByDay(counts: readonly Count[]): ReadonlyMap<number, readonly Count[]> {
-  const days = new Map<number, Count[]>()
-  for (const count of counts) {
-    const ofDay = days.get(count.day) ?? []
-    ofDay.push(count)
-    days.set(count.day, ofDay)
-  }
-  return days
 }

@@ -1,8 +1,7 @@
 import { checksumAddress } from '../../../shared/crypto/checksum-address.js'
+import { findAsset } from '../../../ledger/export-format.js'
 import type { RevenueGroup, RevenueQuery } from '../../../ledger/revenue.js'
 import { dayName } from '../../../ledger/time-zone.js'
-import { findKnownAsset, type Asset } from '../../../shared/money/assets.js'
-import { sameHex } from '../../../shared/protocol/hex.js'
 import { findNetwork, formatNetwork, type Network } from '../../../shared/protocol/networks.js'
 import type { RouterContext } from '../../context.js'
 import { namedProject, type ViewScope } from '../../serve/owner.js'
@@ -26,9 +25,7 @@ export async function revenueOf(
     const { chainId, asset, amount, count, refunded, refunds } = group
     const caip2 = `eip155:${chainId}` as const
     const network = findNetwork(caip2)
-    const known: Asset | undefined =
-      accepts.find((one) => one.network.caip2 === caip2 && sameHex(one.address, asset)) ??
-      (network && findKnownAsset(network, asset))
+    const known = findAsset(group, accepts)
     return {
       ...keyOf(group, query.by),
       ...(query.by === 'project' && namedProject(context, group.key || undefined)),

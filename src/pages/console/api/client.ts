@@ -119,7 +119,6 @@ function problemOf(response: Response, document: unknown): Problem {
   return problem
 }
 
-/** Converts an error. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   return new Problem(0, { code: 'page_error', detail: String(error) })

@@ -2,12 +2,12 @@
  * Signed refunds, kept for all tabs of the browser until the gateway has said what became of them. The same refund is
  * made once, however often it is sent.
  */
-import type { TypedData } from '../wallet/sign-refund.js'
 import { ask, toProblem } from './client.js'
+import type { RefundToSign } from './documents.js'
 
 /** A refund, as its endpoint takes it. */
 export interface SignedRefund {
-  readonly authorization: TypedData['message']
+  readonly authorization: RefundToSign['message']
   readonly signature: string
   readonly reason?: string
 }

@@ -14,7 +14,6 @@ const timeFormat = inZone({
 const shortFormat = inZone({ month: 'short', day: 'numeric', ...CLOCK } as const)
 const dateFormat = inZone({ year: 'numeric', month: '2-digit', day: '2-digit' } as const, 'en-CA')
 
-/** A format in the zone that is shown. */
 function inZone(options: Intl.DateTimeFormatOptions, locale?: string): () => Intl.DateTimeFormat {
   const made = new Map<string, Intl.DateTimeFormat>()
   return () => {

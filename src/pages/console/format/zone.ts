@@ -8,10 +8,8 @@ export const ownZone = ((): string => {
 
 let shown = ownZone
 
-/** The zone that is shown now. */
 export const shownZone = (): string => shown
 
-/** Shows another zone from now on. */
 export function showZone(zone: string): void {
   shown = zone
 }

@@ -1,6 +1,6 @@
 import { dayOf } from '../format/text.js'
 import { shownZone } from '../format/zone.js'
-import { TextField } from './field.js'
+import { TextField, type Controlled } from './field.js'
 
 const DAY_MS = 86_400_000
 
@@ -17,7 +17,6 @@ const PRESETS = [
   ['90 days', 90],
 ] as const
 
-/** Counts days on. */
 function plusDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }
@@ -56,9 +55,7 @@ export function spanOf({ from, to }: DateRange) {
   }
 }
 
-interface DateRangeFieldsProps {
-  readonly value: DateRange
-  readonly onValue: (range: DateRange) => void
+interface DateRangeFieldsProps extends Controlled<DateRange> {
   /** Whether either end may be left out. */
   readonly mayBeOpen?: boolean
 }

@@ -3,6 +3,12 @@ import { useId } from 'preact/hooks'
 import { amountError } from '../format/money.js'
 import { words } from '../format/text.js'
 
+/** The value of a control, and what sets it. */
+export interface Controlled<Value = string> {
+  readonly value: Value
+  readonly onValue: (value: Value) => void
+}
+
 interface FieldProps {
   readonly label: string
   readonly hint?: ComponentChildren
@@ -18,7 +24,6 @@ interface ControlProps {
   readonly 'aria-invalid'?: 'true'
 }
 
-/** A control with label, hint and error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
@@ -44,9 +49,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
   )
 }
 
-interface TextFieldProps extends Omit<FieldProps, 'children'> {
-  readonly value: string
-  readonly onValue: (value: string) => void
+interface TextFieldProps extends Omit<FieldProps, 'children'>, Controlled {
   readonly type?: 'text' | 'password' | 'date' | 'url' | 'search'
   readonly inputMode?: 'decimal' | 'numeric' | 'url'
   readonly placeholder?: string
@@ -57,7 +60,6 @@ interface TextFieldProps extends Omit<FieldProps, 'children'> {
   readonly max?: string | undefined
 }
 
-/** A field for one line of text. */
 export function TextField(props: TextFieldProps) {
   const { label, hint, error, onValue, type = 'text', ...others } = props
   const { isRequired = false, isReadOnly = false, ...rest } = others
@@ -81,15 +83,12 @@ export function TextField(props: TextFieldProps) {
   )
 }
 
-/** A field for an amount of money. */
 export function AmountField({ error, ...field }: TextFieldProps) {
   const shown = error && (amountError(field.value) ?? error)
   return <TextField inputMode="decimal" error={shown} {...field} />
 }
 
-export interface SelectFieldProps extends Omit<FieldProps, 'children'> {
-  readonly value: string
-  readonly onValue: (value: string) => void
+export interface SelectFieldProps extends Omit<FieldProps, 'children'>, Controlled {
   readonly options: ReadonlyArray<readonly [value: string, label: string]>
 }
 
@@ -146,11 +145,9 @@ export function CheckField({ label, hint, isChecked, onChange }: CheckFieldProps
   )
 }
 
-interface CheckFieldsProps<Name extends string> {
+interface CheckFieldsProps<Name extends string> extends Controlled<readonly Name[]> {
   readonly legend: string
   readonly names: ReadonlyArray<readonly [name: Name, meaning: string]>
-  readonly value: readonly Name[]
-  readonly onValue: (value: Name[]) => void
   readonly error: string | undefined
 }
 

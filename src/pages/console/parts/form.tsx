@@ -5,6 +5,7 @@ import type { Project } from '../api/documents.js'
 import { useAction, type Action } from '../api/use-load.js'
 import { Button } from './button.js'
 import { Changes, type Change } from './changes.js'
+import type { Controlled } from './field.js'
 import { Notice, ProblemNotice } from './notice.js'
 import type { Of } from './of.js'
 
@@ -32,16 +33,12 @@ export interface FormState<Values> extends Action {
   review(): void
   change(members: Partial<Values>): void
   errorOf(name: keyof Values & string): string | undefined
-  /** The value of a field, its setter and its error. */
   field<Name extends keyof Values & string>(name: Name): FieldState<Values[Name]>
   /** Whether an error is shown next to its field. */
   isShown(path: string): boolean
 }
 
-/** A field of a form. */
-export interface FieldState<Value> {
-  readonly value: Value
-  readonly onValue: (value: Value) => void
+export interface FieldState<Value> extends Controlled<Value> {
   readonly error: string | undefined
 }
 

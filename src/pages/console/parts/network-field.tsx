@@ -1,12 +1,10 @@
 import { useSession } from '../state/session.js'
-import { SelectField } from './field.js'
+import { SelectField, type Controlled } from './field.js'
 
 /** Stands for all test networks. */
 const TEST = 'test'
 
-interface NetworkFieldProps {
-  readonly value: string
-  readonly onValue: (network: string) => void
+interface NetworkFieldProps extends Controlled {
   /** Money is summed: that of test networks never together with the rest. */
   readonly isSum?: boolean
 }

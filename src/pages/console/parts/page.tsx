@@ -79,7 +79,8 @@ interface EditableSectionProps extends Omit<SectionProps, 'actions'> {
   readonly form: (end: FormEnd) => ComponentChildren
 }
 
-interface FormEnd {
+/** What a form in a section calls at its end. */
+export interface FormEnd {
   readonly onCancel: () => void
   readonly onSaved: () => void
 }

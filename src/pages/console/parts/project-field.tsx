@@ -3,24 +3,19 @@ import type { ProjectList } from '../api/documents.js'
 import { useLoad } from '../api/use-load.js'
 import { queryOf } from '../state/route.js'
 import { useSession } from '../state/session.js'
-import { Field } from './field.js'
-
-interface ProjectFieldProps {
-  readonly value: string
-  readonly onValue: (project: string) => void
-}
+import { Field, type Controlled } from './field.js'
 
 /** How long typing has to pause before the gateway is asked (ms). */
 const PAUSE_MS = 150
 
 /** Lets an operator choose a merchant by typing a part of its id or name. */
-export function ProjectField(props: ProjectFieldProps) {
+export function ProjectField(props: Controlled) {
   const { role } = useSession()
   return role === 'admin' ? <Chooser key={props.value} {...props} /> : null
 }
 
 /** A field with the browser's list of suggestions. Its text is applied once it finds one merchant. */
-function Chooser({ value, onValue }: ProjectFieldProps) {
+function Chooser({ value, onValue }: Controlled) {
   const listId = useId()
   const [text, setText] = useState(value)
   const [search, setSearch] = useState<string>()

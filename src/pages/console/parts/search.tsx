@@ -1,9 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { TextField } from './field.js'
+import { TextField, type Controlled } from './field.js'
 
-interface SearchProps {
-  readonly value: string
-  readonly onValue: (text: string) => void
+interface SearchProps extends Controlled {
   readonly hint: string
   readonly onSearch: () => void
   /** Other filters. */

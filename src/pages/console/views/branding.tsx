@@ -3,7 +3,7 @@ import { Button } from '../parts/button.js'
 import { Field, TextField } from '../parts/field.js'
 import { Form, useForm, type FieldState } from '../parts/form.js'
 import type { Of, OfProject } from '../parts/of.js'
-import { EditableSection } from '../parts/page.js'
+import { EditableSection, type FormEnd } from '../parts/page.js'
 import { Facts } from '../parts/table.js'
 
 type Branding = NonNullable<MerchantSettings['branding']>
@@ -72,10 +72,7 @@ const PATHS = {
   heading: 'merchant.branding.texts',
 }
 
-interface BrandingFormProps extends Omit<OfProject, 'onChange'> {
-  readonly onCancel: () => void
-  readonly onSaved: () => void
-}
+type BrandingFormProps = Omit<OfProject, 'onChange'> & FormEnd
 
 function BrandingForm({ of, path, onCancel, onSaved }: BrandingFormProps) {
   const form = useForm({

@@ -254,5 +254,4 @@ export function netOf(group: RevenueGroup): TokenAmount {
   return { ...group, amount: group.net }
 }
 
-/** Names the token of a group. */
 export const tokenOf = ({ network, asset }: RevenueGroup): string => `${network} ${asset}`

@@ -151,11 +151,7 @@ function Headline({ of: { revenue, before }, funnel, days }: HeadlineProps) {
   )
 }
 
-interface SumsProps extends Of<readonly RevenueGroup[]> {
-  readonly isLoaded: boolean
-}
-
-function Sums({ of, isLoaded }: SumsProps) {
+function Sums({ of, isLoaded }: Of<readonly RevenueGroup[]> & { readonly isLoaded: boolean }) {
   if (of.length === 0) return <span>{isLoaded ? 'Nothing yet' : '–'}</span>
   return (
     <>

@@ -28,7 +28,6 @@ interface PaymentLinksProps {
 
 const STATUSES = optionsOf('Any status', ['open', 'paid', 'expired', 'canceled'])
 
-/** Payment links of a merchant. */
 export function PaymentLinks({ route, project }: PaymentLinksProps) {
   const owner = project === undefined ? 'merchant' : `admin/projects/${encodeURIComponent(project)}`
   const path = `${owner}/checkouts`
@@ -103,11 +102,7 @@ function Status({ of: { status, settlement } }: Of<Checkout>) {
   return <StatusBadge status={isUnderWay ? 'pending' : status} />
 }
 
-interface ShowProps extends Of<Checkout> {
-  readonly onShow: (checkout: Checkout) => void
-}
-
-function Show({ of, onShow }: ShowProps) {
+function Show({ of, onShow }: Of<Checkout> & { readonly onShow: (shown: Checkout) => void }) {
   const label = `Show the link for ${of.description ?? of.reference ?? of.id}`
   return (
     <Button kind="small" label={label} onClick={() => onShow(of)}>

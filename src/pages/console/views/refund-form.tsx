@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ask, Problem, toProblem } from '../api/client.js'
-import type { SessionNetwork, Settlement } from '../api/documents.js'
+import type { RefundToSign, SessionNetwork, Settlement } from '../api/documents.js'
 import { findKept, sendOnce, type SignedRefund } from '../api/kept-refund.js'
 import { useAction } from '../api/use-load.js'
 import { formatToken, unitsOf } from '../format/money.js'
@@ -14,7 +14,7 @@ import {
   signRefund,
   switchTo,
   WalletError,
-  type TypedData,
+  type AskedRefund,
 } from '../wallet/sign-refund.js'
 
 interface RefundFormProps {
@@ -136,10 +136,7 @@ function Wallets({ of, isBusy, onChoose }: WalletsProps) {
   )
 }
 
-interface AskedRefund {
-  readonly payment: Settlement
-  readonly network: SessionNetwork
-  readonly amount: bigint
+interface Prepared extends AskedRefund {
   readonly path: string
   readonly reason: string
 }
@@ -147,7 +144,7 @@ interface AskedRefund {
 /** Prepares a refund, and asks for its signature. */
 async function signedBy(
   { provider, info }: Wallet,
-  asked: AskedRefund,
+  asked: Prepared,
   tell: (step: string) => void,
 ): Promise<SignedRefund> {
   const { payment, network, amount, path, reason } = asked
@@ -156,7 +153,7 @@ async function signedBy(
     const account = await findAccount(provider, payment)
     await switchTo(provider, network)
     const prepared = `${path}/prepare?amount=${amount}`
-    const { typedData } = await ask<{ readonly typedData: TypedData }>('GET', prepared)
+    const { typedData } = await ask<{ readonly typedData: RefundToSign }>('GET', prepared)
     checkRefund(typedData, asked)
     tell(`Sign the refund in ${info.name}.`)
     const signature = await signRefund(provider, account, typedData)

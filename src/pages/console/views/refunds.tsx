@@ -106,7 +106,6 @@ export function Refunds({ of, onChange }: RefundsProps) {
 
 type RefundStatusProps = Of<Pick<Settlement, 'status' | 'errorReason' | 'heldUntil'>>
 
-/** The status of a refund, and why it failed. */
 function RefundStatus({ of: { status, errorReason, heldUntil } }: RefundStatusProps) {
   return (
     <>

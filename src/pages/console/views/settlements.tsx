@@ -6,7 +6,7 @@ import { formatToken } from '../format/money.js'
 import { formatNumber, shorten } from '../format/text.js'
 import { PaymentBadge } from '../parts/badge.js'
 import { DateRangeFields, spanOf } from '../parts/date-range.js'
-import { optionsOf, SelectField, TextField } from '../parts/field.js'
+import { optionsOf, SelectField, TextField, type Controlled } from '../parts/field.js'
 import { NetworkField } from '../parts/network-field.js'
 import { Empty, NoResults } from '../parts/notice.js'
 import type { Of } from '../parts/of.js'
@@ -140,13 +140,8 @@ function Toolbar({ of: { values, go: filter } }: Of<Filters>) {
   )
 }
 
-interface TokenFieldProps {
-  readonly value: string
-  readonly onValue: (token: string) => void
-}
-
 /** Chooses a token, where the gateway has several. */
-function TokenField({ value, onValue }: TokenFieldProps) {
+function TokenField({ value, onValue }: Controlled) {
   const { networks } = useSession()
   const symbols = new Set(networks.flatMap(({ assets }) => assets.map(({ symbol }) => symbol)))
   // A link may name another one.

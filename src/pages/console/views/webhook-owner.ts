@@ -2,7 +2,6 @@
 import type { Webhook } from '../api/documents.js'
 import { linkTo } from '../state/route.js'
 
-/** Events and their meaning. */
 type Events = ReadonlyArray<readonly [name: string, meaning: string]>
 
 type EventName = Webhook['events'][number]

@@ -1,5 +1,5 @@
 /** Asks the merchant's wallet to sign a refund. */
-import type { SessionNetwork, Settlement } from '../api/documents.js'
+import type { RefundToSign, SessionNetwork, Settlement } from '../api/documents.js'
 import {
   callProvider,
   ProviderFailure,
@@ -8,30 +8,10 @@ import {
   type Provider,
 } from '../../browser/provider.js'
 
-/** The document to sign (EIP-712). */
-export interface TypedData {
-  readonly domain: {
-    readonly name: string
-    readonly version: string
-    readonly chainId: number
-    readonly verifyingContract: string
-  }
-  readonly types: object
-  readonly primaryType: string
-  readonly message: {
-    readonly from: string
-    readonly to: string
-    readonly value: string
-    readonly validAfter: string
-    readonly validBefore: string
-    readonly nonce: string
-  }
-}
-
 /** Why a wallet does not sign, and the remedy. */
 export class WalletError extends Error {}
 
-interface Asked {
+export interface AskedRefund {
   readonly payment: Settlement
   readonly network: SessionNetwork
   /** Atomic units. */
@@ -61,7 +41,7 @@ export async function switchTo(provider: Provider, network: SessionNetwork): Pro
 export async function signRefund(
   provider: Provider,
   account: string,
-  typedData: TypedData,
+  typedData: RefundToSign,
 ): Promise<string> {
   const params = [account, JSON.stringify(typedData)]
   const signature = await explained(() => callProvider(provider, 'eth_signTypedData_v4', params))
@@ -71,8 +51,8 @@ export async function signRefund(
 
 /** Checks that the document to sign is this refund. @throws {@link WalletError} */
 export function checkRefund(
-  { domain, message, primaryType }: TypedData,
-  { payment, network, amount }: Asked,
+  { domain, message, primaryType }: RefundToSign,
+  { payment, network, amount }: AskedRefund,
 ): void {
   const isAsAsked =
     primaryType === 'TransferWithAuthorization' &&

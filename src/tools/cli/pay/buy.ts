@@ -96,7 +96,7 @@ function announce(
   const { asset, requirements } = offer
   const { name } = asset.network
   const { payTo, scheme } = requirements
-  const amount = `${scheme === UPTO ? 'up to ' : ''}${describeAmount(offer)}`
+  const amount = `${scheme === UPTO ? 'up to ' : ''}${describeAmount(offer.amount, asset)}`
   tell(`Offer chosen: ${amount} on ${name}, to ${payTo}`)
   tell(`Signing ${primaryType} of ${amount}
     from ${from}
@@ -175,7 +175,7 @@ function charged(
     return undefined
   const { decimals: scale } = asset
   const taken = formatDecimal(trimDecimal({ units: BigInt(units), scale }))
-  return `Charged: ${taken} of at most ${describeAmount({ amount, asset })}`
+  return `Charged: ${taken} of at most ${describeAmount(amount, asset)}`
 }
 
 function hashOf(answer: Answer): string {

@@ -85,7 +85,7 @@ export function describeOffer(requirements: PaymentRequirements, asset: Asset | 
   const { amount, asset: token, network } = requirements
   if (asset === undefined)
     return `${visible(amount)} atomic units of ${visible(token)} on ${visible(network)}`
-  return `${describeAmount({ amount: amountOf(requirements, asset), asset })} on ${asset.network.name}`
+  return `${describeAmount(amountOf(requirements, asset), asset)} on ${asset.network.name}`
 }
 
 export const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): Decimal => ({
@@ -93,12 +93,5 @@ export const amountOf = ({ amount }: PaymentRequirements, { decimals }: Asset): 
   scale: decimals,
 })
 
-export function describeAmount({
-  amount,
-  asset,
-}: {
-  readonly amount: Decimal
-  readonly asset: Asset
-}): string {
-  return `${formatDecimal(trimDecimal(amount))} ${asset.symbol}`
-}
+export const describeAmount = (amount: Decimal, { symbol }: Asset): string =>
+  `${formatDecimal(trimDecimal(amount))} ${symbol}`

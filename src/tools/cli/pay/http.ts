@@ -111,13 +111,6 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** Problem details (RFC 9457). */
-interface Problem {
-  readonly type: unknown
-  readonly code: string
-  readonly detail: unknown
-}
-
 /** Describes an answer's problem, to follow its status; empty if it has none. */
 export function describeProblem(answer: Answer): string {
   const problem = readProblem(answer)
@@ -135,7 +128,8 @@ export function isBeforeSending(answer: Answer): boolean {
   return code !== undefined && code === problem.code
 }
 
-function readProblem({ headers, body }: Answer): Problem | undefined {
+/** Reads problem details (RFC 9457). */
+function readProblem({ headers, body }: Answer) {
   if (!/^application\/problem\+json\b/i.test(headers.get('content-type') ?? '')) return undefined
   const document = parse(body)
   if (!isObject(document)) return undefined
