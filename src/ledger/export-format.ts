@@ -144,7 +144,7 @@ export function exportWriter(format: ExportFormat, assets: readonly Asset[], zon
   }
 }
 
-/** Finds the token of a payment among some, or in our own table. */
+/** Finds the token of a payment: among `assets`, else among the known ones. */
 export function findAsset(
   { chainId, asset }: Pick<LedgerEntry, 'chainId' | 'asset'>,
   assets: readonly Asset[],

@@ -143,7 +143,6 @@ function networkOf(chainId: number): Pick<Entry, 'network' | 'testnet'> {
   return { network, testnet: findNetwork(network)?.testnet || undefined }
 }
 
-/** The two lines of an entry. */
 function linesOf({ to, from, units, value, decimals: scale, ...entry }: Entry): readonly string[] {
   const amount = scale === undefined ? undefined : { units, scale }
   const hasPrice = value !== undefined && entry.currency !== undefined

@@ -9,11 +9,11 @@ export class Turns {
   }
 
   /**
-   * Counts a payment, and tells whether it is the turn of who takes one in so many: of the first payment, and of the
-   * next one whenever it has taken fewer than its share. Of payments that are counted at once, one is.
+   * Counts a payment, and takes a turn if fewer than one in `oneIn` were taken: with the first payment, and then
+   * whenever one is due. Of payments that are counted at once, one is taken.
    *
-   * @param name - Whose payments are counted.
-   * @param mayTake - Whether it can take a turn now. What it misses, it takes later.
+   * @param mayTake - Whether a turn may be taken now. One that is missed stays due.
+   * @returns Whether this payment is a turn.
    */
   take(name: string, oneIn: number, mayTake: boolean): Promise<boolean> {
     const [all, taken] = namesOf(name, oneIn)
@@ -33,19 +33,15 @@ export class Turns {
     })
   }
 
-  /** Counts a turn less: it came to nothing. */
+  /** Returns a turn that came to nothing: a later payment gets it. */
   async giveBack(name: string, oneIn: number): Promise<void> {
     const [, taken] = namesOf(name, oneIn)
-    await this.#store.run(async ({ db }) => {
-      await db
-        .updateTable('x402_versions')
-        .set((set) => ({ version: set('version', '-', 1).$castTo<number>() }))
-        .where('name', '=', taken)
-        .execute()
-    })
+    await this.#store.run(({ db, sql }) =>
+      sql`UPDATE x402_versions SET version = version - 1 WHERE name = ${taken}`.execute(db),
+    )
   }
 }
 
-/** Names of the counts: of another share, others. */
+/** Names of the two counts. A changed share counts anew. */
 const namesOf = (name: string, oneIn: number) =>
   [`all of ${oneIn} ${name}`, `taken of ${oneIn} ${name}`] as const

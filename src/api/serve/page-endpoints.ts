@@ -133,8 +133,8 @@ class AssetCache {
   async find(name: string): Promise<Asset> {
     const known = this.#assets.get(name)
     if (known !== undefined) return known
-    const isThere = this.#folder !== undefined && FILE_NAME.test(name)
-    const plain = isThere ? await readIfThere(join(this.#folder, 'assets', name)) : undefined
+    const mayExist = this.#folder !== undefined && FILE_NAME.test(name)
+    const plain = mayExist ? await readIfThere(join(this.#folder, 'assets', name)) : undefined
     if (plain === undefined)
       throw new RequestProblem('not_found', 'This page has no file of that name: reload it.')
     const asset = { plain, compressed: await compress(plain) }

@@ -63,7 +63,6 @@ const placeMembers = {
   network: networkParameter,
 }
 
-/** Lists what has changed. */
 const changeMembers = {
   updatedSince: timeSchema.optional().meta({
     description:

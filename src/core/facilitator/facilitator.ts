@@ -67,9 +67,9 @@ export interface NetworkFacilitator {
   /** Names or CAIP-2 ids, each of them a network of the gateway, and with no other facilitator. */
   readonly networks: readonly string[]
   /**
-   * Lets it settle one payment of each route in so many, so that its catalogue lists the route: `'1 in 100'`. This
-   * process settles all others, and what the facilitator does not settle within 8 s. Its share is of fixed prices paid
-   * by ERC-3009. @defaultValue all payments on its networks
+   * Lets it settle one in so many payments of each route, so that its catalogue lists the route: `'1 in 100'`. This
+   * process settles the others, and what the facilitator has not settled within 8 s. Only fixed prices paid by ERC-3009
+   * count. @defaultValue all payments on its networks
    */
   readonly share?: `1 in ${number}` | undefined
 }

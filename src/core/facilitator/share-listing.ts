@@ -7,15 +7,14 @@ import type { VerifiedPayment } from '../schemes/evm/verify/verify.js'
 import { sameHex } from '../../shared/protocol/hex.js'
 import { EXACT } from '../../shared/protocol/payment.js'
 import type { Facilitator } from './facilitator.js'
-import { isUnsentElsewhere } from './http/results.js'
-import { RemoteLog } from './remote-log.js'
+import { isUnsentElsewhere, ownWords } from './http/results.js'
 import { termsOf } from './remote-payment.js'
 import { requestOf } from './remote-request.js'
 
-/** Payments that pass a facilitator by after it has not settled one: doubled each time in a row. */
+/** How many payments skip a facilitator that has missed one: doubled with each miss in a row. */
 const PASSED_BY = { first: 10, most: 1000 }
 
-/** Routes that are counted by themselves: where a router's pattern cannot be read, buyers choose the names. */
+/** Routes with a count of their own. Buyers choose the names where a router's pattern cannot be read. */
 const MOST_ROUTES = 1000
 
 /** A facilitator's share of the payments on a network. */
@@ -35,20 +34,18 @@ interface ShareContext extends Share {
 /**
  * Lets a facilitator that lists what it settles settle one payment of each route in so many.
  *
- * The ledger counts, for all gateways together. What a facilitator fails to settle is sent from here, and it is its
- * turn again a little later. It gets fixed prices by ERC-3009 alone: whoever sends those, the merchant is paid.
+ * The ledger counts, for all gateways together. What a facilitator misses is sent from here, and a later payment is
+ * its turn. It gets only fixed prices paid by ERC-3009, which pay the merchant whoever sends them.
  */
 export class ShareListing implements Listing {
   readonly #context: ShareContext
-  readonly #log: RemoteLog
-  /** Payments that still pass it by. */
+  /** How many more payments skip the facilitator. */
   #passing = 0
   #failures = 0
   readonly #routes = new Set<string>()
 
   constructor(context: ShareContext) {
     this.#context = context
-    this.#log = new RemoteLog(context.logger)
   }
 
   async takeTurn(verified: VerifiedPayment): Promise<ListedTurn | undefined> {
@@ -61,42 +58,44 @@ export class ShareListing implements Listing {
     const mayTake = this.#passing === 0
     if (!mayTake) this.#passing--
     const isTurn = await ledger.turns.take(name, oneIn, mayTake).catch((error: unknown) => {
-      logger.warn('A payment was not counted for the facilitator that has a share.', { error })
+      logger.warn('A payment was not counted towards the share of a facilitator.', { error })
       return false
     })
     return isTurn ? this.#turn(verified, name) : undefined
   }
 
   #turn({ payment, terms }: VerifiedPayment, name: string): ListedTurn {
-    const { facilitator, ledger, logger, oneIn } = this.#context
+    const { facilitator, ledger, logger, network, oneIn } = this.#context
+    let said = 'It did not answer in time.'
     return {
       askToSettle: async () => {
         const { payload, requirements } = requestOf({ payment, terms })
         try {
           const answer = await facilitator.settle(payload, requirements, terms ?? termsOf(payment))
-          if (answer.success) return 'perhaps_sent'
-          const { errorReason, errorMessage } = answer
-          if (!isUnsentElsewhere(errorReason)) {
-            this.#log.undecided(errorReason, errorMessage)
+          if (answer.success) {
+            said = 'It says that it has paid.'
             return 'perhaps_sent'
           }
-          this.#log.refusalOf('settle', errorReason, errorMessage)
-          return 'unsent'
+          const { errorReason, errorMessage } = answer
+          said = ownWords(`${errorReason}: ${errorMessage}`) ?? errorReason
+          return isUnsentElsewhere(errorReason) ? 'unsent' : 'perhaps_sent'
         } catch (error) {
-          this.#log.undecided('unexpected_settle_error', Object(error).message)
+          said = ownWords(Object(error).message) ?? 'It failed.'
           return isFacilitatorError(error) && error.isUnsent ? 'unsent' : 'perhaps_sent'
         }
       },
       end: (how) => {
+        if (how === 'paid') return void (this.#failures = 0)
         // Turns that are missed at the same time are one failure.
-        if (how === 'missed' && this.#passing === 0)
+        if (how === 'missed' && this.#passing === 0) {
           this.#passing = Math.min(PASSED_BY.first * 2 ** this.#failures++, PASSED_BY.most)
-        if (how === 'paid') {
-          this.#failures = 0
-          return
+          logger.warn(
+            'A facilitator has missed its turn: this gateway settles the payment itself, and the next ones, too.',
+            { network, facilitatorMessage: said, payments: this.#passing },
+          )
         }
         ledger.turns.giveBack(name, oneIn).catch((error: unknown) => {
-          logger.warn('The share of a facilitator was not counted.', { error })
+          logger.warn('A turn that a facilitator missed was not given back.', { error })
         })
       },
     }

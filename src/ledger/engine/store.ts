@@ -73,7 +73,6 @@ export function rowsInOrder(
 export interface SqlStoreOptions {
   /** Opens the database and migrates it. Called again if it failed. */
   readonly open: () => Promise<SqlDatabase>
-  /** Closes the connections. */
   readonly end: () => Promise<void>
   /** The option or variable that names the database, for errors. @defaultValue `ledger` */
   readonly option?: string | undefined
@@ -121,13 +120,11 @@ export class SqlStore {
 
   /** As {@link run}, in one transaction. */
   transact<T>(work: (database: SqlDatabase) => Promise<T>): Promise<T> {
-    return this.run((database) => {
-      const { run } = database
-      const transaction = database.db.transaction()
-      return transaction.execute((db) =>
-        work({ ...database, db, run: (one, given, on = db) => run(one, given, on) }),
-      )
-    })
+    return this.run(({ run, ...database }) =>
+      database.db
+        .transaction()
+        .execute((db) => work({ ...database, db, run: (one, given) => run(one, given, db) })),
+    )
   }
 
   /** Runs last statements, if the database is open, and closes the connections. Never rejects. */

@@ -22,7 +22,6 @@ const PATIENCE_MS = 20_000
 /** Pause before the next look. */
 const PAUSE_MS = 100
 
-/** The database whose schema is brought up to date. */
 export interface MigrationTarget {
   readonly db: Kysely<LedgerDatabase>
   readonly kysely: typeof KyselyModule

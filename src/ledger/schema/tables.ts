@@ -374,7 +374,6 @@ const INDEXES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Name of the counter of all changes of projects, in `x402_versions`. */
 export const PROJECTS_VERSION = 'projects'
 
-/** Statements that create all tables and indexes. */
 export function createTables({ isPostgres }: SqlDialect): readonly string[] {
   // SQLite: of a column that is `INTEGER PRIMARY KEY` it would make the row's own number, and only `STRICT`
   // keeps values of another type out of a column.

@@ -213,11 +213,9 @@ export class WebhookEndpoints {
     make: (database: SqlDatabase) => Promise<Changed | undefined>,
   ): Promise<WebhookEndpoint | undefined> {
     const author = this.#author
+    if (author === undefined)
+      return this.#store.transact(async (database) => (await make(database))?.after)
     return this.#store.run(async (database) => {
-      if (author === undefined)
-        return database.db
-          .transaction()
-          .execute(async (db) => (await make({ ...database, db }))?.after)
       const outcome = await makeChange(database, author, async ({ db }) => {
         const changed = await make({ ...database, db })
         if (changed === undefined) throw new Undone('missing')

@@ -52,23 +52,24 @@ export async function checkGateway(parts: CheckedParts): Promise<readonly Findin
     findings({ subject: 'ledger' }, () => checkLedger(ledger)),
     ...cores.map((core) => checkCore(parts, core)),
     ...facilitatorFindings(parts),
-    ...facilitatorFindings({ ...parts, facilitators: sharing }),
+    ...facilitatorFindings({ ...parts, facilitators: sharing }).map(asWarnings),
     checkProjects(parts),
   ])
   return found.flat()
 }
+
+const asWarnings = async (checked: Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
+  (await checked).map((one) => (one.status === 'error' ? { ...one, status: 'warning' } : one))
 
 /** Checks that each remote facilitator answers, and settles on every network that is offered through it. */
 export function facilitatorFindings({
   facilitators,
   networks,
 }: Pick<CheckedParts, 'facilitators' | 'networks'>): readonly Promise<readonly Finding[]>[] {
+  const offered = networks.map(({ network }) => network)
   return facilitators.map((one) => {
-    const offered = networks.map(({ network }) => network)
-    return checkFacilitator(
-      one.facilitator,
-      offered.filter(({ caip2 }) => settlesOn(one, caip2)),
-    )
+    const own = offered.filter(({ caip2 }) => settlesOn(one, caip2))
+    return checkFacilitator(one.facilitator, own)
   })
 }
 

@@ -78,10 +78,10 @@ export async function signTypedData(
 
 /** The wallet's first account; `undefined` if it shares none. @throws `ProviderFailure` */
 export const findFirstAccount = async (provider: Provider): Promise<string | undefined> =>
-  firstOf(await callProvider(provider, 'eth_requestAccounts'))
+  firstAccount(await callProvider(provider, 'eth_requestAccounts'))
 
 /** The first of the accounts that a wallet has answered. */
-export function firstOf(accounts: unknown): string | undefined {
+export function firstAccount(accounts: unknown): string | undefined {
   const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined
   return typeof first === 'string' ? first : undefined
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { callProvider, firstOf, ProviderFailure, type Provider } from '../browser/provider.js'
+import { callProvider, firstAccount, ProviderFailure, type Provider } from '../browser/provider.js'
 
 /**
  * Reads the account of a wallet, which does not ask its owner for that.
@@ -16,7 +16,7 @@ export function useAccount(provider: Provider, onOther: () => void) {
   }, [address, onOther])
   const read = useCallback((): void => {
     callProvider(provider, 'eth_accounts').then(
-      (accounts) => setAddress(firstOf(accounts)),
+      (accounts) => setAddress(firstAccount(accounts)),
       () => undefined,
     )
   }, [provider])

@@ -188,8 +188,8 @@ export interface ProtectOptions<Input extends RouteInput | undefined = RouteInpu
    */
   readonly v1?: boolean
   /**
-   * Protocols in which it is paid: with `'mpp'` by `Authorization: Payment` as well (MPP, method `evm`), or the member
-   * `org.paymentauth/credential` of a tool call's `_meta`, in tokens with ERC-3009. @defaultValue `['x402']`
+   * Protocols that buyers may pay in. `'mpp'` takes ERC-3009 tokens (MPP, method `evm`), in `Authorization: Payment` or
+   * in `org.paymentauth/credential` of a tool call's `_meta`. @defaultValue `['x402']`
    */
   readonly protocols?: readonly ('x402' | 'mpp')[] | undefined
   /**

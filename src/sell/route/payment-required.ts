@@ -88,7 +88,7 @@ export function askForPayment(
   }
   if (paywall !== undefined) varyByAccept(res)
   if (paywall?.isWantedBy(res)) return paywall.respond(res, { document, price, quotes, status })
-  // Other answers are about payments of x402.
+  // MPP's problem is about a 402.
   const isOfMpp = problem !== undefined && status === 402
   const whole = isOfMpp ? JSON.stringify({ ...problem, ...JSON.parse(body) }) : body
   const headerBytes = writePaymentRequired(res, { header, body: whole }, status)

@@ -17,7 +17,7 @@ export const credentialSchema = z.object({
     realm: z.string(),
     method: z.string(),
     intent: z.string(),
-    // MCP has it as what it encodes.
+    // In MCP it is not encoded.
     request: z.union([z.string(), z.looseObject({}).transform((one) => encodeJson(sorted(one)))]),
     expires: z.string(),
     digest: z.string().optional(),
@@ -48,7 +48,7 @@ export function isOwn(key: Buffer, challenge: PaymentChallenge): boolean {
   return given.length === own.length && timingSafeEqual(given, own)
 }
 
-/** Names a challenge, which only this key can do. */
+/** Adds the id, which only this key can make. */
 export function nameChallenge(
   key: Buffer,
   unnamed: Omit<PaymentChallenge, 'id'>,
@@ -72,7 +72,7 @@ export function encodeJson(value: object): string {
 export const decodeJson = (text: string): object =>
   JSON.parse(Buffer.from(text, 'base64url').toString()) as object
 
-/** Puts members in the order of RFC 8785, on all levels. */
+/** Puts members of nested objects in the order of RFC 8785. Arrays stay as they are. */
 function sorted(value: object): object {
   const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
   return Object.fromEntries(

@@ -7,7 +7,6 @@ import type { RouterContext } from '../../context.js'
 import type { ViewScope } from '../../serve/owner.js'
 import type { Span } from './view-query.js'
 
-/** Numbers of what happened. */
 interface Activity extends Readonly<Record<Counted, number>> {
   /** Of what was refused or has failed, by reason. */
   readonly reasons: Readonly<Record<string, number>>

@@ -74,9 +74,20 @@ function isResult(status: number, document: unknown): boolean {
   )
 }
 
+/** Failures before there is a connection. */
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
 function unreachable(path: string, reason: string): FacilitatorError {
   return new FacilitatorError(
     'facilitator_unreachable',
     `The facilitator did not answer ${path}: ${reason}.`,
+    { isUnsent: NOT_CONNECTED.has(reason) },
   )
 }

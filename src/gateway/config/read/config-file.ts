@@ -88,7 +88,8 @@ function withoutFile(path: string, { issues }: ConfigError, env: Environment): C
 /** Options that only code can set, with what to use instead. */
 const ONLY_IN_CODE: Readonly<Record<string, string>> = {
   ledger: 'use --ledger FILE for SQLite, or X402_DATABASE_URL for PostgreSQL',
-  facilitator: 'use X402_FACILITATOR_URL and X402_FACILITATOR_TOKEN',
+  facilitator:
+    'use X402_FACILITATOR_URL and X402_FACILITATOR_TOKEN, or for a list createGateway and its check()',
   logger: 'serve logs to standard error',
   now: 'it is for tests',
 }

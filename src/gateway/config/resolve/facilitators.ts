@@ -29,10 +29,8 @@ const named = z.strictObject({
     .optional(),
 } satisfies FieldsOf<NetworkFacilitator>)
 
-/** The option `facilitator`: one, or a list. */
 export const facilitatorSchema = z.union([one, z.array(named).min(1)], { error: SHAPE }).optional()
 
-/** A facilitator elsewhere. */
 export interface ResolvedFacilitator extends OnNetworks {
   readonly facilitator: Facilitator
 }
@@ -40,7 +38,7 @@ export interface ResolvedFacilitator extends OnNetworks {
 /** Finds the networks that a list names. */
 export function resolveFacilitators(
   given: z.output<typeof facilitatorSchema>,
-  networks: readonly { readonly network: { readonly caip2: string } }[],
+  networks: readonly string[],
   report: Report,
 ): { readonly facilitators: readonly ResolvedFacilitator[]; readonly shares: readonly Share[] } {
   if (given === undefined) return { facilitators: [], shares: [] }
@@ -50,7 +48,7 @@ export function resolveFacilitators(
     const own = names.map((name, at) => {
       const reportHere = within(report, `facilitator.${index}.networks.${at}`)
       const caip2 = findNetwork(name)?.caip2 ?? ''
-      if (!networks.some(({ network }) => network.caip2 === caip2))
+      if (!networks.some((one) => sameNetwork(one, name)))
         reportHere('', 'unknown_network', 'is none of the networks of this gateway: see `networks`')
       if (taken.has(caip2)) reportHere('', 'duplicate_network', 'has a facilitator already')
       taken.add(caip2)

@@ -169,9 +169,8 @@ export interface ResolvedOptions extends ResolvedAdmin, PaymentHooks {
   /** The page of paid routes; `false` for JSON to all. */
   readonly paywall: CheckedPaywall
   readonly webhooks: ResolvedWebhooks
-  /** Those elsewhere. */
   readonly facilitators: readonly ResolvedFacilitator[]
-  /** What others elsewhere settle of the payments that this process takes. */
+  /** Shares of this process's payments that facilitators elsewhere settle. */
   readonly shares: readonly Share[]
   readonly ledger?: LedgerStore | undefined
   readonly logger: Logger
@@ -194,7 +193,10 @@ export function resolveOptions(options: GatewayOptions): ResolvedOptions {
   const report: Report = (option, code, message) => void issues.push({ option, code, message })
   const settings = readOption(optionsSchema, options, report)
   const networks = resolveNetworks(options, report)
-  const elsewhere = resolveFacilitators(settings?.facilitator, networks, report)
+  // Also those with mistakes, which are reported already.
+  const named = Object.keys(options.networks ?? {})
+  const all = [...named, ...networks.map(({ network }) => network.caip2)]
+  const elsewhere = resolveFacilitators(settings?.facilitator, all, report)
   const receipts = settings?.receipts
   const projects = resolveProjects({ ...options, receipts }, networks, report)
   const relayerKeys = networks.flatMap(({ core }) => core?.relayerKeys ?? [])

@@ -26,7 +26,6 @@ const declared = z.array(
   } satisfies FieldsOf<DeclaredWebhook>),
 )
 
-/** The option `webhooks`: a list, or an object. */
 export const webhooksSchema = z
   .union(
     [

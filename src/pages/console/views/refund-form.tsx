@@ -136,7 +136,7 @@ function Wallets({ of, isBusy, onChoose }: WalletsProps) {
   )
 }
 
-interface Prepared extends AskedRefund {
+interface RefundToPrepare extends AskedRefund {
   readonly path: string
   readonly reason: string
 }
@@ -144,7 +144,7 @@ interface Prepared extends AskedRefund {
 /** Prepares a refund, and asks for its signature. */
 async function signedBy(
   { provider, info }: Wallet,
-  asked: Prepared,
+  asked: RefundToPrepare,
   tell: (step: string) => void,
 ): Promise<SignedRefund> {
   const { payment, network, amount, path, reason } = asked

@@ -1,4 +1,4 @@
-import { recordId, type Submission } from '../../../../ledger/index.js'
+import { amountOf, recordId, type Submission } from '../../../../ledger/index.js'
 import { isRefundEntry } from '../../../../ledger/refunds.js'
 import { paymentFields } from '../../../../ledger/payment-fields.js'
 import {
@@ -6,6 +6,7 @@ import {
   toldTransaction,
   toldTransactionOf,
 } from '../../../../ledger/record-transaction.js'
+import { sameHex } from '../../../../shared/protocol/hex.js'
 import type { SettleResponse } from '../../../../shared/protocol/payment.js'
 import { isNonceUsed, type Reason } from '../../../../shared/protocol/reasons.js'
 import type { FailedRecord } from '../../check-record.js'
@@ -22,6 +23,7 @@ import {
   type SubmittedPayment,
 } from '../transfer/decision.js'
 import { tokenOf } from '../confirm/concluder.js'
+import { transactionsOf } from '../confirm/outcome.js'
 import type { Reconciler } from '../confirm/reconciler.js'
 import { dropPayment, endTransaction } from '../network/pending-payments.js'
 import { checkOnChain } from '../verify/check-on-chain.js'
@@ -30,8 +32,8 @@ import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import { findEarlierUse } from './find-earlier-use.js'
 import { findSentOutcome } from './find-sent-outcome.js'
-import { LISTED_MS, settleListed } from './listed-payment.js'
-import type { ListedTurn, Listing, TurnEnd } from './listed-payment.js'
+import { settleListed, takeTurn } from './listed-payment.js'
+import type { ListedTurn, Listings, TurnEnd } from './listed-payment.js'
 import { sendAlone } from './prepare-transfer.js'
 import { awaitSubmission, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
@@ -44,7 +46,7 @@ export interface SettleContext extends ReservationContext, VerifyContext, Submis
   /** How long a request waits for its outcome, from the start of settling (ms). */
   readonly settleTimeoutMs: number
   /** By CAIP-2 id. @defaultValue none */
-  readonly listings?: ReadonlyMap<string, Listing> | undefined
+  readonly listings?: Listings | undefined
 }
 
 /** A reservation of a payment without a transaction that can still pay it. */
@@ -55,8 +57,10 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   #failed: Submission | undefined
   /** The transfer that has paid, where it is written down with the delivery. */
   #paid: PaidDecision | undefined
-  /** Says that it has sent nothing, though it was asked to. Nobody knows whether that is true. */
-  #hasUnsentTurn = false
+  /** A facilitator says that it has sent nothing for it, which may be untrue. */
+  #isSaidUnsent = false
+  /** Transactions that were sent for it from here. */
+  readonly #sent: Submission[] = []
 
   /** Sends the transfer, waits for the outcome and answers. */
   protected async pay(): Promise<SettleResponse> {
@@ -65,16 +69,17 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     const validitySeconds = settleMarginSeconds(network.chain.network)
     const late = checkTimeWindow(transfer.facts, { now: nowSeconds(), validitySeconds })
     if (late !== undefined) return this.#refuseToSend(late)
-    const turn = await this.#takeTurn(validitySeconds)
     const deadline = startDeadline(settleTimeoutMs, closed)
+    const isSent = this.#superseded !== undefined || this.#failed !== undefined
+    const turn = isSent ? undefined : await takeTurn(this.context, this.payment)
     let end: TurnEnd = 'void'
     try {
       const listed = turn && (await this.#settleListed(turn))
       if (listed?.kind === 'paid') end = 'paid'
       if (listed !== undefined) return this.#toResponse(listed)
-      const sending = new TransferSubmission(this.payment, this.#superseded)
-      const response = await this.#send(sending, deadline)
-      if (response.success) end = sending.hashes.includes(response.transaction) ? 'missed' : 'paid'
+      const response = await this.#send(deadline)
+      if (turn === undefined) return response
+      if (response.success) end = this.#isOurs(response.transaction) ? 'missed' : 'paid'
       else if (response.errorReason === 'settlement_pending') end = 'missed'
       return response
     } finally {
@@ -83,18 +88,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     }
   }
 
-  /** @returns Nothing also where it could not be sent from here in time, after a facilitator that is too slow. */
-  async #takeTurn(validitySeconds: number): Promise<ListedTurn | undefined> {
-    const { listings, nowSeconds } = this.context
-    const { network, transfer } = this.payment
-    if (this.#superseded !== undefined || this.#failed !== undefined) return undefined
-    const window = { now: nowSeconds(), validitySeconds: validitySeconds + LISTED_MS / 1000 }
-    if (checkTimeWindow(transfer.facts, window) !== undefined) return undefined
-    return listings?.get(network.chain.network.caip2)?.takeTurn(this.payment)
-  }
-
-  /** Sends it from here. */
-  async #send(sending: TransferSubmission, deadline: Deadline): Promise<SettleResponse> {
+  async #send(deadline: Deadline): Promise<SettleResponse> {
+    const sending = new TransferSubmission(this.payment, this.#superseded)
     const sent = await awaitSubmission(sending, this.context, deadline)
     switch (sent.kind) {
       case 'sent':
@@ -108,7 +103,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     }
   }
 
-  /** Lets a facilitator send it. @returns Nothing where it has not, in time: then it is sent from here. */
+  /** Lets a facilitator send it. @returns `undefined` if it has not paid in time. */
   async #settleListed(turn: ListedTurn): Promise<Decision | undefined> {
     const { ledger, reconciler } = this.context
     const { entry } = this.payment
@@ -118,9 +113,9 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     const found = await settleListed(turn, () => reconciler.follower.check(asked), this.context)
     if (found !== 'unsent' && found.kind !== 'open') return found
     this.#superseded = REMOTE_SUBMISSION
-    // Whatever it says, it may have paid since the transfer was simulated.
+    // The facilitator may have paid since the transfer was simulated.
     this.payment = { ...this.payment, checked: undefined }
-    this.#hasUnsentTurn = found === 'unsent'
+    this.#isSaidUnsent = found === 'unsent'
     return undefined
   }
 
@@ -165,17 +160,17 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
         return this.refuseToResume({ refused: outcome.reason, transaction: outcome.transaction })
       case 'superseded':
         this.#superseded = outcome.submission
-        return (await this.#wouldPay()) ? undefined : this.#refuseAsPending(record)
+        return (await this.#wouldPay(record)) ? undefined : this.#refuseAsPending(record)
       case 'open':
         return this.#refuseAsPending(record)
     }
   }
 
   /** A handler must not run again and again for a payer whose money is gone. */
-  async #wouldPay(): Promise<boolean> {
+  async #wouldPay(record: SentRecord): Promise<boolean> {
     const { network, asset, transfer } = this.payment
-    const checked = await this.orElse('reopen', checkOnChain(network, asset, transfer))
-    return typeof checked !== 'string'
+    const checking = checkOnChain(network, asset, { ...transfer, amount: amountOf(record) })
+    return typeof (await this.orElse('reopen', checking)) !== 'string'
   }
 
   #refuseAsPending(record: SentRecord): Promise<Refusal> {
@@ -218,8 +213,8 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
 
   /** A transaction that was written before is sent again as soon as it would succeed: the payer must not sign anew. */
   async #refuseToSend(reason: Reason): Promise<SettleResponse> {
-    // What its facilitator may send after all, it stays good for: its record is kept.
-    if (this.#superseded === undefined || this.#hasUnsentTurn) return this.refuse(reason)
+    // `refuse` keeps the record of what a facilitator may send after all.
+    if (this.#superseded === undefined || this.#isSaidUnsent) return this.refuse(reason)
     endTransaction(this.payment.network, this.payment.entry)
     return this.#toPending(this.#superseded)
   }
@@ -257,7 +252,7 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   async #leave(sending: TransferSubmission, error: unknown): Promise<SettleResponse> {
     const left = sending.detach()
     if (left === undefined) {
-      if (this.#superseded === undefined || this.#hasUnsentTurn) throw error
+      if (this.#superseded === undefined || this.#isSaidUnsent) throw error
       const fields = paymentFields(this.payment.entry)
       this.context.logger.warn('A payment could not be sent again.', { ...fields, error })
       return this.#refuseToSend('settlement_pending')
@@ -305,7 +300,15 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
       : this.unsettled(decision)
   }
 
-  #announceSubmitted({ transaction }: Submission): void {
+  /** Whether a transaction is one that was sent from here. */
+  #isOurs(transaction: string): boolean {
+    const ours = this.#sent.flatMap((one) => transactionsOf(this.payment.network, one))
+    return ours.some((hash) => sameHex(hash, transaction))
+  }
+
+  #announceSubmitted(submission: Submission): void {
+    const { transaction } = submission
+    this.#sent.push(submission)
     this.payment.onSubmitted?.(transaction)
     this.announce('submitted', { transaction, ...this.event })
   }

@@ -1,35 +1,50 @@
-/** Payments that a facilitator elsewhere is let settle, because it lists what it has settled. */
+/** Payments that a facilitator elsewhere settles, so that its catalogue lists their routes. */
 import type { Outcome } from '../transfer/decision.js'
+import { checkTimeWindow, settleMarginSeconds } from '../verify/validity.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 import { world } from '../../../../shared/world.js'
 import { startDeadline } from './deadline.js'
 
 /** A facilitator that settles a share of the payments of each route. */
 export interface Listing {
-  /** Counts a payment. Never rejects. @returns Nothing where it is another one's turn. */
+  /** Counts a payment. Never rejects. @returns The facilitator's turn, if it is. */
   takeTurn(payment: VerifiedPayment): Promise<ListedTurn | undefined>
 }
 
 export interface ListedTurn {
   /** Asks the facilitator to settle the payment. Never rejects. @returns Whether it says that it has sent nothing. */
   askToSettle(): Promise<'unsent' | 'perhaps_sent'>
-  /** Writes down what came of it. */
   end(how: TurnEnd): void
 }
 
-/** The facilitator's transaction has paid, it has not, or the payment was refused: that may be its buyer's fault. */
+/** The facilitator has paid; it has not; or the payment was refused, perhaps because of its buyer. */
 export type TurnEnd = 'paid' | 'missed' | 'void'
 
 /** How long a facilitator has until the chain shows that it has paid (ms). Then the payment is sent from here. */
-export const LISTED_MS = 8000
+const LISTED_MS = 8000
 
 /** Time between two looks at the chain (ms); doubled each time. */
 const LOOK_MS = { first: 100, longest: 1000 }
 
+/** By CAIP-2 id. */
+export type Listings = ReadonlyMap<string, Listing>
+
+/** Takes a facilitator's turn, if enough time is left to send the payment from here should it fail. */
+export async function takeTurn(
+  { listings, nowSeconds }: { listings?: Listings | undefined; nowSeconds: () => bigint },
+  payment: VerifiedPayment,
+): Promise<ListedTurn | undefined> {
+  const { network } = payment.network.chain
+  const listing = listings?.get(network.caip2)
+  const validitySeconds = settleMarginSeconds(network) + LISTED_MS / 1000
+  const window = { now: nowSeconds(), validitySeconds }
+  const isLate = checkTimeWindow(payment.transfer.facts, window) !== undefined
+  return isLate ? undefined : listing?.takeTurn(payment)
+}
+
 /**
- * Lets a facilitator settle a payment. The chain alone tells whether it has, whatever it says.
+ * Lets a facilitator settle a payment. Only the chain tells whether it has.
  *
- * @param check - Asks the chain.
  * @returns `open` also where the facilitator takes too long.
  */
 export async function settleListed(

@@ -54,13 +54,6 @@ export class TransferSubmission {
     return this.#current
   }
 
-  /** All hashes under which it may be mined. */
-  get hashes(): readonly string[] {
-    return this.#current === undefined
-      ? []
-      : transactionsOf(this.#payment.network, this.#current.submission)
-  }
-
   async #send(): Promise<SubmitResult> {
     const { network, checked: verified, entry, key, transfer } = this.#payment
     await network.relayers.requireReady()
