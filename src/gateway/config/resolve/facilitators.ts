@@ -48,7 +48,7 @@ export function resolveFacilitators(
     const own = names.map((name, at) => {
       const reportHere = within(report, `facilitator.${index}.networks.${at}`)
       const caip2 = findNetwork(name)?.caip2 ?? ''
-      if (!networks.some((one) => sameNetwork(one, name)))
+      if (!networks.some((offered) => sameNetwork(offered, name)))
         reportHere('', 'unknown_network', 'is none of the networks of this gateway: see `networks`')
       if (taken.has(caip2)) reportHere('', 'duplicate_network', 'has a facilitator already')
       taken.add(caip2)
