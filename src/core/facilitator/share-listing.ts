@@ -77,7 +77,7 @@ export class ShareListing implements Listing {
             return 'perhaps_sent'
           }
           const { errorReason, errorMessage } = answer
-          said = ownWords(`${errorReason}: ${errorMessage}`) ?? errorReason
+          said = [errorReason, ownWords(errorMessage)].filter(Boolean).join(': ')
           return isUnsentElsewhere(errorReason) ? 'unsent' : 'perhaps_sent'
         } catch (error) {
           said = ownWords(Object(error).message) ?? 'It failed.'
