@@ -1,7 +1,7 @@
 /** A facilitator that settles a share of the payments, because it lists what it has settled. */
 import { describe, expect, it } from '@jest/globals'
 import express, { type RequestHandler } from 'express'
-import { toEventSelector } from 'viem'
+import { numberToHex, toEventSelector, type Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { createGateway } from '../../src/gateway/gateway.js'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
@@ -32,7 +32,8 @@ async function openListing() {
     networks: { [name]: { ...own, relayerKeys } },
   })
   const senders = relayerKeys.map((key) => privateKeyToAddress(key).toLowerCase())
-  const [since] = await sendBatch(devnet.rpcUrl, [['eth_blockNumber']])
+  const [last] = await sendBatch(devnet.rpcUrl, [['eth_blockNumber']])
+  const since = numberToHex(BigInt(last as Hex) + 1n)
   return Object.assign(remote, { settled: () => countPaidBy(senders, since) })
 }
 
@@ -166,13 +167,16 @@ describe.each(Object.entries(faults))('a facilitator that %s', (_name, fault) =>
       ids.push(id)
       return isFaulty ? fault : undefined
     })
-    const { url } = await openShop(listing, '1 in 2', { settleTimeoutMs: 5000 })
+    const { url } = await openShop(listing, '1 in 2', { settleTimeoutMs: 10_000 })
     const before = await earned()
     for (let payment = 0; payment < 3; payment++) expect(await buy(`${url}/a/1`)).toBe(200)
     isFaulty = false
-    for (let payment = 3; payment < 60; payment++) expect(await buy(`${url}/a/1`)).toBe(200)
-    expect(await earned()).toBe(before + 60n * 10_000n)
-    expect(await listing.settled()).toBe(30)
+    // On a busy machine it may miss another turn: it gets what it has missed, in the end.
+    let bought = 3
+    const owes = async () => Math.ceil(bought / 2) - (await listing.settled())
+    for (; bought < 20 || (await owes()) > 0; bought++) expect(await buy(`${url}/a/1`)).toBe(200)
+    expect(await owes()).toBe(0)
+    expect(await earned()).toBe(before + BigInt(bought) * 10_000n)
     expect(new Set(ids).size).toBe(ids.length)
   })
 })
@@ -188,7 +192,7 @@ it('has its share to the payment, whatever goes wrong, and is told of each payme
     const isFaulty = failed < most && ids.length % 3 !== 0
     return isFaulty ? kinds[failed++ % kinds.length] : undefined
   })
-  const { url } = await openShop(listing, '1 in 2', { settleTimeoutMs: 3000 })
+  const { url } = await openShop(listing, '1 in 2', { settleTimeoutMs: 10_000 })
   const before = await earned()
   let bought = 0
   const buyAll = async (_: unknown, index: number): Promise<void> => {
