@@ -55,11 +55,20 @@ export type NewToken = Pick<StoredToken, 'id' | 'project' | 'hash' | 'label' | '
 
 /** Actions of an admin that the audit log records. `refund.requested` is written before money moves. */
 export const AUDIT_ACTIONS = [
-  ...(['project.created', 'project.updated', 'project.deleted'] as const),
-  ...(['token.created', 'token.revoked'] as const),
-  ...(['webhook.created', 'webhook.updated', 'webhook.secret_rotated'] as const),
-  ...(['webhook.deleted', 'webhook.tested', 'delivery.resent', 'refund.requested'] as const),
-  ...(['checkout.created', 'checkout.canceled'] as const),
+  'project.created',
+  'project.updated',
+  'project.deleted',
+  'token.created',
+  'token.revoked',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.secret_rotated',
+  'webhook.deleted',
+  'webhook.tested',
+  'delivery.resent',
+  'refund.requested',
+  'checkout.created',
+  'checkout.canceled',
 ] as const
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

@@ -3,7 +3,7 @@ import type { ResolvedNetwork } from '../config/resolve/networks.js'
 import type { ResolvedOptions } from '../config/resolve/resolve-options.js'
 import type { ReservingFacilitator } from '../../core/facilitator/facilitator.js'
 import { createSchemeFacilitator } from '../../core/facilitator/scheme-facilitator.js'
-import { ShareListing } from '../../core/facilitator/share-listing.js'
+import { FacilitatorShare } from '../../core/facilitator/facilitator-share.js'
 import { reportAtStart } from '../../operate/health/report-at-start.js'
 import { warnOfPayees } from '../../operate/health/check-payees.js'
 import { warnOfLowRelayers } from '../../operate/health/low-relayers.js'
@@ -61,13 +61,13 @@ export function openCore(resolved: ResolvedOptions, parts: CoreParts): Core {
   warnOfPayees(parts.events, logger)
   const cores = resolved.networks.flatMap((network) => openNetwork(network, resolved, parts))
   const networks = new Map(cores.map((core) => [core.chain.network.caip2 as string, core]))
-  const listings = new Map(
+  const shares = new Map(
     resolved.shares.map((share) => [
       share.network,
-      new ShareListing({ ...share, ledger: parts.ledger, logger }),
+      new FacilitatorShare({ ...share, ledger: parts.ledger, logger }),
     ]),
   )
-  const context = openEvmContext({ ...resolved, ...parts, networks, listings })
+  const context = openEvmContext({ ...resolved, ...parts, networks, shares })
   metrics?.watchRelayers(cores)
   const { nameUrl, stopping } = parts
   if (nameUrl) void reportAtStart(cores, { logger, closed: stopping, nameUrl })

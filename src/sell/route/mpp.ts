@@ -24,7 +24,7 @@ interface MppContext {
   readonly formats: SchemeFormats
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Whose host names who sells. */
+  /** URL of the seller: its host is the realm. */
   readonly url: string | undefined
   /** All that a challenge is for: method, URLs, body, route and merchant. */
   readonly request: readonly string[]

@@ -226,8 +226,16 @@ describe.each(stores)('deliveries from the %s ledger', (_name, openStore) => {
     dispatcher.wake()
     await until(() => other.received.length >= 1)
     expect(receiver.received).toHaveLength(length)
-    dispatcher.wake(endpoint.id)
-    await until(() => receiver.received.length >= length + 2)
+    // The last of several answers with 410 may have come after the two sales, and ended their deliveries, too.
+    let soldAt = 0
+    await until(async () => {
+      if (Date.now() - soldAt > 40_000) {
+        soldAt = Date.now()
+        await sell(ledger)
+        dispatcher.wake(endpoint.id)
+      }
+      return receiver.received.length > length
+    })
   })
 
   it('reach a receiver soon after it is back, if they are new, however long it was away', async () => {

@@ -28,7 +28,7 @@ const RECONCILE_INTERVAL_MS = 30_000
 export interface EvmContextOptions
   extends
     Omit<ReconcilerOptions, 'nowSeconds' | 'reconcileIntervalMs'>,
-    Pick<SettleContext, 'beforeSettle' | 'listings'> {
+    Pick<SettleContext, 'beforeSettle' | 'shares'> {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** How long a settlement may take before it is answered as pending (ms). */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Facilitator, NetworkFacilitator } from '../../../core/facilitator/facilitator.js'
 import type { OnNetworks } from '../../../core/facilitator/facilitator.js'
-import type { Share } from '../../../core/facilitator/share-listing.js'
+import type { Share } from '../../../core/facilitator/facilitator-share.js'
 import { membersOf } from '../../../shared/protocol/document.js'
 import { findNetwork, sameNetwork } from '../../../shared/protocol/networks.js'
 import { hasMethod, missing, type FieldsOf } from './fields.js'

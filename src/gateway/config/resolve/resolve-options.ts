@@ -8,7 +8,7 @@ import {
   type FieldsFirstLogger,
   type Logger,
 } from '../../../shared/logger.js'
-import type { Share } from '../../../core/facilitator/share-listing.js'
+import type { Share } from '../../../core/facilitator/facilitator-share.js'
 import type { PaymentHook, PaymentHooks } from '../../../core/schemes/payment-hooks.js'
 import type { Project } from '../../../core/merchants/project.js'
 import type { RateSource } from '../../../shared/money/rates.js'

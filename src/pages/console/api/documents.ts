@@ -28,7 +28,7 @@ export type ListOf<Name extends string, Row> = Readonly<Record<Name, readonly Ro
 }
 
 export type Checkout = DocumentOf<typeof checkout>
-/** What the wallet of a merchant signs for a refund (EIP-712). */
+/** Typed data that a merchant's wallet signs for a refund (EIP-712). */
 export type RefundToSign = DocumentOf<typeof settlements.preparedRefund>['typedData']
 export type Refund = DocumentOf<typeof settlements.adminRefundPage>['refunds'][number]
 

@@ -79,7 +79,7 @@ interface EditableSectionProps extends Omit<SectionProps, 'actions'> {
   readonly form: (end: FormEnd) => ComponentChildren
 }
 
-/** What a form in a section calls at its end. */
+/** Callbacks for the end of a form in a section. */
 export interface FormEnd {
   readonly onCancel: () => void
   readonly onSaved: () => void

@@ -336,10 +336,20 @@ describe('a facilitator over HTTP', () => {
     async (script) => {
       const asked = settle(script, { timeoutMs: 100, token: 'x402_secret' })
       await expect(asked).rejects.toBeInstanceOf(FacilitatorError)
-      await expect(asked).rejects.toMatchObject({ code: 'facilitator_unreachable' })
+      await expect(asked).rejects.toMatchObject({
+        code: 'facilitator_unreachable',
+        isUnsent: false,
+      })
       await expect(asked).rejects.not.toThrow('x402_secret')
     },
   )
+
+  it('was sent nothing where nobody listens', async () => {
+    const gone = await listen(() => undefined)
+    await gone.close()
+    const asked = open({ url: gone.url }).settle(payment, offer)
+    await expect(asked).rejects.toMatchObject({ code: 'facilitator_unreachable', isUnsent: true })
+  })
 
   it('lists what it supports', async () => {
     const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }]

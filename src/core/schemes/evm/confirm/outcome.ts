@@ -92,7 +92,7 @@ export async function isSuperseded(
   payment: SubmittedPayment,
 ): Promise<boolean> {
   const { submission } = payment
-  // A facilitator may never send what it was asked to. An authorization pays once, whoever sends it.
+  // A facilitator may never send what it was asked to. An authorization pays once, no matter who sends it.
   const isOwn = submission.relayer !== REMOTE_SUBMISSION.relayer
   if (isOwn && (await network.chain.getMinedNonce(submission.relayer)) <= submission.accountNonce)
     return false

@@ -18,7 +18,6 @@ import {
   MAY_HAVE_PAID,
   OPEN,
   type Decision,
-  type Outcome,
   type PaidDecision,
   type SubmittedPayment,
 } from '../transfer/decision.js'
@@ -32,8 +31,8 @@ import type { VerifiedPayment, VerifyContext } from '../verify/verify.js'
 import { startDeadline, type Deadline } from './deadline.js'
 import { findEarlierUse } from './find-earlier-use.js'
 import { findSentOutcome } from './find-sent-outcome.js'
-import { settleListed, takeTurn } from './listed-payment.js'
-import type { ListedTurn, Listings, TurnEnd } from './listed-payment.js'
+import { settleByTurn, takeTurn } from './facilitator-turn.js'
+import type { FacilitatorTurn, SharesByNetwork, TurnEnd } from './facilitator-turn.js'
 import { sendAlone } from './prepare-transfer.js'
 import { awaitSubmission, TransferSubmission } from './submit.js'
 import type { SubmissionPatience, SubmitResult } from './submit.js'
@@ -46,7 +45,7 @@ export interface SettleContext extends ReservationContext, VerifyContext, Submis
   /** How long a request waits for its outcome, from the start of settling (ms). */
   readonly settleTimeoutMs: number
   /** By CAIP-2 id. @defaultValue none */
-  readonly listings?: Listings | undefined
+  readonly shares?: SharesByNetwork | undefined
 }
 
 /** A reservation of a payment without a transaction that can still pay it. */
@@ -71,12 +70,13 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
     if (late !== undefined) return this.#refuseToSend(late)
     const deadline = startDeadline(settleTimeoutMs, closed)
     const isSent = this.#superseded !== undefined || this.#failed !== undefined
-    const turn = isSent ? undefined : await takeTurn(this.context, this.payment)
+    const taking = isSent ? undefined : takeTurn(this.context, this.payment)
+    const turn = taking && (await taking)
     let end: TurnEnd = 'void'
     try {
-      const listed = turn && (await this.#settleListed(turn))
-      if (listed?.kind === 'paid') end = 'paid'
-      if (listed !== undefined) return this.#toResponse(listed)
+      const decided = turn && (await this.#settleByTurn(turn))
+      if (decided?.kind === 'paid') end = 'paid'
+      if (decided !== undefined) return this.#toResponse(decided)
       const response = await this.#send(deadline)
       if (turn === undefined) return response
       if (response.success) end = this.#isOurs(response.transaction) ? 'missed' : 'paid'
@@ -104,13 +104,13 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
   }
 
   /** Lets a facilitator send it. @returns `undefined` if it has not paid in time. */
-  async #settleListed(turn: ListedTurn): Promise<Decision | undefined> {
+  async #settleByTurn(turn: FacilitatorTurn): Promise<Decision | undefined> {
     const { ledger, reconciler } = this.context
     const { entry } = this.payment
     // If this process ends before the chain has decided, its successor must know that it asked.
     await this.orElse('release', ledger.payments.submit(entry, REMOTE_SUBMISSION))
     const asked = toSubmitted(this.payment, REMOTE_SUBMISSION)
-    const found = await settleListed(turn, () => reconciler.follower.check(asked), this.context)
+    const found = await settleByTurn(turn, () => reconciler.follower.check(asked), this.context)
     if (found !== 'unsent' && found.kind !== 'open') return found
     this.#superseded = REMOTE_SUBMISSION
     // The facilitator may have paid since the transfer was simulated.
@@ -221,18 +221,10 @@ export class EvmReservation extends OpenReservation<SettleContext, VerifiedPayme
 
   /** The authorization was used since it was verified: perhaps the merchant has been paid. */
   async #onNonceUsed(reason: Reason): Promise<SettleResponse> {
-    const { ledger, reconciler, logger } = this.context
-    const { network, entry, key } = this.payment
-    const find = async (): Promise<Outcome> => {
-      const { createdAt } = (await ledger.payments.find(key)) ?? {}
-      const payment = { ...entry, submission: this.#superseded ?? this.#failed, createdAt }
-      return findEarlierUse(network, { payment, reason }, this.context)
-    }
-    const use = await find().catch((error: unknown): Outcome => {
-      const fields = paymentFields(entry)
-      logger.warn('It could not be found out what used an authorization.', { ...fields, error })
-      return OPEN
-    })
+    const { reconciler } = this.context
+    const { network, entry } = this.payment
+    const submission = this.#superseded ?? this.#failed
+    const use = await findEarlierUse(this.context, this.payment, { submission, reason })
     switch (use.kind) {
       case 'paid':
         return this.#toResponse(await reconciler.concluder.conclude(entry, use))

@@ -2,7 +2,7 @@ import { isFacilitatorError } from '../../shared/errors.js'
 import type { Logger } from '../../shared/logger.js'
 import type { LedgerEntry, LedgerStore } from '../../ledger/index.js'
 import { isRefundEntry } from '../../ledger/refunds.js'
-import type { ListedTurn, Listing } from '../schemes/evm/settle/listed-payment.js'
+import type { FacilitatorTurn, TurnTaker } from '../schemes/evm/settle/facilitator-turn.js'
 import type { VerifiedPayment } from '../schemes/evm/verify/verify.js'
 import { sameHex } from '../../shared/protocol/hex.js'
 import { EXACT } from '../../shared/protocol/payment.js'
@@ -35,9 +35,9 @@ interface ShareContext extends Share {
  * Lets a facilitator that lists what it settles settle one payment of each route in so many.
  *
  * The ledger counts, for all gateways together. What a facilitator misses is sent from here, and a later payment is
- * its turn. It gets only fixed prices paid by ERC-3009, which pay the merchant whoever sends them.
+ * its turn. It gets only fixed prices paid by ERC-3009, which pay the merchant no matter who sends them.
  */
-export class ShareListing implements Listing {
+export class FacilitatorShare implements TurnTaker {
   readonly #context: ShareContext
   /** How many more payments skip the facilitator. */
   #passing = 0
@@ -48,7 +48,7 @@ export class ShareListing implements Listing {
     this.#context = context
   }
 
-  async takeTurn(verified: VerifiedPayment): Promise<ListedTurn | undefined> {
+  async takeTurn(verified: VerifiedPayment): Promise<FacilitatorTurn | undefined> {
     const { ledger, logger, network, oneIn } = this.#context
     const { entry } = verified
     const route = entry.details?.route
@@ -64,7 +64,7 @@ export class ShareListing implements Listing {
     return isTurn ? this.#turn(verified, name) : undefined
   }
 
-  #turn({ payment, terms }: VerifiedPayment, name: string): ListedTurn {
+  #turn({ payment, terms }: VerifiedPayment, name: string): FacilitatorTurn {
     const { facilitator, ledger, logger, network, oneIn } = this.#context
     let said = 'It did not answer in time.'
     return {
@@ -90,8 +90,8 @@ export class ShareListing implements Listing {
         if (how === 'missed' && this.#passing === 0) {
           this.#passing = Math.min(PASSED_BY.first * 2 ** this.#failures++, PASSED_BY.most)
           logger.warn(
-            'A facilitator has missed its turn: this gateway settles the payment itself, and the next ones, too.',
-            { network, facilitatorMessage: said, payments: this.#passing },
+            'A facilitator has missed its turn: this gateway settles the payment, and the next ones, itself. If that goes on, check() tells what is wrong with the facilitator.',
+            { network, facilitatorMessage: said, skipping: this.#passing },
           )
         }
         ledger.turns.giveBack(name, oneIn).catch((error: unknown) => {
@@ -102,6 +102,6 @@ export class ShareListing implements Listing {
   }
 }
 
-/** Whether it pays the merchant whoever sends it. */
+/** Whether it pays the merchant no matter who sends it. */
 const isForAnybody = (entry: LedgerEntry): boolean =>
   entry.scheme === EXACT && sameHex(entry.contract, entry.asset) && !isRefundEntry(entry)

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { ShareListing } from '../../../src/core/facilitator/share-listing.js'
+import { FacilitatorShare } from '../../../src/core/facilitator/facilitator-share.js'
 import type { VerifiedPayment } from '../../../src/core/schemes/evm/verify/verify.js'
 
 it('counts a thousand routes by themselves, and all others together: buyers may make names up', async () => {
@@ -8,7 +8,13 @@ it('counts a thousand routes by themselves, and all others together: buyers may 
   const logger = { debug() {}, info() {}, warn() {}, error() {} }
   const facilitator = {} as never
   const ledger = { turns: { take, giveBack: () => Promise.resolve() } }
-  const listing = new ShareListing({ facilitator, network: 'eip155:1', oneIn: 2, ledger, logger })
+  const listing = new FacilitatorShare({
+    facilitator,
+    network: 'eip155:1',
+    oneIn: 2,
+    ledger,
+    logger,
+  })
   const [contract, asset] = ['0xaa', '0xAA']
   for (let route = 0; route < 1100; route++) {
     const entry = { scheme: 'exact', contract, asset, details: { route: `/shops/${route}` } }

@@ -6,12 +6,12 @@ import { world } from '../../../../shared/world.js'
 import { startDeadline } from './deadline.js'
 
 /** A facilitator that settles a share of the payments of each route. */
-export interface Listing {
+export interface TurnTaker {
   /** Counts a payment. Never rejects. @returns The facilitator's turn, if it is. */
-  takeTurn(payment: VerifiedPayment): Promise<ListedTurn | undefined>
+  takeTurn(payment: VerifiedPayment): Promise<FacilitatorTurn | undefined>
 }
 
-export interface ListedTurn {
+export interface FacilitatorTurn {
   /** Asks the facilitator to settle the payment. Never rejects. @returns Whether it says that it has sent nothing. */
   askToSettle(): Promise<'unsent' | 'perhaps_sent'>
   end(how: TurnEnd): void
@@ -21,25 +21,26 @@ export interface ListedTurn {
 export type TurnEnd = 'paid' | 'missed' | 'void'
 
 /** How long a facilitator has until the chain shows that it has paid (ms). Then the payment is sent from here. */
-const LISTED_MS = 8000
+const TURN_MS = 8000
 
 /** Time between two looks at the chain (ms); doubled each time. */
 const LOOK_MS = { first: 100, longest: 1000 }
 
 /** By CAIP-2 id. */
-export type Listings = ReadonlyMap<string, Listing>
+export type SharesByNetwork = ReadonlyMap<string, TurnTaker>
 
 /** Takes a facilitator's turn, if enough time is left to send the payment from here should it fail. */
-export async function takeTurn(
-  { listings, nowSeconds }: { listings?: Listings | undefined; nowSeconds: () => bigint },
+export function takeTurn(
+  { shares, nowSeconds }: { shares?: SharesByNetwork | undefined; nowSeconds: () => bigint },
   payment: VerifiedPayment,
-): Promise<ListedTurn | undefined> {
+): Promise<FacilitatorTurn | undefined> | undefined {
   const { network } = payment.network.chain
-  const listing = listings?.get(network.caip2)
-  const validitySeconds = settleMarginSeconds(network) + LISTED_MS / 1000
+  const share = shares?.get(network.caip2)
+  if (share === undefined) return undefined
+  const validitySeconds = settleMarginSeconds(network) + TURN_MS / 1000
   const window = { now: nowSeconds(), validitySeconds }
   const isLate = checkTimeWindow(payment.transfer.facts, window) !== undefined
-  return isLate ? undefined : listing?.takeTurn(payment)
+  return isLate ? undefined : share.takeTurn(payment)
 }
 
 /**
@@ -47,12 +48,12 @@ export async function takeTurn(
  *
  * @returns `open` also where the facilitator takes too long.
  */
-export async function settleListed(
-  turn: ListedTurn,
+export async function settleByTurn(
+  turn: FacilitatorTurn,
   check: () => Promise<Outcome>,
   { settleTimeoutMs, closed }: { readonly settleTimeoutMs: number; readonly closed: AbortSignal },
 ): Promise<Outcome | 'unsent'> {
-  const ms = Math.min(LISTED_MS, settleTimeoutMs / 2)
+  const ms = Math.min(TURN_MS, settleTimeoutMs / 2)
   const end = world.elapsed() + ms
   const deadline = startDeadline(ms, closed)
   const asked = await Promise.race([turn.askToSettle(), deadline.late]).finally(deadline.end)
