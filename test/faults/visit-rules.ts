@@ -22,7 +22,7 @@ interface SeenVisit {
   readonly process: 'running' | 'stopped' | 'killed'
 }
 
-const isUpfront = ({ path }: Answer): boolean => path.includes('stream')
+const isUpfront = ({ path }: Answer): boolean => /stream|upfront/.test(path)
 
 /** Judges visits, by the payments that paid or cost nothing. Answers without a good in them are judged by the other rules alone. */
 export function visitRules(

@@ -7,7 +7,9 @@ import type {
 } from '../../src/shared/protocol/payment.js'
 import type { Signed } from './chain.js'
 import type { Chance } from './chance.js'
-import type { Answered, GatewayProcess } from './gateway-process.js'
+import type { Answer } from '../faults/oracle.js'
+import { authorizationOf } from '../faults/authorization.js'
+import { goodIn, type Answered, type GatewayProcess } from './gateway-process.js'
 import { PROJECT_TOKEN } from './refunds.js'
 import { signAuthorization, signPermit, type Account, type Terms } from './signing.js'
 import { BLOCK_MS, type World } from './world.js'
@@ -66,14 +68,14 @@ export interface Purchase {
   readonly shownFor: Set<Path>
   /** The answers that brought a good, by what they brought. */
   readonly received: Set<string>
+  /** All answers, in their order. */
+  readonly answers: Answer[]
   /** What the merchant has signed to pay it back. */
   readonly refunds: Signed[]
   /** Whether somebody else got what it buys. */
   isStolen: boolean
-  /** Whether its buyer asks until it is told what has become of it. */
-  isInsistent: boolean
-  /** Whether an answer was lost: its process has died, or its buyer had just gone. */
-  isCut: boolean
+  /** Whether an error came that says nothing. */
+  isUnnamed: boolean
   /** Whether a good came before the chain had its payment. */
   isEarly: boolean
   /** What the last answer was. */
@@ -118,6 +120,7 @@ const OFFER_MS = 20_000
 
 export class Buyers {
   readonly #market: Market
+  #visits = 0
   /** The payment link that was made last, which others may be about to pay. */
   #link: LinkPath | undefined
   readonly #offers = new Map<string, { readonly at: number; readonly document: PaymentRequired }>()
@@ -144,10 +147,10 @@ export class Buyers {
       accepted,
       shownFor: new Set([path]),
       received: new Set(),
+      answers: [],
       refunds: [],
       isStolen: false,
-      isInsistent: false,
-      isCut: false,
+      isUnnamed: false,
       isEarly: false,
       last: '',
     }
@@ -283,7 +286,6 @@ export class Buyers {
   /** Presents a payment until it is answered for good. */
   async #insist(purchase: Purchase, header: string): Promise<void> {
     const { scheduler, chance } = this.#market
-    purchase.isInsistent = true
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const answer = await this.#ask(purchase, header, { patienceMs: PATIENCE_MS })
       if (answer !== undefined && !isToRepeat(answer)) return
@@ -304,24 +306,40 @@ export class Buyers {
   ): Promise<Answered | undefined> {
     const { chance, gateways, chain } = this.#market
     const gateway = chance.pick(gateways)
+    const visit = String(++this.#visits)
     const who = isStranger ? 'a stranger ' : ''
     this.#tell(purchase, `${who}presents it at ${gateway.life.name} for ${path}`)
     const answer = await gateway.ask({
       url: path,
       headers: { 'payment-signature': header },
       patienceMs,
+      visit,
       onLost: () => {
         this.#tell(purchase, `${who}loses what ${gateway.life.name} answers`)
-        purchase.isCut = true
       },
       ...(isStranger && { remoteAddress: STRANGERS_ADDRESS }),
     })
-    const said = answer?.status === 402 ? ` ${errorOf(answer.body)}` : codeOf(answer)
-    const got = answer === undefined ? 'no answer' : `${answer.status}${said}`
+    const reason = reasonOf(answer)
+    if (!isStranger || answer?.status === 200)
+      purchase.answers.push({
+        authorization: authorizationOf(purchase.signed),
+        visit,
+        path,
+        status: answer?.status ?? 0,
+        delivered: answer?.status === 200,
+        reason,
+        good: answer?.status === 200 ? goodIn(path, answer.body) : undefined,
+        amount: /"charged":"(\d+)"/.exec(answer?.body ?? '')?.[1],
+        // These answers are kept, and given again.
+        hasKey: isLink(path) || path === '/metered',
+        gaveUp: patienceMs < PATIENCE_MS,
+      })
+    const got = answer === undefined ? 'no answer' : [answer.status, reason].join(' ').trim()
     this.#tell(purchase, `${who}gets ${got} from ${gateway.life.name}`)
     purchase.isStolen ||= isStranger && answer?.status === 200
     if (isStranger) return answer
     purchase.last = got
+    purchase.isUnnamed ||= answer?.status === 500 && !path.startsWith('/free')
     if (answer?.status === 200) {
       purchase.received.add(`${path} ${answer.body}`)
       const isCharged = !answer.body.includes('"charged":"0"')
@@ -443,11 +461,13 @@ function errorOf(body: string): string {
   return String((JSON.parse(body) as { error?: string }).error)
 }
 
-function codeOf(answer: Answered | undefined): string {
-  if (answer === undefined || answer.status === 200) return ''
+/** Why an answer brings nothing, if it says so. */
+function reasonOf(answer: Answered | undefined): string | undefined {
+  if (answer === undefined || answer.status === 200) return undefined
   try {
-    return ` ${String((JSON.parse(answer.body) as { code?: string }).code)}`
+    const { error, code = error } = JSON.parse(answer.body) as { error?: string; code?: string }
+    return code
   } catch {
-    return ''
+    return undefined
   }
 }

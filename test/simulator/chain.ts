@@ -146,8 +146,8 @@ export class Chain {
   /** Wei per gas, of the next blocks. */
   baseFee = 900_000_000n
   transfers = 0
-  /** Nonces of transfers that some block had, undone or not. */
-  readonly everUsed = new Set<string>()
+  /** Nonces of transfers that some block had, undone or not, and their transactions. */
+  readonly everUsed = new Map<string, Set<string>>()
 
   constructor() {
     this.blocks.push({
@@ -191,6 +191,10 @@ export class Chain {
     if (contract === TOKEN) return
     const place = from + word(BigInt(nonce) >> 8n)
     this.#permits.set(place, [...(this.#permits.get(place) ?? []), nonce])
+  }
+
+  signedWith(nonce: string): Signed | undefined {
+    return this.#signed.get(nonce)
   }
 
   /** Writes before the first block. */
@@ -335,7 +339,7 @@ export class Chain {
     if (contract === TOKEN) logs.push({ address: TOKEN, topics: used, data: '0x' }, transfer)
     else logs.push(transfer, { address: call.to, topics: [SETTLED], data: '0x' })
     this.transfers++
-    this.everUsed.add(nonce)
+    this.everUsed.set(nonce, new Set(this.everUsed.get(nonce)).add(hash))
     return true
   }
 

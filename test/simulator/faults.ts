@@ -12,6 +12,9 @@ const RATES = {
   unavailable: 100,
   garbled: 200,
   headerNotFound: 200,
+  facilitatorGone: 20,
+  facilitatorSilent: 20,
+  facilitatorLies: 10,
 } as const
 
 export type Fault =

@@ -4,6 +4,7 @@ import inject, { type Response as Injected } from 'light-my-request'
 import { createGateway } from '../../src/gateway/gateway.js'
 import type { Gateway } from '../../src/gateway/gateway-interface.js'
 import type { GatewayOptions } from '../../src/gateway/config/options.js'
+import type { VisitReport } from '../faults/gateway-process.js'
 import { NOBODY, type Life, type Scheduler } from './scheduler.js'
 
 export interface Answered {
@@ -17,6 +18,8 @@ export interface Question {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** Names the request in what the process tells. */
+  readonly visit?: string
   /** Whose address the gateway sees. */
   readonly remoteAddress?: string
   /** When the client closes its connection (ms). */
@@ -29,9 +32,12 @@ export interface Question {
 const LATENCY_MS = 3
 
 const NUMBER = 'x-request-number'
+export const VISIT = 'x-visit'
 
 export class GatewayProcess {
   readonly life: Life
+  /** What it tells of requests that have a name. */
+  readonly visits: VisitReport[] = []
   readonly #scheduler: Scheduler
   readonly #open = new Map<number, { readonly lose: () => void; response?: Response }>()
   #requests = 0
@@ -40,6 +46,10 @@ export class GatewayProcess {
   constructor(name: string, scheduler: Scheduler) {
     this.life = { name, isDead: false, clockAheadMs: 0 }
     this.#scheduler = scheduler
+  }
+
+  get endedBy(): 'SIGKILL' | undefined {
+    return this.life.isDead ? 'SIGKILL' : undefined
   }
 
   /** Starts, in an event of its own. */
@@ -52,6 +62,7 @@ export class GatewayProcess {
         app.use((req: Request, res, next) => {
           const open = this.#open.get(Number(req.get(NUMBER)))
           if (open !== undefined) open.response = res
+          this.tell(req, { event: 'took' })
           // As Node's own requests and sockets have it.
           Object.assign(req, { headersDistinct: {} })
           req.socket.destroy = () => {
@@ -67,6 +78,11 @@ export class GatewayProcess {
     )
   }
 
+  tell(req: Request, report: Omit<VisitReport, 'visit'>): void {
+    const visit = req.get(VISIT)
+    if (visit !== undefined) this.visits.push({ visit, ...report })
+  }
+
   /** Ends at once, as by SIGKILL: what is on its way gets no answer. */
   kill(): void {
     this.life.isDead = true
@@ -75,7 +91,14 @@ export class GatewayProcess {
   }
 
   /** Asks as a client does. @returns `undefined` if no answer came. */
-  ask({ patienceMs, headers, body, onLost, ...asked }: Question): Promise<Answered | undefined> {
+  ask({
+    patienceMs,
+    headers,
+    body,
+    visit,
+    onLost,
+    ...asked
+  }: Question): Promise<Answered | undefined> {
     const scheduler = this.#scheduler
     if (this.life.isDead) return scheduler.wait(1).then(() => undefined)
     const number = ++this.#requests
@@ -107,10 +130,18 @@ export class GatewayProcess {
           inject(app as never, {
             ...asked,
             ...(body !== undefined && { payload: body }),
-            headers: { ...headers, host: 'shop.example', [NUMBER]: String(number) },
+            headers: {
+              ...headers,
+              ...(visit !== undefined && { [VISIT]: visit }),
+              host: 'shop.example',
+              [NUMBER]: String(number),
+            },
           }).then(
             (response) => {
               if (!this.#open.has(number)) onLost?.()
+              const { statusCode: status, payload } = response
+              const sent = { event: 'sent', status, good: goodIn(asked.url, payload) } as const
+              if (visit !== undefined) this.visits.push({ visit, ...sent, isConnected: true })
               return void scheduler.after(LATENCY_MS, () => end(answeredBy(response)), NOBODY)
             },
             () => void scheduler.after(LATENCY_MS, () => end(), NOBODY),
@@ -127,6 +158,11 @@ function hangUp(response: Response): void {
   if (response.destroyed) return
   response.destroyed = true
   response.emit('close')
+}
+
+/** What an answer brings: what its handler has made, or the link that it is for. */
+export function goodIn(url: string, body: string): string {
+  return /"good":"([^"]+)"/.exec(body)?.[1] ?? url
 }
 
 function answeredBy({ statusCode, headers, payload }: Injected): Answered {

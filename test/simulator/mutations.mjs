@@ -242,4 +242,30 @@ export const MUTATIONS = [
       },
     ],
   },
+  {
+    name: 'a facilitator is asked before the ledger knows that it is',
+    file: 'core/facilitator/remote-reservation.ts',
+    before:
+      "await this.orElse('release', ledger.payments.submit(entry, REMOTE_SUBMISSION, entry.charged))",
+    after: '',
+  },
+  {
+    name: 'a facilitator that does not answer is said to have sent nothing',
+    file: 'core/facilitator/remote-reservation.ts',
+    before: 'if (isFacilitatorError(error) && error.isUnsent) await',
+    after: 'if (error) await',
+  },
+  {
+    name: 'a facilitator that says that it has paid is believed',
+    file: 'core/schemes/evm/settle/facilitator-turn.ts',
+    before: "if (asked === 'unsent') return asked",
+    after: `if (asked === 'unsent') return asked
+  if (asked === 'perhaps_sent') return { kind: 'paid', transaction: \`0x\${'11'.repeat(32)}\`, transfer: '' }`,
+  },
+  {
+    name: 'a facilitator that misses its turn is waited for',
+    file: 'core/schemes/evm/settle/evm-reservation.ts',
+    before: "if (found !== 'unsent' && found.kind !== 'open') return found",
+    after: "if (found !== 'unsent') return found",
+  },
 ]

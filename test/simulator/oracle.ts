@@ -11,11 +11,14 @@
  * 6. The books equal the chain, to the unit, and name the transaction that has paid. Where a handler says what is charged,
  *    that is moved, and what its buyer is told.
  * 7. A payment link is paid once, and then is known to be.
- * 8. Once nothing goes wrong any more, everybody is served.
+ * 8. Once nothing goes wrong any more, everybody is served. Every failure has a name.
  */
 import { amountOf, type LedgerRecord, type LedgerStore } from '../../src/ledger/index.js'
 import type { Hex } from '../../src/shared/protocol/payment.js'
-import type { Chain, Signed, Use } from './chain.js'
+import { authorizationOf } from '../faults/authorization.js'
+import { findViolations, type Evidence, type Transfer } from '../faults/oracle.js'
+import { addressWord, TRANSFER } from '../../src/core/chain/abi.js'
+import { TOKEN, type Chain, type Log, type Mined, type Signed, type Use } from './chain.js'
 import { isLink, priceOf, type Path, type Purchase } from './buyers.js'
 
 export interface Violation {
@@ -29,8 +32,10 @@ export interface Judged {
   readonly purchases: readonly Purchase[]
   /** Payments for which two requests made something at the same time. */
   readonly madeTwice: ReadonlySet<string>
-  /** What handlers have charged, by the payment. */
-  readonly charges: ReadonlyMap<string, ReadonlySet<bigint>>
+  /** What gateways tell of requests. */
+  readonly processes: Evidence['processes']
+  /** Transactions that a facilitator has sent. */
+  readonly sentElsewhere: ReadonlySet<string>
   readonly payTo: string
 }
 
@@ -38,9 +43,11 @@ export async function judge(judged: Judged): Promise<Violation[]> {
   const { chain, purchases, payTo } = judged
   const violations: Violation[] = []
   const links = new Set<Path>()
+  const known: Facts[] = []
   let books = 0n
   for (const purchase of purchases) {
     const facts = await factsOf(judged, purchase)
+    known.push(facts)
     const wrongs = [
       ...wrongsOfGoods(judged, facts),
       ...wrongsOfBooks(facts),
@@ -51,6 +58,7 @@ export async function judge(judged: Judged): Promise<Violation[]> {
     for (const words of wrongs) violations.push({ purchase: purchase.number, words })
     books += facts.income - facts.paidBack
   }
+  violations.push(...wrongsByOthers(judged, known))
   const balance = chain.balance(payTo)
   if (books !== balance)
     violations.push({ purchase: -1, words: `the books have ${books}, the chain ${balance}` })
@@ -83,7 +91,7 @@ interface Facts {
   readonly isUsed: boolean
   /** Whether its handler has charged nothing. */
   readonly isUncharged: boolean
-  /** A stranger's transaction is not ours to send again, and what a reorganisation undoes of it stays undone. */
+  /** A transaction of a stranger or of a facilitator is not ours to send again, and what a reorganisation undoes of it stays undone. */
   readonly isUndone: boolean
   /** What the merchant has of it (units). */
   readonly income: bigint
@@ -91,7 +99,7 @@ interface Facts {
 }
 
 async function factsOf(judged: Judged, purchase: Purchase): Promise<Facts> {
-  const { chain, payTo } = judged
+  const { chain, payTo, sentElsewhere } = judged
   const { signed, refunds, overtakenBy } = purchase
   const record = await find(judged, signed)
   const use = chain.useOf(signed.from, signed.nonce)
@@ -103,7 +111,11 @@ async function factsOf(judged: Judged, purchase: Purchase): Promise<Facts> {
     use,
     isUsed,
     isUncharged: !isUsed && record?.state === 'settled' && amountOf(record) === 0n,
-    isUndone: !isUsed && record?.state === 'settled' && record.transaction === overtakenBy,
+    isUndone:
+      !isUsed &&
+      [...(chain.everUsed.get(signed.nonce) ?? [])].some(
+        (one) => one === overtakenBy || sentElsewhere.has(one),
+      ),
     income: isUsed && signed.to === payTo ? use.amount : 0n,
     paidBack: refunds
       .filter((refund) => isOnChain(chain, refund))
@@ -127,18 +139,15 @@ function pathOf(record: LedgerRecord | undefined): Path | undefined {
 
 function wrongsOfGoods(
   { madeTwice, payTo }: Judged,
-  { purchase, path, isUsed, isUndone, isUncharged, income }: Facts,
+  { purchase, path, isUsed, isUndone, isUncharged }: Facts,
 ): readonly string[] {
-  const { signed, received, kind, shownFor, isInsistent, isCut, isEarly } = purchase
+  const { signed, received, kind, shownFor, isEarly } = purchase
   const wrongs: string[] = []
   const isFree = path.startsWith('/free')
-  // Taken for something else, it is not what its buyer goes on asking for.
-  const isUsual = kind !== 'altered' && kind !== 'overtaken' && !isFree && path === purchase.path
-  if (income > 0n && isUsual && isInsistent && !isCut && received.size === 0)
-    wrongs.push('has paid and got nothing, though no answer was lost')
   if (kind === 'late' && received.size === 0 && !isFree)
     wrongs.push('came once nothing went wrong any more, and got nothing')
   if (isEarly) wrongs.push('was served before the chain had its payment')
+  if (purchase.isUnnamed) wrongs.push('was answered with an error that says nothing')
   if (purchase.isStolen) wrongs.push('was copied, and a stranger got what it buys')
   if (received.size > 1) wrongs.push(`bought ${received.size} goods`)
   if (madeTwice.has(signed.nonce)) wrongs.push('had two requests at work for it at the same time')
@@ -150,44 +159,70 @@ function wrongsOfGoods(
     if (!isLink(path) && !one.includes(signed.nonce)) wrongs.push(`got the good of another: ${one}`)
     if (kind === 'altered' && signed.value !== priceOf(path)) wrongs.push('got it for less')
   }
-  if (isFree && isUsed && kind !== 'overtaken') wrongs.push('has paid for what is free')
   return wrongs
 }
 
-function wrongsOfBooks(facts: Facts): readonly string[] {
-  const { purchase, record, isUsed, isUndone, isUncharged, income } = facts
+function wrongsOfBooks({ purchase, record, income }: Facts): readonly string[] {
   const { kind } = purchase
   const state = record?.state
   const wrongs: string[] = []
   if (state === 'submitted') wrongs.push('is still open, though all is over')
-  if (state === 'settled' && !isUsed && !isUndone && !isUncharged)
-    wrongs.push('is settled in the ledger alone')
   if (income > 0n && state !== 'settled' && kind !== 'altered' && kind !== 'overtaken')
     wrongs.push(`has paid, and the ledger has it as ${state ?? 'unknown'}`)
   return wrongs
 }
 
-function wrongsOfAmounts(
-  { chain, charges }: Judged,
-  { purchase, path, record, use, isUncharged }: Facts,
-): readonly string[] {
-  const { signed, received } = purchase
+function wrongsOfAmounts({ chain }: Judged, { purchase, record, use }: Facts): readonly string[] {
   const wrongs: string[] = []
-  const moved = use?.amount ?? 0n
   if (use !== undefined && record?.state === 'settled') {
-    // A reorganisation may have put another of our transactions in its place while nobody looked.
+    // A reorganisation may have put another of our transactions in its place while nobody looked. And Permit2 does not
+    // log nonces: equal payments of a payer may be taken for one another.
     const isNamed = record.transaction === use.transaction
-    if (!isNamed && chain.find(record.transaction ?? '') !== undefined)
+    const named = isNamed ? undefined : chain.find(record.transaction ?? '')
+    if (named !== undefined && !hasEqual(named, purchase.signed))
       wrongs.push(`was paid by ${use.transaction}, and the ledger names ${record.transaction}`)
-    if (amountOf(record) !== moved)
-      wrongs.push(`has paid ${moved}, and the ledger has ${amountOf(record)}`)
   }
-  if (path !== '/metered' || (use === undefined && !isUncharged)) return wrongs
-  if (charges.get(signed.nonce)?.has(moved) !== true)
-    wrongs.push(`has paid ${moved}, which no handler has charged`)
-  for (const one of received)
-    if (!one.includes(`"charged":"${moved}"`)) wrongs.push(`has paid ${moved}, and got ${one}`)
   return wrongs
+}
+
+function hasEqual({ logs }: Mined, { contract, from, value }: Signed): boolean {
+  const isEqual = ({ topics: [topic, payer], data }: Log): boolean =>
+    topic === TRANSFER && payer === `0x${addressWord(from as Hex)}` && BigInt(data) === value
+  return contract !== TOKEN && logs.some(isEqual)
+}
+
+/** The rules of the fault tests, for payments that only their buyer has sent, and that no reorganisation has undone for good. */
+function wrongsByOthers({ processes }: Judged, known: readonly Facts[]): readonly Violation[] {
+  const usual = known.filter(
+    ({ purchase: { kind }, isUndone }) => kind !== 'altered' && kind !== 'overtaken' && !isUndone,
+  )
+  const numbers = new Map(usual.map(({ purchase }) => [nameOf(purchase), purchase.number]))
+  const worth = (which: (signed: Signed) => boolean) =>
+    new Map(
+      usual
+        .filter(({ purchase: { signed } }) => which(signed))
+        .map(({ purchase }) => [nameOf(purchase), purchase.signed.value]),
+    )
+  return findViolations({
+    // Somebody may ask on for something else than what it was taken for.
+    answers: usual.flatMap(({ purchase, path }) =>
+      purchase.answers.filter((answer) => answer.path === path || answer.delivered),
+    ),
+    transfers: usual.flatMap(({ purchase, use }): readonly Transfer[] => {
+      if (use === undefined) return []
+      const [from, transaction] = [purchase.signed.from as Hex, use.transaction as Hex]
+      return [{ authorization: nameOf(purchase), from, transaction, value: use.amount }]
+    }),
+    records: usual.flatMap(({ record }) => record ?? []),
+    price: 0n,
+    prices: worth(({ metered }) => metered === undefined),
+    maxima: worth(({ metered }) => metered !== undefined),
+    processes,
+  }).map((words) => ({ purchase: numbers.get(/0x\w+:0x\w+/.exec(words)![0]) ?? -1, words }))
+}
+
+function nameOf({ signed }: Purchase): string {
+  return authorizationOf(signed)
 }
 
 /** @param links - Those that other payments have paid. */
@@ -208,10 +243,11 @@ async function wrongsOfLinks(
 
 async function wrongsOfRefunds(
   judged: Judged,
-  { purchase, income, paidBack }: Facts,
+  { purchase, income, paidBack, isUndone }: Facts,
 ): Promise<readonly string[]> {
   const wrongs: string[] = []
-  if (paidBack > income) wrongs.push(`has paid ${income}, and ${paidBack} was paid back`)
+  if (paidBack > income && !isUndone)
+    wrongs.push(`has paid ${income}, and ${paidBack} was paid back`)
   for (const refund of purchase.refunds) {
     const state = (await find(judged, refund))?.state
     const isPaid = isOnChain(judged.chain, refund)

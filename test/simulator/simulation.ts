@@ -82,6 +82,8 @@ export async function simulate({
   }
   scheduler.after(FIRST_MS, begin, NOBODY)
   const until = (isOver: () => boolean) => scheduler.runUntil(() => isEnough || isOver())
+  await until(() => begun >= payments / 2)
+  gateways.deploy()
   await until(() => begun === payments)
   faults.isOn = false
   await until(() => ended === payments)
@@ -97,7 +99,8 @@ export async function simulate({
     purchases,
     payTo,
     madeTwice: gateways.madeTwice,
-    charges: gateways.charges,
+    sentElsewhere: gateways.facilitator.sent,
+    processes: gateways.ever,
   })
   return {
     violations: await endOf(judging, scheduler),

@@ -20,7 +20,7 @@ it('finds a planted fault, and tells the story of its payment', async () => {
   const planted = simulate('--payments', '150', '--mutation', 'answers that failed are charged for')
   await expect(planted).rejects.toMatchObject({
     stdout: expect.stringMatching(
-      /has paid for what is free[^]*signs 0x[^]*presents it at gateway-[^]* violations, /,
+      /charged for what is free[^]*signs 0x[^]*presents it at gateway-[^]* violations, /,
     ),
   })
 })

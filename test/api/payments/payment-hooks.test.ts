@@ -9,6 +9,7 @@ import { paymentHeader } from '../../support/http.js'
 import { paymentRequiredOf } from '../../support/shop.js'
 import { signPayment } from '../../support/sign-payment.js'
 import { until } from '../../support/until.js'
+import { untilDecided } from '../../support/until-decided.js'
 import { useCleanup } from '../../support/cleanup.js'
 import { useOpened } from '../../support/use-opened.js'
 import { openLinkShop, pathOf } from '../../sell/links/shop.js'
@@ -124,7 +125,8 @@ it.each(['beforeVerify', 'beforeSettle'] as const)(
     expect(await earned()).toBe(before)
     expect(await shop.read(checkout)).toMatchObject({ status: 'open' })
     vetoed = undefined
-    expect((await shop.pay(pathOf(checkout), payment)).status).toBe(200)
+    const paid = await untilDecided(() => shop.pay(pathOf(checkout), payment))
+    expect(paid.status).toBe(200)
     expect(await shop.read(checkout)).toMatchObject({ status: 'paid' })
     vetoed = name
     seen = []

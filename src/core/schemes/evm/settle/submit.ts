@@ -2,6 +2,7 @@ import { ChainError } from '../../../../shared/errors.js'
 import type { Submission } from '../../../../ledger/index.js'
 import type { Hex } from '../../../../shared/protocol/payment.js'
 import type { Reason } from '../../../../shared/protocol/reasons.js'
+import { LostLocks } from '../../../relayer/transaction.js'
 import { transactionsOf } from '../confirm/outcome.js'
 import type { VerifiedPayment } from '../verify/verify.js'
 import { prepareTransfer, withChangedPayer } from './prepare-transfer.js'
@@ -51,7 +52,15 @@ export class TransferSubmission {
    */
   detach(): WrittenSubmission | undefined {
     this.#isDetached = true
-    return this.#current
+    if (this.#current === undefined) return undefined
+    const { submission, stored } = this.#current
+    return { submission, stored: stored.catch((error: unknown) => this.#storeWithoutOthers(error)) }
+  }
+
+  /** If one payment of a batch may not be sent, the others are written down without it. */
+  async #storeWithoutOthers(error: unknown): Promise<void> {
+    const isOver = !(error instanceof LostLocks) || (await this.sent).kind !== 'sent'
+    if (isOver) throw error
   }
 
   async #send(): Promise<SubmitResult> {
