@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -331,6 +332,30 @@ describe('a ledger that cannot be written', () => {
       expect(await settle(core, payment)).toMatchObject({ success: true })
     },
   )
+
+  it('names the failure of a payment that is left while it loses its lock', async () => {
+    const store = createMemoryLedger()
+    let isLost = true
+    const ledger = patchedLedger(store, {
+      async submitNext(account, leastNonce, sign) {
+        if (!isLost) return store.relayers.submitNext(account, leastNonce, sign)
+        const { members } = await sign(leastNonce)
+        // Its time is over meanwhile.
+        await sleep(200)
+        return members.map(({ key }) => key)
+      },
+    })
+    const { proxy, core } = await open({ ledger, settleTimeoutMs: 50 })
+    const payment = await sign()
+    const error = await rejection(settle(core, payment))
+    expect(error).toMatchObject({ name: 'LedgerError', code: 'ledger_unavailable' })
+    expect(proxy.methods).not.toContain('eth_sendRawTransaction')
+    isLost = false
+    await until(async () => {
+      const settled = await settle(core, payment)
+      return settled.success
+    })
+  })
 
   it('does not change what the chain has decided while settle fails', async () => {
     const { proxy, core } = await open({ ledger: broken('markSettled'), settleTimeoutMs: 50 })
