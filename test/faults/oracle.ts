@@ -64,7 +64,7 @@ export interface Evidence {
 }
 
 /** Answers after which the same payment is worth presenting again. */
-const OPEN_REASONS = ['settlement_pending', 'duplicate_settlement']
+const OPEN_REASONS = ['settlement_pending', 'duplicate_settlement', 'rate_limited']
 
 /** Answers that say: this payment was sent, and has not paid the merchant. */
 const FAILED_REASONS = ['invalid_transaction_state', 'invalid_exact_evm_transfer_event_mismatch']

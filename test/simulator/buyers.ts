@@ -454,7 +454,9 @@ function alter(terms: { to: string; value: bigint; validBefore: bigint }, chance
 /** Whether a payment is not decided by an answer: it is to be presented again. */
 function isToRepeat({ status, body }: Answered): boolean {
   if (status === 409) return !body.includes('"checkout_paid"')
-  return status === 503 || (status === 402 && errorOf(body) === 'duplicate_settlement')
+  return (
+    status === 503 || status === 429 || (status === 402 && errorOf(body) === 'duplicate_settlement')
+  )
 }
 
 function errorOf(body: string): string {

@@ -27,7 +27,7 @@ const CONFIRM_MS = 20_000
 const LATE_MS = [1, 30_000] as const
 
 /** When an HTTP client would stop waiting for one that is silent (ms). */
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 8000
 
 type Known = Pick<World, 'scheduler' | 'chain' | 'faults' | 'trace' | 'seconds'>
 
@@ -120,7 +120,7 @@ export class FacilitatorElsewhere {
     // Somebody who has been asked goes on, whoever has asked.
     if (faults.happens('facilitatorSilent')) {
       await wait(this.#world, TIMEOUT_MS, life)
-      throw new Error('It did not answer in time.')
+      throw new FacilitatorError('facilitator_unreachable', 'It did not answer in time.')
     }
     const end = scheduler.elapsed + CONFIRM_MS
     while (chain.useOf(signed.from, nonce) === undefined && scheduler.elapsed < end)

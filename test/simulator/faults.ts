@@ -13,7 +13,7 @@ const RATES = {
   garbled: 200,
   headerNotFound: 200,
   facilitatorGone: 20,
-  facilitatorSilent: 20,
+  facilitatorSilent: 6,
   facilitatorLies: 10,
 } as const
 

@@ -191,10 +191,20 @@ function hasEqual({ logs }: Mined, { contract, from, value }: Signed): boolean {
   return contract !== TOKEN && logs.some(isEqual)
 }
 
-/** The rules of the fault tests, for payments that only their buyer has sent, and that no reorganisation has undone for good. */
-function wrongsByOthers({ processes }: Judged, known: readonly Facts[]): readonly Violation[] {
+/**
+ * The rules of the fault tests, for payments that only their buyer has sent, and that no reorganisation has undone for
+ * good. One that a facilitator has sent may come back after its buyer was told that it had failed.
+ */
+function wrongsByOthers(
+  { processes, sentElsewhere }: Judged,
+  known: readonly Facts[],
+): readonly Violation[] {
   const usual = known.filter(
-    ({ purchase: { kind }, isUndone }) => kind !== 'altered' && kind !== 'overtaken' && !isUndone,
+    ({ purchase: { kind }, isUndone, record, use }) =>
+      kind !== 'altered' &&
+      kind !== 'overtaken' &&
+      !isUndone &&
+      !(record?.paidLate === true && sentElsewhere.has(use?.transaction ?? '')),
   )
   const numbers = new Map(usual.map(({ purchase }) => [nameOf(purchase), purchase.number]))
   const worth = (which: (signed: Signed) => boolean) =>

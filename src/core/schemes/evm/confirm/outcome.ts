@@ -70,15 +70,13 @@ export async function judgeReceipt(
   if (isForestalled) payers.excuse(receipt.transaction)
   // Another transaction may have used the authorization first: then the merchant is paid by that.
   const { isUsed } = await readNonce(network.chain, payment)
-  if (isUsed !== true) {
-    // Receipt and state must be of the same chain: it may have been reorganised in between.
-    const again = await network.chain.getReceipt(receipt.transaction)
-    return again?.blockHash === receipt.blockHash ? decided : OPEN
-  }
-  const use = await findUse(network, payment)
-  if (use.kind === 'open') return use
-  const isOurs = use.kind === 'failed' && use.reason !== MAY_HAVE_PAID
-  return isOurs ? decided : { ...use, lost: receipt.transaction }
+  const use = isUsed === true ? await findUse(network, payment) : undefined
+  if (use?.kind === 'open') return use
+  if (use?.kind === 'paid' || use?.reason === MAY_HAVE_PAID)
+    return { ...use, lost: receipt.transaction }
+  // Receipt and state must be of the same chain: it may have been reorganised in between.
+  const again = await network.chain.getReceipt(receipt.transaction)
+  return again?.blockHash === receipt.blockHash ? decided : OPEN
 }
 
 /**
