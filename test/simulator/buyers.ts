@@ -380,7 +380,10 @@ export class Buyers {
       nonce: `0x${chance.bytes(32).toString('hex')}`,
     }
     if (isAltered) alter(terms, chance)
-    const { signed, payload } = signFor(accepted, chance.pick(accounts), terms)
+    // Where a facilitator settles, what a contract has signed is known as its buyer's by the offer alone.
+    const isTied = accepted.extra?.['offerId'] !== undefined
+    const payer = chance.pick(accounts.filter(({ hasCode }) => isTied || !hasCode))
+    const { signed, payload } = signFor(accepted, payer, terms)
     chain.note(signed)
     const { resource } = document
     return { signed, header: encode({ x402Version: 2, resource, accepted, payload }) }
