@@ -330,8 +330,8 @@ export class Buyers {
         reason,
         good: answer?.status === 200 ? goodIn(path, answer.body) : undefined,
         amount: /"charged":"(\d+)"/.exec(answer?.body ?? '')?.[1],
-        // These answers are kept, and given again.
-        hasKey: isLink(path) || path === '/metered',
+        // The same good may be given again, and is judged by itself.
+        hasKey: answer?.status === 200,
         gaveUp: patienceMs < PATIENCE_MS,
       })
     const got = answer === undefined ? 'no answer' : [answer.status, reason].join(' ').trim()
