@@ -32,7 +32,7 @@ export interface Question {
 const LATENCY_MS = 3
 
 const NUMBER = 'x-request-number'
-export const VISIT = 'x-visit'
+const VISIT = 'x-visit'
 
 export class GatewayProcess {
   readonly life: Life
